@@ -233,6 +233,24 @@ def header(name: str, library: Spec) -> str:
     return "".join(f"// {line}\n" for line in lines)
 
 
+_ATTENTION: Final = re.compile(
+    r"(?P<name>iree_linalg_ext\.(?:online_)?attention) <indexing_maps = (?P<maps>\[[^\]]*\])> "
+    r"ins\((?P<inputs>[^:)]*) : (?P<input_types>[^)]*)\) "
+    r"outs\((?P<outputs>[^:)]*) : (?P<output_types>[^)]*)\) \{"
+    r"(?P<region>.*?)\n(?P<indent> *)\} -> (?P<results>[^\n]*)",
+    re.DOTALL,
+)
+
+
+def portable(text: str) -> str:
+    """Return a spec as the compiler prints it with attention ops in generic form, whose syntax all releases share."""
+    return _ATTENTION.sub(
+        r'"\g<name>"(\g<inputs>, \g<outputs>) <{indexing_maps = \g<maps>}> ({\g<region>\n\g<indent>}) : '
+        r"(\g<input_types>, \g<output_types>) -> (\g<results>)",
+        text,
+    )
+
+
 def table(entries: Sequence[Tuned]) -> Iterator[str]:
     """Yield a table of entries, those first that were slowest."""
     yield "| operation | compiler's choice, us | tuned, us | speedup |"
@@ -248,7 +266,7 @@ def table(entries: Sequence[Tuned]) -> Iterator[str]:
 def write(arguments: argparse.Namespace) -> None:
     """Merge specs into a library, and print its table."""
     library = merge(arguments.name, entries_of(arguments.specs))
-    arguments.output.write_text(f"{header(arguments.name, library)}\n{library.text()}")
+    arguments.output.write_text(f"{header(arguments.name, library)}\n{portable(library.text())}")
     print("\n".join(table(entries_of([str(arguments.output)]))))
 
 

@@ -125,6 +125,20 @@ def write_output(path: str, content: bytes) -> None:
         write_file(path, content)
 
 
+def check_input(path: str) -> None:
+    """Check that a file can be read, before work is spent on others.
+
+    Raises:
+        TuninglinkError: it is missing, a directory or not readable.
+    """
+    if path == STANDARD_STREAM:
+        return
+    try:
+        _checked(Path(path)).open("rb").close()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", path, failure)) from None
+
+
 def check_output(path: str) -> None:
     """Check that an output can be written, before hours of work are spent on it.
 

@@ -123,10 +123,10 @@ module @tuninglink_models_avx512 attributes {transform.with_named_sequence, tuni
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<4x12x197x64xf32>, %arg2: tensor<4x12x197x64xf32>, %arg3: tensor<4x12x64x197xf32>, %arg4: f32, %arg5: tensor<4x12x197x197xi8>, %arg6: tensor<4x12x197x64xf32>, %arg7: tensor<4x12x197xf32>, %arg8: tensor<4x12x197xf32>):
-      %1:3 = iree_linalg_ext.online_attention <indexing_maps = [#map, #map1, #map2, #map3, #map4, #map5, #map6, #map6]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<4x12x197x64xf32>, tensor<4x12x197x64xf32>, tensor<4x12x64x197xf32>, f32, tensor<4x12x197x197xi8>) outs(%arg6, %arg7, %arg8 : tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>) {
+      %1:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map, #map1, #map2, #map3, #map4, #map5, #map6, #map6]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>
+      }) : (tensor<4x12x197x64xf32>, tensor<4x12x197x64xf32>, tensor<4x12x64x197xf32>, f32, tensor<4x12x197x197xi8>, tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>) -> (tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation -> !transform.any_param
     transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
@@ -147,10 +147,10 @@ module @tuninglink_models_avx512 attributes {transform.with_named_sequence, tuni
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<4x2x64x64xf32>, %arg2: tensor<4x2x64x64xf32>, %arg3: tensor<64x4x64xf32>, %arg4: f32, %arg5: tensor<4x2x64x64xf32>, %arg6: tensor<4x2x64x64xf32>, %arg7: tensor<4x2x64xf32>, %arg8: tensor<4x2x64xf32>):
-      %1:3 = iree_linalg_ext.online_attention <indexing_maps = [#map, #map1, #map10, #map3, #map4, #map5, #map6, #map6]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<4x2x64x64xf32>, tensor<4x2x64x64xf32>, tensor<64x4x64xf32>, f32, tensor<4x2x64x64xf32>) outs(%arg6, %arg7, %arg8 : tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>) {
+      %1:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map, #map1, #map10, #map3, #map4, #map5, #map6, #map6]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>
+      }) : (tensor<4x2x64x64xf32>, tensor<4x2x64x64xf32>, tensor<64x4x64xf32>, f32, tensor<4x2x64x64xf32>, tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>) -> (tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation2 -> !transform.any_param
     transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
@@ -160,10 +160,10 @@ module @tuninglink_models_avx512 attributes {transform.with_named_sequence, tuni
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<64x4x2x64xf32>, %arg2: tensor<64x4x64xf32>, %arg3: tensor<4x64x64xf32>, %arg4: f32, %arg5: tensor<4x2x64x64xf32>, %arg6: tensor<4x2x64x64xf32>, %arg7: tensor<4x2x64xf32>, %arg8: tensor<4x2x64xf32>):
-      %1:3 = iree_linalg_ext.online_attention <indexing_maps = [#map11, #map12, #map13, #map3, #map4, #map5, #map6, #map6]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<64x4x2x64xf32>, tensor<64x4x64xf32>, tensor<4x64x64xf32>, f32, tensor<4x2x64x64xf32>) outs(%arg6, %arg7, %arg8 : tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>) {
+      %1:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map11, #map12, #map13, #map3, #map4, #map5, #map6, #map6]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>
+      }) : (tensor<64x4x2x64xf32>, tensor<64x4x64xf32>, tensor<4x64x64xf32>, f32, tensor<4x2x64x64xf32>, tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>) -> (tensor<4x2x64x64xf32>, tensor<4x2x64xf32>, tensor<4x2x64xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation3 -> !transform.any_param
     transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
@@ -173,10 +173,10 @@ module @tuninglink_models_avx512 attributes {transform.with_named_sequence, tuni
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<12x384x64xf32>, %arg2: tensor<12x384x64xf32>, %arg3: tensor<12x64x384xf32>, %arg4: f32, %arg5: tensor<12x384x384xi8>, %arg6: tensor<12x384x64xf32>, %arg7: tensor<12x384xf32>, %arg8: tensor<12x384xf32>):
-      %1:3 = iree_linalg_ext.online_attention <indexing_maps = [#map14, #map15, #map16, #map17, #map18, #map19, #map20, #map20]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<12x384x64xf32>, tensor<12x384x64xf32>, tensor<12x64x384xf32>, f32, tensor<12x384x384xi8>) outs(%arg6, %arg7, %arg8 : tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>) {
+      %1:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map14, #map15, #map16, #map17, #map18, #map19, #map20, #map20]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>
+      }) : (tensor<12x384x64xf32>, tensor<12x384x64xf32>, tensor<12x64x384xf32>, f32, tensor<12x384x384xi8>, tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>) -> (tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation4 -> !transform.any_param
     transform.yield %arg0, %0 : !transform.any_op, !transform.any_param
@@ -537,10 +537,10 @@ module @tuninglink_models_avx512 attributes {transform.with_named_sequence, tuni
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<?x?x64xf32>, %arg2: tensor<?x?x64xf32>, %arg3: tensor<?x64x?xf32>, %arg4: f32, %arg5: tensor<?x?x?xi8>, %arg6: tensor<?x?x64xf32>, %arg7: tensor<?x?xf32>, %arg8: tensor<?x?xf32>):
-      %4:3 = iree_linalg_ext.online_attention <indexing_maps = [#map14, #map15, #map16, #map17, #map18, #map19, #map20, #map20]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x64x?xf32>, f32, tensor<?x?x?xi8>) outs(%arg6, %arg7, %arg8 : tensor<?x?x64xf32>, tensor<?x?xf32>, tensor<?x?xf32>) {
+      %4:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map14, #map15, #map16, #map17, #map18, #map19, #map20, #map20]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<?x?x64xf32>, tensor<?x?xf32>, tensor<?x?xf32>
+      }) : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x64x?xf32>, f32, tensor<?x?x?xi8>, tensor<?x?x64xf32>, tensor<?x?xf32>, tensor<?x?xf32>) -> (tensor<?x?x64xf32>, tensor<?x?xf32>, tensor<?x?xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.get_operand %arg0[0] : (!transform.any_op) -> !transform.any_value
     transform.iree.match.dim_bounds %0[0], umin = 2, umax = 24 : !transform.any_value

@@ -281,10 +281,10 @@ module @tuninglink_models_h200 attributes {iree_codegen.tuning_spec_with_default
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<4x12x197x64xf16>, %arg2: tensor<4x12x197x64xf16>, %arg3: tensor<4x12x64x197xf16>, %arg4: f16, %arg5: tensor<4x12x197x197xi8>, %arg6: tensor<4x12x197x64xf32>, %arg7: tensor<4x12x197xf32>, %arg8: tensor<4x12x197xf32>):
-      %2:3 = iree_linalg_ext.online_attention <indexing_maps = [#map12, #map13, #map14, #map15, #map16, #map17, #map18, #map18]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<4x12x197x64xf16>, tensor<4x12x197x64xf16>, tensor<4x12x64x197xf16>, f16, tensor<4x12x197x197xi8>) outs(%arg6, %arg7, %arg8 : tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>) {
+      %2:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map12, #map13, #map14, #map15, #map16, #map17, #map18, #map18]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>
+      }) : (tensor<4x12x197x64xf16>, tensor<4x12x197x64xf16>, tensor<4x12x64x197xf16>, f16, tensor<4x12x197x197xi8>, tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>) -> (tensor<4x12x197x64xf32>, tensor<4x12x197xf32>, tensor<4x12x197xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation5 -> !transform.any_param
     %1 = transform.param.constant {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 1, 32, 1, 1], [0, 1, 2, 3, 5]], promote_operands = [], promotion_types = [], subgroup_basis = [[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 5]], thread = [0, 0, 0, 2, 0]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 1, 1, 16, 1], [0, 1, 2, 4, 5]], promote_operands = [], promotion_types = [], subgroup_basis = [[1, 1, 1, 1, 1, 1], [0, 1, 2, 4, 5]], thread = [0, 0, 0, 4, 0]}>}} -> !transform.any_param
@@ -829,10 +829,10 @@ module @tuninglink_models_h200 attributes {iree_codegen.tuning_spec_with_default
     transform.match.operation_name %arg0 ["iree_linalg_ext.online_attention"] : !transform.any_op
     %inputs, %outputs = transform.iree.match.cast_compatible_dag_from_root %arg0 {
     ^bb0(%arg1: tensor<12x384x64xf16>, %arg2: tensor<12x384x64xf16>, %arg3: tensor<12x64x384xf16>, %arg4: f16, %arg5: tensor<12x384x384xi8>, %arg6: tensor<12x384x64xf32>, %arg7: tensor<12x384xf32>, %arg8: tensor<12x384xf32>):
-      %2:3 = iree_linalg_ext.online_attention <indexing_maps = [#map3, #map4, #map5, #map6, #map11, #map7, #map8, #map8]> ins(%arg1, %arg2, %arg3, %arg4, %arg5 : tensor<12x384x64xf16>, tensor<12x384x64xf16>, tensor<12x64x384xf16>, f16, tensor<12x384x384xi8>) outs(%arg6, %arg7, %arg8 : tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>) {
+      %2:3 = "iree_linalg_ext.online_attention"(%arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7, %arg8) <{indexing_maps = [#map3, #map4, #map5, #map6, #map11, #map7, #map8, #map8]}> ({
       ^bb0(%arg9: f32):
         iree_linalg_ext.yield %arg9 : f32
-      } -> tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>
+      }) : (tensor<12x384x64xf16>, tensor<12x384x64xf16>, tensor<12x64x384xf16>, f16, tensor<12x384x384xi8>, tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>) -> (tensor<12x384x64xf32>, tensor<12x384xf32>, tensor<12x384xf32>)
     } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
     %0 = transform.param.constant #compilation50 -> !transform.any_param
     %1 = transform.param.constant {pv_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [1], promotion_types = [#iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 4]]}>}, qk_attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]}>}} -> !transform.any_param

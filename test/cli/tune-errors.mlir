@@ -12,7 +12,7 @@
 // NO-DEVICE: error: {{.*}}cuda
 // RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --device cuad 2>&1 | filecheck %s --check-prefix=NO-DRIVER
 // NO-DRIVER-NOT: comparing sets of flags
-// NO-DRIVER: error: there is no driver 'cuad'
+// NO-DRIVER: error: there is no driver 'cuad'; did you mean 'cuda'?
 // NO-DRIVER: note: the runtime knows: {{.*}}local-task
 
 // Clusters.
@@ -22,7 +22,16 @@
 
 // Programs.
 // RUN: not tuninglink tune %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=MISSING
+// MISSING-NOT: comparing sets of flags
 // MISSING: error: cannot read '{{.*}}missing.mlir': no such file or directory
+
+// Specs.
+// RUN: not tuninglink tune %s --spec %t/missing.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=SPEC
+// SPEC-NOT: comparing sets of flags
+// SPEC: error: cannot read the spec '{{.*}}missing.mlir': no such file or directory
+// RUN: not tuninglink tune %s --spec-dir %t/missing --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=DIRECTORY
+// DIRECTORY-NOT: comparing sets of flags
+// DIRECTORY: error: the directory of default specs '{{.*}}missing' does not exist
 
 func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   %sum = arith.addf %x, %x : tensor<64xf32>

@@ -11,8 +11,11 @@ from problem_forms import KN, linear
 import tuninglink
 from tuninglink.cli.explanation_output import render
 from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.explaining import catalog
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.plain_data import plain
+from tuninglink.specs import libraries
+from tuninglink.specs.libraries import LibraryFile
 
 if TYPE_CHECKING:
     from tuninglink.explaining import Explanation
@@ -48,6 +51,17 @@ def explained(cpu: str, *specs: str) -> tuple[Explanation, list[str]]:
         diagnostics=DiagnosticSink(lambda each: said.append(each.message)),
     )
     return explanation, said
+
+
+def test_a_library_that_this_compiler_does_not_read_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    newer = LibraryFile("library:newer", b"module { transform.of_tomorrow }", None)
+    files = (newer, *libraries.shipped_libraries())
+    monkeypatch.setattr(catalog, "shipped_libraries", lambda: files)
+    explanation, said = explained("rocketlake")
+    assert said == []
+    assert [library.source for library in explanation.libraries] == [AVX512]
 
 
 def test_the_library_that_would_help_is_named() -> None:

@@ -52,8 +52,14 @@ def test_a_benchmark_has_as_many_weights_as_its_program() -> None:
     assert layout.program_sets == 2
     (on_gpu,) = dispatched(TWICE, "cuda").tasks
     assert on_gpu.layout.program_sets == 2
-    (bound_by_arithmetic,) = dispatched(matmul(1024, 1024, 1024), "cuda").tasks
-    assert bound_by_arithmetic.layout.program_sets == 1
+
+
+@pytest.mark.parametrize("backend", [CPU, "cuda"])
+def test_a_dispatch_bound_by_arithmetic_repeats_on_its_weights(backend: str) -> None:
+    large = TWICE.replace("<4x256", "<2048x1024").replace("256x256", "1024x1024")
+    (task,) = dispatched(large, backend).tasks
+    assert task.calls == 2
+    assert task.layout.program_sets == 1
 
 
 def test_a_problem_has_the_same_key_whatever_it_is_called() -> None:

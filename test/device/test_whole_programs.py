@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -216,3 +217,14 @@ def test_a_spec_with_which_the_program_fails_makes_it_slower(runs: Runs) -> None
     comparison = runs(matmul(4, 64, 64)).compare(FAILING)
     assert comparison.failure
     assert comparison.is_slower
+
+
+def test_a_comparison_that_the_budget_does_not_leave_is_not_begun(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = runs(matmul(64, 64, 64))
+    program.deadline = time.monotonic()
+    assert program.compare("").functions  # a short one is run anyway
+    monkeypatch.setattr("tuninglink.tuning.deciding.model_run._LEAST_SECONDS", 0.0)
+    with pytest.raises(ModelRunError, match="which the budget did not leave"):
+        program.compare("")

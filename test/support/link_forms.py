@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from interpreter import apply_spec
 from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
 from linked_specs import random_program, random_specs
 from sequential import apply_one_by_one, attributes_of
 
@@ -18,9 +19,10 @@ from tuninglink.matching.dispatch_signature import SignatureReader
 from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir.diagnostics import DiagnosticSink, thread_context
+from tuninglink.mlir.walk import body
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
-from tuninglink.specs import Spec, link_specs, load_spec
+from tuninglink.specs import Spec, has_entry_point, link_specs, load_spec
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import link_nested_specs
 
@@ -99,6 +101,33 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
         yield f"the last {len(specs) - cut} linked before", link_specs([*specs[:cut], last]).spec
         again = [optimized(first, "indexed"), *specs[cut:]]
         yield f"the first {cut} linked and indexed before", link_specs(again).spec
+    for position, spec in enumerate(specs):
+        if nested_before := nested_by_compiler(spec):
+            again = [*specs[:position], nested_before, *specs[position + 1 :]]
+            yield f"number {position + 1} nested by the compiler", link_specs(again).spec
+            pruned = PruningLinker(again).link(SignatureReader().read(program))
+            yield (
+                f"number {position + 1} nested by the compiler, pruned",
+                None if pruned is None else pruned.spec,
+            )
+
+
+def nested_by_compiler(spec: Spec) -> Spec | None:
+    """Return what the compiler's linker makes of a spec that it nests in a module; None where it does not run it."""
+    context = mlir.Context()
+    context.enable_multithreading(enable=False)
+    # Aliases of attributes are defined at the top.
+    aliases, start, rest = spec.text().partition("module")
+    text = f"{aliases}module attributes {{transform.with_named_sequence}} {{ {start}{rest} }}"
+    module = mlir.Module.parse(text, context)
+    try:
+        manager = PassManager.parse("builtin.module(iree-codegen-link-tuning-specs)", context)
+        manager.run(module.operation)
+    except mlir.MLIRError:
+        return None
+    linked = module.operation
+    is_nested = has_entry_point(linked) and any(op.name == "builtin.module" for op in body(linked))
+    return load_spec(str(linked).encode(), name="nested by the compiler") if is_nested else None
 
 
 def nested(specs: Sequence[Spec]) -> Spec:

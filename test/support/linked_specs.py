@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -600,7 +601,45 @@ def _entry_point(
     )
 
 
+SYMBOL = re.compile(r"@(m\d+|a\d+|set\d+|w\d+|walks|main(?:_\d+)?)(?![\w$.-])")
+"""The symbols of a spec that may have any name."""
+
+COLLIDING = (
+    *("is_decided", "is_decided_0", "is_undecided", "undecided_of", "undecided_or_none"),
+    *("is_unconfigured", "configured_in", "is_any", "keep", "skip", "skip_0", "list", "list_0"),
+    *("kernel_config", "kernel_config_0", "__kernel_config_0", "__kernel_config_1"),
+    *("_kernel_config", "___kernel_config", "__kernel_configs", "iree_linked_tuning_spec"),
+    *("main", "main_0", "main_1", "m0", "m0_0", "a1", "helper_0", '"a::b"', '"x y"'),
+)
+"""Names that linking gives, itself or in the compiler, and names that need quotes."""
+
+
+def with_colliding_names(spec: GeneratedSpec, random: Random) -> GeneratedSpec:
+    """Return a spec some of whose symbols have names that linking gives to others."""
+    symbols = sorted(set(SYMBOL.findall(spec.text)))
+    free = [name for name in COLLIDING if name not in symbols]
+    chosen = random.sample(symbols, random.randint(0, len(symbols)))
+    new_names = dict(zip(chosen, random.sample(free, len(free)), strict=False))
+
+    def renamed(text: str) -> str:
+        return SYMBOL.sub(lambda match: f"@{new_names.get(match[1], match[1])}", text)
+
+    def renamed_pair(pair: Pair) -> Pair:
+        nested = pair.nested
+        return replace(
+            pair,
+            matcher=renamed(pair.matcher),
+            action=renamed(pair.action),
+            first=pair.first and renamed(pair.first),
+            nested=nested and replace(nested, entries=tuple(map(renamed_pair, nested.entries))),
+        )
+
+    lists = tuple(tuple(map(renamed_pair, pairs)) for pairs in spec.walks.lists)
+    return replace(spec, text=renamed(spec.text), walks=Walks(renamed(spec.walks.sequences), lists))
+
+
 def random_specs(random: Random) -> list[GeneratedSpec]:
     """Return one to three specs."""
     count = random.choice((1, 2, 2, 2, 3))
-    return [random_spec(random, number + 1) for number in range(count)]
+    specs = [random_spec(random, number + 1) for number in range(count)]
+    return [with_colliding_names(spec, random) if random.random() < 0.5 else spec for spec in specs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 
 import pytest
@@ -95,6 +96,31 @@ def test_a_long_report_fits_into_an_issue() -> None:
 def test_programs_are_respelled_for_an_older_compiler(newer: str, older: str) -> None:
     assert spell_tests.respelled(newer, (3, 12)) == older
     assert spell_tests.respelled(newer, (3, 13)) == newer
+
+
+SPECS = sorted((spell_tests.ROOT / "specs").glob("*/*.mlir"))
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.stem)
+def test_shipped_specs_have_no_syntax_that_the_oldest_compiler_lacks(spec: Path) -> None:
+    text = spec.read_text()
+    assert spell_tests.respelled(text, (3, 12)) == text
+    assert not re.search(r"iree_linalg_ext\.(?:online_)?attention" + " <", text)
+
+
+TESTS = [
+    path
+    for folder in ("test", "examples")
+    for path in (spell_tests.ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".mlir", ".test")
+]
+
+
+@pytest.mark.skipif("build" in spell_tests.ROOT.parts, reason="this is the copy in older spelling")
+def test_programs_of_tests_can_be_respelled() -> None:
+    # The properties of attention ops need braces: `<{indexing_maps = …}>`.
+    bare = re.compile(r"attention" + r" <[^{]")
+    assert not [path for path in TESTS if bare.search(path.read_text())]
 
 
 PAGES = sorted(option_tables.DOCS.rglob("*.md"))

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 HELP_FLAGS: Final = ("--help", "-help", "-h")
 
+_VERSION: Final = "--version"
+
+_GROUPS: Final = {
+    "": "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.",
+    "database": "Show, combine and analyze databases of trials, which `tuninglink tune --database` writes.",
+}
+"""The summaries of groups of commands."""
+
 COMPLETION_FLAGS: Final = {
     INSTALL_FLAG: "Install the completion of commands, flags and values for this shell, or for the one named.",
     "--show-completion": "Show the script for it, to copy or change.",
@@ -41,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
         from tuninglink.cli.completion import complete  # noqa: PLC0415 - typer takes as long as a small run
 
         return complete(arguments)
-    if first == "--version":
+    if first == _VERSION:
         sys.stdout.write(_versions())
         return 0
     name, rest = _command(arguments)
@@ -50,6 +58,10 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     if not set(HELP_FLAGS).isdisjoint(rest):
         sys.stdout.write(usage_of(name).text())
+        return 0
+    # As a flag of iree-compile, it names the revision, too.
+    if list(rest) == [_VERSION] and name != "compile":
+        sys.stdout.write(_versions())
         return 0
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
@@ -72,11 +84,11 @@ def overview(group: str = "") -> str:
     ]
     parts = [
         f"Usage: tuninglink {prefix}COMMAND [ARGUMENT]...\n",
-        "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.\n",
+        f"{_GROUPS[group]}\n",
         *("Commands:", *lines, ""),
     ]
     if not group:
-        flags = {"--version": "Show the versions of Tuninglink and of the compiler."}
+        flags = {_VERSION: "Show the versions of Tuninglink and of the compiler."}
         flags |= COMPLETION_FLAGS
         parts += [f"  {flag.ljust(20)}  {meaning}" for flag, meaning in flags.items()]
         parts.append("")

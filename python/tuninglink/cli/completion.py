@@ -7,13 +7,15 @@ flags as parameters, and runs none of them.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 import typer.completion
 
-from tuninglink.cli.known_values import typed_words
+from tuninglink.cli.known_values import is_new_word, known_compiler_flags, typed_words
 from tuninglink.cli.usage import (
     COMMON_FLAGS,
     COMPLETION_REQUEST,
@@ -33,6 +35,32 @@ if TYPE_CHECKING:
 
 _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
+_BASH: Final = r"""
+_tuninglink_completion() {
+    local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" flag="" prefix="" mark part
+    local word="${line##*[[:blank:]]}"
+    COMPREPLY=( $( env COMP_WORDS="$line" REQUEST=complete_bash $1 ) )
+    # Completions of --flag=value are values. bash replaces only what follows the last mark of COMP_WORDBREAKS.
+    [[ $word == --*=* ]] && flag="${word%%=*}="
+    word="${word#"$flag"}"
+    for mark in = :; do
+        if [[ $COMP_WORDBREAKS == *$mark* && $word == *$mark* ]]; then
+            part="${word%"${word##*$mark}"}"
+            (( ${#part} > ${#prefix} )) && prefix="$part"
+        fi
+    done
+    if [[ -n $prefix ]]; then
+        COMPREPLY=( "${COMPREPLY[@]#"$prefix"}" )
+    elif [[ -n $flag && $COMP_WORDBREAKS != *=* ]]; then
+        COMPREPLY=( "${COMPREPLY[@]/#/$flag}" )
+    fi
+    return 0
+}
+
+complete -o default -F _tuninglink_completion tuninglink
+""".lstrip().replace("REQUEST", COMPLETION_REQUEST)
+"""The script for bash. That of Typer completes no word with `=` or `:`, of which bash passes the parts."""
+
 
 def complete(arguments: Sequence[str]) -> int:
     """Write the completions that a shell requests, or write or install the script for it; return the exit code.
@@ -40,10 +68,11 @@ def complete(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: a shell is named that has no script.
     """
-    if len(arguments) > 1:
-        flag, shell, *_ = arguments
+    if arguments:
+        flag, shell, *_ = *arguments, _running_shell()
         sys.stdout.write(_install(shell) if flag == INSTALL_FLAG else _script(shell))
         return 0
+    os.environ["COMP_CWORD"] = str(len(typed_words()) - (not is_new_word()))  # for bash
     app = typer.Typer(name="tuninglink", pretty_exceptions_enable=False)
     groups: dict[str, typer.Typer] = {}
     for name in SUMMARIES:
@@ -59,9 +88,17 @@ def complete(arguments: Sequence[str]) -> int:
     return code or 0
 
 
+def _running_shell() -> str:
+    """Return the name of the shell that runs this process; empty if it cannot be determined."""
+    detect: Callable[[], str | None] = typer.completion._get_shell_name  # type: ignore[attr-defined] # noqa: SLF001
+    return detect() or ""
+
+
 def _script(shell: str) -> str:
     """Return the script for a shell."""
     _check_shell(shell)
+    if shell == "bash":
+        return _BASH
     script: str = typer.completion.get_completion_script(  # type: ignore[attr-defined] # lacks `__all__`
         prog_name="tuninglink", complete_var=COMPLETION_REQUEST, shell=shell
     )
@@ -72,6 +109,8 @@ def _install(shell: str) -> str:
     """Install the script for a shell, and return a message."""
     _check_shell(shell)
     _, path = typer.completion.install(shell, "tuninglink", COMPLETION_REQUEST)  # type: ignore[attr-defined]
+    if shell == "bash":
+        path.write_text(_script(shell))
     return f"completion for {shell} is installed in {path}; start a new shell\n"
 
 
@@ -79,7 +118,8 @@ def _check_shell(shell: str) -> None:
     if shell not in _SHELLS:
         hint = did_you_mean(shell, _SHELLS)
         remedy = note(f"known: {', '.join(_SHELLS)}")
-        raise TuninglinkError(error(f"no completion for shell '{shell}'{hint}", notes=[remedy]))
+        which = f"shell '{shell}'{hint}" if shell else "this shell; name one"
+        raise TuninglinkError(error(f"no completion for {which}", notes=[remedy]))
 
 
 def with_flags(name: str) -> Callable[..., None]:
@@ -96,6 +136,7 @@ def with_flags(name: str) -> Callable[..., None]:
             for index, flag in enumerate({**usage.flags, **COMMON_FLAGS}.items())
             if flag[0] != "help"  # typer adds it
         ),
+        *(_compiler_options() if usage.takes_compiler_flags else ()),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -135,6 +176,21 @@ def _option(index: int, name: str, flag: Flag) -> inspect.Parameter:
         default=False if is_switch else None,
         annotation=Annotated[kind, declaration],
     )
+
+
+def _compiler_options() -> Iterator[inspect.Parameter]:
+    """Yield the flags of the compiler if such a flag is typed: there are hundreds."""
+    if not any(word.startswith("--i") for word in typed_words()[-2:]):
+        return
+    for index, (name, values) in enumerate(known_compiler_flags().items()):
+        completion = _completion(partial(tuple, values)) if values else None
+        declaration: Any = typer.Option(dashed(name), autocompletion=completion)
+        yield inspect.Parameter(
+            f"compiler_flag_{index}",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[list[str], declaration],
+        )
 
 
 def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:

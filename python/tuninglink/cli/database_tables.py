@@ -110,7 +110,9 @@ def insights_table(insights: Insights, stream: TextIO) -> str:
         for rule in insights.failures
     ]
     columns = ("candidates", "fail if", "failures", "successes", "problems", "reason")
-    return "\n".join([*parts, render_table(columns, rows, "", stream)])
+    if rows:
+        parts.append(render_table(columns, rows, "", stream))
+    return "\n".join(parts)
 
 
 def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:

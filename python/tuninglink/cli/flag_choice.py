@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,7 +58,8 @@ _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
 
-_SUFFIX: Final = ".flags"
+_GROUPING: Final = re.compile(r"[\s'\"\\]")
+"""Characters of a flag that response files do not keep without quotation marks."""
 
 _BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
 """Backends by the names of devices or backends in flags."""
@@ -140,7 +143,6 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
     reason = _obstacle(options)
     if reason:
         return FlagChoice(options, FlagsResult(reason=reason))
-    say("comparing sets of flags")
     choice = _compare(options)
     _show(choice.result)
     return replace(choice, seconds=time_left(options.settings.seconds))
@@ -149,15 +151,17 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
 def _compare(options: TuneOptions) -> FlagChoice:
     """Compare the sets of flags for the program's backend."""
     settings = options.settings
+    expected = backend_of(options.flags)
+    sets = _sets(expected, options)  # a mistake in a file is reported before anything is compiled
+    say("comparing sets of flags")
     part = 1.0 if options.only_flags else _PART
     seconds = part * time_left(settings.seconds)
     judge = _judge(options, seconds)
     comparison = _comparison(options, seconds, judge)
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
-        expected = backend_of(options.flags)
         # The sets for the named backend are compiled along with the default.
-        jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
+        jobs = {set_: comparison.begin(compiler, set_) for set_ in sets}
         default = job.result()
         if isinstance(default, str):
             return FlagChoice(options, FlagsResult(reason=f"without further flags, {default}"))
@@ -233,7 +237,7 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
         if options.only_flags:
             write_output(STANDARD_STREAM, _response(result))
         return
-    path = Path(options.output).with_suffix(_SUFFIX)
+    path = Path(options.output).with_suffix(".flags")
     if result.flags:
         write_output(str(path), _response(result))
     elif not result.reason and not _is_given(path, options):
@@ -243,14 +247,16 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
 def _is_given(path: Path, options: TuneOptions) -> bool:
     """Return whether the flags of a response file are already given, for example by a project file."""
     try:
-        flags = path.read_text().split()
-    except OSError:
+        flags = shlex.split(path.read_text())
+    except (OSError, ValueError):
         return False
     return bool(flags) and set(flags) <= set(options.flags)
 
 
 def _response(result: FlagsResult) -> bytes:
-    return "".join(f"{flag}\n" for flag in result.flags).encode()
+    """Return the text of a response file. Only flags with characters that separate or group words are quoted."""
+    flags = (shlex.quote(flag) if _GROUPING.search(flag) else flag for flag in result.flags)
+    return "".join(f"{flag}\n" for flag in flags).encode()
 
 
 def _obstacle(options: TuneOptions) -> str:

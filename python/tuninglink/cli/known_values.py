@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 """The variables with the command line so far: bash's, and that of other shells."""
@@ -20,11 +20,20 @@ _SECONDS: Final = 5
 
 def typed_words() -> list[str]:
     """Return the words of the command line that a shell completes."""
-    line = next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
+    line = _typed_line()
     try:
         return shlex.split(line)
     except ValueError:  # a quote is open
         return line.split()
+
+
+def is_new_word() -> bool:
+    """Return whether the word that a shell completes is empty."""
+    return _typed_line()[-1:].isspace()
+
+
+def _typed_line() -> str:
+    return next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
 
 
 def known_targets() -> Iterable[str]:
@@ -32,6 +41,21 @@ def known_targets() -> Iterable[str]:
     from tuninglink.iree.targets import known_target_names  # noqa: PLC0415 - only a shell needs the list
 
     return known_target_names()
+
+
+def known_compiler_flags() -> Mapping[str, Sequence[str]]:
+    """Return the flags of the compiler with the prefix `iree-`, with values: those it lists, and of known targets."""
+    from tuninglink.compiler.probing import listed_values  # noqa: PLC0415 - loads the compiler
+    from tuninglink.compiler.target_flags import compile_flags  # noqa: PLC0415
+    from tuninglink.iree.targets import known_target_names  # noqa: PLC0415
+
+    flags = {name: values for name, values in listed_values().items() if name.startswith("iree-")}
+    flags["iree-opt-level"] = ["O0", "O1", "O2", "O3"]
+    for target in known_target_names().values():
+        for flag in compile_flags(target):
+            name, _, value = flag.removeprefix("--").partition("=")
+            flags[name].append(value)
+    return {name: list(dict.fromkeys(values)) for name, values in flags.items()}
 
 
 def known_devices() -> Iterable[str]:
@@ -74,9 +98,9 @@ def known_records(column: str) -> Callable[[], Iterable[str]]:
 
 def known_pipelines() -> Iterable[str]:
     """Return the names of the compiler's pipelines."""
-    from tuninglink.iree.release import CPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
+    from tuninglink.iree.release import CPU_PIPELINES, GPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
 
-    return sorted(CPU_PIPELINES | gpu_enumerators("LoweringPipeline"))
+    return sorted(CPU_PIPELINES.union(*map(gpu_enumerators, GPU_PIPELINES)))
 
 
 def known_dispatches() -> Iterable[str]:

@@ -22,7 +22,7 @@ from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
-from tuninglink.specs.module_scan import check_markers
+from tuninglink.specs.module_scan import misspelt_markers
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import Spec, load_spec
 
@@ -168,7 +168,8 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
     for spec in inputs:
         scan = spec.anatomy.table.scan
         check_bindings([spec.module, *scan.symbols.values()], diagnostics)
-        check_markers([spec.module, *scan.entry_points], diagnostics)
+        for operation, message in misspelt_markers([spec.module, *scan.entry_points]):
+            diagnostics.warning(message, operation)
     linked = link_specs(inputs, name=name, diagnostics=diagnostics)
     process.keep(inputs, linked)
     return _with_index(linked, name) if index else linked.spec

@@ -11,10 +11,16 @@ from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.probing import check_targets
+from tuninglink.files import check_input
+from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.specs.default_library import DefaultLibrary
+from tuninglink.specs.sources import read_specs
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.cli.tune_options import TuneOptions
 
 PROGRAM: Final = "tuninglink tune"
 
@@ -61,6 +67,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
+    _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.
     from tuninglink.cli.tuning import tune_problems, tune_program  # noqa: PLC0415
 
@@ -69,3 +76,15 @@ def tune_command(arguments: Sequence[str]) -> int:
     if failure is not None:
         raise failure
     return process.SUCCESS
+
+
+def _check_inputs(options: TuneOptions) -> None:
+    """Check that the program and the specs can be read, before sets of flags are compared for minutes.
+
+    Raises:
+        TuninglinkError: one cannot be read.
+    """
+    if not options.problems:
+        check_input(options.input)
+    read_specs(options.specs, DiagnosticSink(lambda _: None))
+    DefaultLibrary(options.spec_directories).check_directories()

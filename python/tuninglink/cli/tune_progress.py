@@ -112,6 +112,7 @@ class ProgressLines(Listener):
     def __init__(self) -> None:
         self._is_watched = sys.stderr.isatty()
         self._tasks: dict[str, _TaskProgress] = {}
+        self._entries = 0
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Show the devices."""
@@ -180,9 +181,11 @@ class ProgressLines(Listener):
             own = f", with a configuration for {span}" if span else ""
             self._say(f"  at {comparison.sizes}: {comparison.speedup}, {times}{own}")
 
-    def comparing(self) -> None:
+    def comparing(self, entries: int) -> None:
         """Show that the whole program runs."""
-        self._say("running the whole program with the spec and without")
+        self._entries = entries
+        how = "with the spec and without" if entries else "to check its outputs"
+        self._say(f"running the whole program {how}")
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Show the result of the whole program."""
@@ -193,6 +196,8 @@ class ProgressLines(Listener):
         if comparison is None:
             if verdict.kept or verdict.outputs is None:
                 self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
+            elif self._entries:
+                self._say(f"  no entry is kept: {verdict.reason}")
             return
         for function in comparison.functions if len(comparison.functions) > 1 else ():
             weight = f" x {function.weight}" if function.weight > 1 else ""
@@ -205,11 +210,10 @@ class ProgressLines(Listener):
         """Show the error of the program's outputs, with a warning if they are wrong."""
         if outputs is None:
             return
-        self._say(f"  {outputs}")
+        for line in filter(None, (str(outputs), outputs.note)):
+            self._say(f"  {line}")
         if outputs.finding:
             self._say(f"warning: {outputs.finding}")
-        if outputs.note:
-            self._say(f"  {outputs.note}")
 
     def finished(self, timeline: Timeline) -> None:
         """Show the time of the stages."""

@@ -118,8 +118,8 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
         task for task in program.tasks if not settings.patterns or task.is_meant(settings.patterns)
     ]
     if not tasks:
-        what = "that --only means" if program.tasks else "to tune"
-        raise TuninglinkError(error(f"there is no dispatch {what}"))
+        message = "no dispatch matches --only" if program.tasks else "there is no dispatch to tune"
+        raise TuninglinkError(error(message))
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
     # Prepare them, and omit those without a space.
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)

@@ -168,6 +168,7 @@ def _upgraded(
     """Return the upgraded spec, None for bytecode, which needs no upgrade; its content; and the report."""
     if is_bytecode(data):
         _check_bytecode(name, data)
+        _check_links(data, name)
         return None, data, []
     with progress("upgrading"):
         upgraded = upgrade_bytes(data, name, written_for=version)

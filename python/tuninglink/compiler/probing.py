@@ -60,15 +60,31 @@ def iree_compile() -> Path:
 @cache
 def compiler_options() -> Mapping[str, bool]:
     """Return the names of all options of `iree-compile`, and whether each requires a value."""
-    listing = subprocess.run(  # noqa: S603 - the compiler's own tool
+    pattern = re.compile(r"^  --?([\w.-]+)([= ]<)?", re.MULTILINE)
+    return {name: bool(value) for name, value in pattern.findall(_listing())}
+
+
+def listed_values() -> Mapping[str, list[str]]:
+    """Return the names of all options of `iree-compile`, with the values that its help lists."""
+    values: dict[str, list[str]] = {}
+    for line in _listing().splitlines():
+        if option := re.match(r"  --?([\w.-]+)", line):
+            listed = values.setdefault(option[1], [])
+        elif values and (value := re.match(r"\s+=([\w.-]+) +- ", line)):
+            listed.append(value[1])
+    return values
+
+
+@cache
+def _listing() -> str:
+    """Return the help text of `iree-compile`, with hidden options."""
+    return subprocess.run(  # noqa: S603 - the compiler's own tool
         [iree_compile(), "--help-list-hidden"],
         capture_output=True,
         text=True,
         check=True,
         timeout=_SECONDS,
-    )
-    pattern = re.compile(r"^  --?([\w.-]+)([= ]<)?", re.MULTILINE)
-    return {name: bool(value) for name, value in pattern.findall(listing.stdout)}
+    ).stdout
 
 
 def check_targets(flags: Sequence[str]) -> None:

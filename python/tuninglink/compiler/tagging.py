@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import FreshNames, join_path, split_path, symbols
+from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.entry_settings import CONFIGURATIONS, unrolled_loops
 from tuninglink.specs.linking.link_form import LinkForm
@@ -188,7 +188,7 @@ class _Scope:
 
     def annotations(self) -> list[mlir.Operation]:
         """Return the configuring annotations in the sequences that the entry points run."""
-        paths = (join_path([entry_point.name]) for entry_point in self._entry_points)
+        paths = (entry_point.path for entry_point in self._entry_points)
         sequences = dict.fromkeys(run for path in paths for _, run in self.table.run_by(path))
         annotations = (op for sequence in sequences for op in collect(sequence, names.ANNOTATE))
         return list(filter(_configures, annotations))

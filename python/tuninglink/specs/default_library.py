@@ -89,15 +89,24 @@ class DefaultLibrary:
         Raises:
             TuninglinkError: a directory does not exist, or a file in it cannot be read.
         """
+        self.check_directories()
+        for directory in map(Path, self.directories):
+            file = _find(directory, target, shipped=False)
+            if file:
+                return file
+        return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
+
+    def check_directories(self) -> None:
+        """Check that the directories exist.
+
+        Raises:
+            TuninglinkError: one does not.
+        """
         for directory in map(Path, self.directories):
             if not directory.is_dir():
                 problem = "is not a directory" if directory.exists() else "does not exist"
                 message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
                 raise TuninglinkError(error(message))
-            file = _find(directory, target, shipped=False)
-            if file:
-                return file
-        return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
 
 def default_spec(

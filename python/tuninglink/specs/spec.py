@@ -19,6 +19,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind
 from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.nested_modules import dissolve_nested, is_nested_chain
 from tuninglink.specs.structure import Anatomy, Entry, SpecKind
 from tuninglink.upgrading.module_reader import read_module
 
@@ -113,7 +114,9 @@ def load_spec(
         bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
-        spec.anatomy  # noqa: B018 - an invalid spec is reported at loading
+        if spec.anatomy.table.scan.has_nested and is_nested_chain(module):
+            dissolve_nested(module)
+            spec = Spec(module, name)
     except RuntimeError:
         if not is_bytecode(data):
             raise

@@ -15,13 +15,20 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.mlir.symbols import join_path, references, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.foreach_match import is_plain_foreach_match, is_prepared_foreach_match
-from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
+from tuninglink.specs.foreach_match import (
+    is_plain_foreach_match,
+    is_prepared_foreach_match,
+    pairs_of,
+)
+from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
 from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
+
+UNNAMED = "unnamed_spec"
+"""The name of a spec without one in the attribute of its entry points in a chain."""
 
 
 class SpecKind(Enum):
@@ -42,6 +49,11 @@ class EntryPoint:
 
     sequence: mlir.Operation
     name: str
+
+    @property
+    def path(self) -> str:
+        """The reference to it."""
+        return join_path([self.name])
 
 
 @dataclass(frozen=True)
@@ -81,12 +93,14 @@ class Anatomy:
         self._entries: dict[int, Entry] = {}
         ops = self.table.scan.entry_points
         if not ops:
-            raise SpecError(_no_entry_point(module))
+            raise SpecError(no_entry_point(module))
         for sequence in ops:
             if problem := signature_problem(sequence):
                 raise SpecError(problem)
         points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
         self.driver, self.entry_points = _without_driver(points)
+        if self.driver and self.is_used(self.driver):
+            self.entry_points, self.driver = (self.driver,), None
 
     @cached_property
     def has_default_entry_point(self) -> bool:
@@ -119,11 +133,21 @@ class Anatomy:
     @cached_property
     def _unreadable_because(self) -> Diagnostic | None:
         """The reason why the one list of the spec is not a list of entries that only annotate."""
-        if self.entry_points[0].name in self.table.scan.included:
+        if self.driver or self.is_used(self.entry_points[0]):
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence
             )
         return next(self._opaque_pairs(), None)
+
+    def is_used(self, entry_point: EntryPoint) -> bool:
+        """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
+        is_driven = self.driver not in (None, entry_point)
+        reference_to_it = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
+        return self.table.scan.included[entry_point.path] > is_driven or any(
+            reference_to_it in pair
+            for foreach_match in self.table.scan.lists
+            for pair in pairs_of(foreach_match)
+        )
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         effects = SideEffects(self.table)
@@ -209,22 +233,6 @@ class Anatomy:
         return place_of(sequence.location) if sequence is not None else None
 
 
-def _no_entry_point(module: mlir.Operation) -> Diagnostic:
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
-    if nested:
-        message = (
-            "no entry point, but nested modules are specs; link them with tuninglink-link-specs"
-        )
-        return error(message, module, [note("this one is a spec", nested[0])])
-    if names.WITH_NAMED_SEQUENCE in module.attributes:
-        message = f"no entry point: mark a named sequence with '{names.ENTRY_POINT}'"
-        return error(message, module)
-    message = (
-        f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
-    )
-    return error(message, module)
-
-
 def _without_driver(
     points: tuple[EntryPoint, ...],
 ) -> tuple[EntryPoint | None, tuple[EntryPoint, ...]]:
@@ -237,20 +245,20 @@ def _without_driver(
     drivers = tuple(point for point in points if point.name not in chained)
     if not chained or not drivers:
         return None, points
-    order = _runs(drivers[0].sequence)
+    order = [path[-1] for path in sequences_run(drivers[0].sequence)]
     if len(drivers) == 1 and sorted(order) == sorted(chained):
         return drivers[0], tuple(chained[name] for name in order)
     return None, drivers
 
 
-def _runs(sequence: mlir.Operation) -> list[str]:
+def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
     """Return the sequences that an entry point includes in order, each on the root from the one before; else nothing."""
-    root: Handle = sequence.regions[0].blocks[0].arguments[0]
-    *operations, terminator = body(sequence)
-    targets: list[str] = []
+    root: Handle = entry_point.regions[0].blocks[0].arguments[0]
+    *operations, terminator = body(entry_point)
+    targets: list[tuple[str, ...]] = []
     for operation in operations:
         if operation.name == names.INCLUDE and operation.operands[0] == root:
-            targets.append(reference(operation.attributes["target"]))
+            targets += references(operation.attributes["target"])
             root = operation.results[0]
         elif operation.name not in (names.SELECT, names.MERGE_HANDLES):
             return []

@@ -43,8 +43,8 @@ class Listener:
     def ended(self, result: TaskResult) -> None:
         """Handle the result of a task."""
 
-    def comparing(self) -> None:
-        """Handle the start of whole-program runs."""
+    def comparing(self, entries: int) -> None:
+        """Handle the start of whole-program runs, with a spec of so many entries."""
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Handle the end of whole-program runs, failed ones included."""

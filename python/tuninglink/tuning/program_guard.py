@@ -93,7 +93,8 @@ class ProgramGuard:
         self._least_price = guard_seconds(seconds, program_us, jobs, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
-        self._ledger.reserve(Account.GUARD, self._price)
+        if not self._ledger.reserve(Account.GUARD, self._price):
+            self._ledger.reserve(Account.GUARD, self._least_price)
 
     @property
     def _expects(self) -> bool:
@@ -130,7 +131,7 @@ class ProgramGuard:
             if won and self._task_tuner.settings.runs_model:
                 listener.compared(verdict)
             return verdict
-        listener.comparing()
+        listener.comparing(len(won))
         runs = self._runs
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
@@ -163,6 +164,6 @@ class ProgramGuard:
             task_tuner.compiler,
             task_tuner.devices.first,
             task_tuner.settings.seed,
-            deadline=self._ledger.whole.deadline,
+            deadline=self._ledger.whole.deadline + _OVER * self._ledger.seconds,
             judge=judge,
         )

@@ -276,8 +276,10 @@ class Tuner:
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            what = "that --only means" if patterns and tasks and not reasons else "to tune"
-            raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
+            message = "there is no dispatch to tune"
+            if patterns and tasks and not reasons:
+                message = "no dispatch matches --only"
+            raise TuninglinkError(error(message, notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
         return selected
@@ -289,11 +291,9 @@ class Tuner:
             CompileError: the compiler fails on the dispatch.
             NotTunableError: the dispatch cannot be tuned.
         """
-        prepared = self._prepared_tasks.get(task.key)
-        if prepared is None:
-            prepared = self._prepare_with(task, self._specs)
-            self._prepared_tasks[task.key] = prepared
-        return prepared
+        if task.key not in self._prepared_tasks:
+            self._prepared_tasks[task.key] = self._prepare_with(task, self._specs)
+        return self._prepared_tasks[task.key]
 
     def _device_limits(self) -> Mapping[str, int]:
         device = self._task_tuner.devices.first.description

@@ -24,7 +24,7 @@ from tuninglink.upgrading.rule_definition import (
     Refusal,
 )
 from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.rules.operation_syntax import unmarked
+from tuninglink.upgrading.rules.operation_syntax import is_entry_point, unmarked
 from tuninglink.upgrading.spec_text import SpecText
 from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
 
@@ -165,7 +165,7 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
     """Return the upgraded spec with the result for each entry.
 
     Raises:
-        SpecError: no entry is left.
+        SpecError: no entry or no entry point is left.
     """
     outline = rewrites.outline
     place = outline.source.place
@@ -184,9 +184,15 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
     # The entries, and the changes that are still in the result.
     changes = tuple(change for change in rewrites.changes if change.sequence not in out)
     entries = tuple(_entries(outline, changes, out))
+    entry_points = {one.name for one in outline.sequences if is_entry_point(outline, one)}
+    lost = ""
     if entries and all(entry.kept_out for entry in entries):
+        lost = "entry"
+    elif entry_points and entry_points <= out.keys():
+        lost = "entry point"
+    if lost:
         notes = [error(f"{part.what}: {part.reason}", part.place) for part in kept_out]
-        raise SpecError(error("no entry of the spec can be upgraded", place(0)), *notes)
+        raise SpecError(error(f"no {lost} of the spec can be upgraded", place(0)), *notes)
 
     def origin(offset: int) -> Place:
         return place(edited.original(exclusion.edited.original(offset)))

@@ -107,7 +107,7 @@ CASES = {
     "'.*/nowhere' does not exist",
     "tune program.mlir -o .": r"error: cannot write '\.': it is a directory",
     f"tune program.mlir {VMVX} --report empty.mlir": "error: cannot make 'empty.mlir'",
-    f"tune program.mlir {VMVX} --database .": r"error: database '\.'",
+    f"tune program.mlir {VMVX} --database .": r"error: cannot write '\.': it is a directory",
     "tune program.mlir": "error: no target; name the target of the program\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
@@ -116,7 +116,7 @@ CASES = {
     f"tune program.mlir {CUDA} --device local-sync --flag-sets none --jobs 1": "error: there is no dispatch to tune\n"
     "note: @add_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles",
     f"tune GFX942 {VMVX}": "error: this is a tuning spec, not a program",
-    f"tune program.mlir {HOST} --device local-sync --only attention --flag-sets none --jobs 1": "error: there is no dispatch that --only means",
+    f"tune program.mlir {HOST} --device local-sync --only attention --flag-sets none --jobs 1": "error: no dispatch matches --only",
     f"tune DYNAMIC {HOST} --device local-sync --flag-sets none --jobs 1": "(?s)error: there is no dispatch to tune.*its sizes are dynamic: they "
     "are known only when the program runs",
     f"tune DYNAMIC --dim 1.0=8 {VMVX}": "error: '--dim 1.0=8' is about no dynamic dimension of the program's "

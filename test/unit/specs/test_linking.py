@@ -283,6 +283,66 @@ def test_a_matcher_that_is_used_twice_is_an_error_at_its_place(*, comment: bool)
     assert text.splitlines()[place.line - 1][: place.column - 1].endswith(f"{action[0]}, ")
 
 
+@pytest.mark.parametrize("name", ["a::b", "a b", '"quoted"'])
+def test_a_chain_is_read_as_one_whatever_its_entry_points_are_called(name: str) -> None:
+    quoted = '@"' + name.replace('"', '\\"') + '"'
+    text = generated("a", Shape.TWO_ENTRY_POINTS, 1, 2).text()
+    specs = [load_spec(each.encode()) for each in (text, text.replace("@main_1", quoted))]
+    linked = link_specs(specs).spec
+    assert [member.name for member in split(linked)] == ["a", "a_0"]
+    assert name in [point.name for point in linked.anatomy.entry_points]
+    again = link_specs([linked]).spec
+    assert [point.name for point in again.anatomy.entry_points] == [
+        point.name for point in linked.anatomy.entry_points
+    ]
+
+
+USERS = {
+    "an include": """%r = transform.include @main failures(propagate) (%v)
+          : (!transform.any_op) -> !transform.any_op""",
+    "a list": """%r, %s = transform.foreach_match in %v @m0 -> @main
+          : (!transform.any_op) -> (!transform.any_op, !transform.any_op)""",
+}
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+@pytest.mark.parametrize("is_chain", [False, True])
+@pytest.mark.parametrize("shape", [Shape.UNMARKED_LIST, Shape.TWO_LOOPS, Shape.TWO_ENTRY_POINTS])
+def test_an_entry_point_that_a_sequence_uses(user: str, shape: Shape, *, is_chain: bool) -> None:
+    """Its user keeps what it uses, although nothing runs the user."""
+    one, two, other = load(
+        generated("a", shape, 1, 2),
+        generated("b", Shape.TWO_LOOPS, None),
+        generated("c", Shape.DEFAULT, 3),
+    )
+    text = (link_specs([one, two]).spec if is_chain else one).text()
+    used = f"""transform.named_sequence @user(%v: !transform.any_op {{transform.consumed}}) {{
+      {user}
+      transform.yield
+    }}
+    }}"""
+    spec = load_spec((text.rstrip().removesuffix("}") + used).encode())
+    assert spec.kind is SpecKind.OPAQUE
+    for inputs in ([spec], [spec, other], [other, spec]):
+        linked = link_specs(inputs).spec
+        assert linked.module.verify()
+        again = link_specs([linked]).spec
+        assert again.module.verify()
+        assert len(split(again)) == len(split(linked)) == len(inputs) + is_chain
+
+
+def test_what_the_compiler_nests_is_read_as_a_chain() -> None:
+    """Its later entry points override earlier ones, as those of one spec."""
+    specs = [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.RESTRICTED, 3, 4)]
+    nested = load_spec(linked_by_iree(specs).encode())
+    assert not collect(nested.module, names.MODULE)[1:]
+    assert nested.anatomy.driver
+    assert len(nested.entries) == 4
+    assert [len(member.entries) for member in split(nested)] == [4]
+    linked = link_specs([nested, *load(generated("c", Shape.DEFAULT, 5))]).spec
+    assert [member.name for member in split(linked)] == ["iree_linked_tuning_spec", "c"]
+
+
 def test_quoted_symbols() -> None:
     text = generated("a", Shape.DEFAULT, 1).text().replace("@m0", '@"match this"')
     linked = link_specs([load_spec(text.encode()), load_spec(text.encode())]).spec

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from link_forms import Outcome, run_scenario
+from interpreter import apply_spec
+from link_forms import Outcome, nested_by_compiler, run_scenario
+from sequential import attributes_of
+
+from tuninglink.specs import link_specs, load_spec
 
 SCENARIOS = 24
 
@@ -17,3 +21,43 @@ def test_all_forms_of_random_specs(part: int) -> None:
     assert not outcome.failures, outcome.failures[0]
     assert outcome.counts["scenarios in which something is configured"] >= 3
     assert outcome.counts["comparisons"] >= 100
+
+
+def test_a_configuration_from_before_decides_nothing_behind_what_the_compiler_nested() -> None:
+    sequences = """
+    transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+      transform.match.operation_name %op ["{}"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }}
+    transform.named_sequence @act(%op: !transform.any_op {{transform.readonly}}) {{
+      %parent = transform.get_parent_op %op : (!transform.any_op) -> !transform.any_op
+      %config = transform.param.constant #iree_codegen.lowering_config<tile_sizes = [[{}]]> -> !transform.any_param
+      transform.annotate %op "lowering_config" = %config : !transform.any_op, !transform.any_param
+      transform.yield
+    }}
+    transform.named_sequence @walk(%root: !transform.any_op {{transform.consumed}}) -> !transform.any_op {{
+      %done = transform.foreach_match in %root @match -> @act : (!transform.any_op) -> !transform.any_op
+      transform.yield %done : !transform.any_op
+    }}
+    transform.named_sequence @main(%root: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+        attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+      %done = transform.include @walk failures(propagate) (%root) : (!transform.any_op) -> !transform.any_op
+      transform.yield %done : !transform.any_op
+    }}"""
+    first, last = (
+        load_spec(
+            f"module @s attributes {{transform.with_named_sequence}} {{{sequences.format(*one)}}}".encode()
+        )
+        for one in (("linalg.copy", 1), ("linalg.fill", 2))
+    )
+    nested = nested_by_compiler(first)
+    assert nested
+    config = "#iree_codegen.lowering_config<tile_sizes = [[{}]]>"
+    program = f"""func.func @f(%value: f32, %to: tensor<8xf32>) -> tensor<8xf32> {{
+      %filled = linalg.fill {{lowering_config = {config.format(90)}}} ins(%value : f32) outs(%to : tensor<8xf32>) -> tensor<8xf32>
+      %copied = linalg.copy ins(%filled : tensor<8xf32>) outs(%to : tensor<8xf32>) -> tensor<8xf32>
+      return %copied : tensor<8xf32>
+    }}"""
+    configured = attributes_of(apply_spec(link_specs([nested, last]).spec, program))
+    configs = [str(op["lowering_config"]) for op in configured if "lowering_config" in op]
+    assert configs == [config.format(2), config.format(1)]

@@ -60,6 +60,14 @@ def test_a_file_has_one_set_a_line(tmp_path: Path) -> None:
         FlagSet("fast", ("--iree-opt-level=O3", "--a")),
         FlagSet("--b=1 --c", ("--b=1", "--c")),
     ]
+    path.write_text(
+        "# first: the fast ones\nfast: --a  # since: 3.13\n--b  # why: c\nmy: set: '--c=d e'\n"
+    )
+    assert flag_sets("any", str(path), []) == [
+        FlagSet("fast", ("--a",)),
+        FlagSet("--b", ("--b",)),
+        FlagSet("my: set", ("--c=d e",)),
+    ]
     path.write_text("fast: --a\nslow -b\n")
     with pytest.raises(TuninglinkError, match=r"sets:2: not a set of flags"):
         flag_sets("any", str(path), [])

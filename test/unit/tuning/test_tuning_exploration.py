@@ -10,6 +10,7 @@ import pytest
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding.model_run import ModelRunError
 from tuninglink.tuning.deciding.verdicts import harmless, judge_entries
 from tuninglink.tuning.devices import Timing
 from tuninglink.tuning.devices.device_set import Measurement
@@ -223,9 +224,13 @@ class Runs:
 
     slowdowns: dict[str, float]
     failing: str = ""
+    left: int = 100
 
     def compare(self, spec: str, *, mends: bool) -> ModelComparison:
         assert mends == bool({"a", "b"} & set(spec))
+        self.left -= 1
+        if self.left < 0:
+            raise ModelRunError("no time")
         compared = comparison(self.slowdowns, list(spec))
         return replace(compared, failure="it fails") if self.failing in list(spec) else compared
 
@@ -236,3 +241,18 @@ def test_an_entry_for_a_wrong_default_stays_at_any_speed(failing: str, kept: str
     runs = Runs({"a": 0.9, "c": 0.5, "e": 0.5}, failing)
     verdict = judge_entries(entries, runs, lambda some: "".join(each.name for each in some))
     assert "".join(entry.name for entry in verdict.kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("left", "slow", "failing", "kept"),
+    [(0, "c", "", "abcdef"), (1, "c", "", "ab"), (1, "", "c", ""), (1, "", "", "abcdef")],
+)
+def test_without_time_to_find_harmful_entries_all_are_left_out(
+    left: int, slow: str, failing: str, kept: str
+) -> None:
+    entries = [Entry(name, name in "ab") for name in "abcdef"]
+    runs = Runs(dict.fromkeys(slow, 0.5), failing, left)
+    verdict = judge_entries(entries, runs, lambda some: "".join(each.name for each in some))
+    assert "".join(entry.name for entry in verdict.kept) == kept
+    is_unfinished = kept != "abcdef"
+    assert ("the entries at fault were not found: no time" in verdict.reason) == is_unfinished

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.devices.sampling import repetition, weighted_mean
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
-from tuninglink.tuning.scheduling.budget import Account, Ledger, guard_seconds, task_race_seconds
+from tuninglink.tuning.scheduling.budget import (
+    FEWEST_MODEL_ROUNDS,
+    Account,
+    Ledger,
+    guard_seconds,
+    task_race_seconds,
+)
 from tuninglink.tuning.scheduling.task_choice import Pace
 from tuninglink.tuning.scheduling.task_trials import Progress
 
@@ -165,3 +171,8 @@ def test_the_guard_of_a_slow_program_leaves_most_of_the_time() -> None:
     assert guard_seconds(compile_seconds, sum(BOTTLENECK_US), 16) < 10.0
     assert guard_seconds(compile_seconds, 6_000.0, 16) < guard_seconds(compile_seconds, 3e5, 16)
     assert guard_seconds([0.5] * 53, 277_000.0, 16) < 0.1 * 180.0
+
+
+def test_the_guard_of_a_program_that_runs_for_seconds_costs_its_fewest_rounds() -> None:
+    calls = 2 * (FEWEST_MODEL_ROUNDS + 1)
+    assert guard_seconds([0.5], 10e6, 16) > calls * 10.0

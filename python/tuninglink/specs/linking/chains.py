@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import FreshNames, join_path, symbol_name, symbols
+from tuninglink.mlir.symbols import FreshNames, symbol_name, symbols
 from tuninglink.specs.linking.guard_analysis import configures, restriction
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.merging import merge, prepared, spec_module
 from tuninglink.specs.linking.modernization import modernize
 from tuninglink.specs.linking.rewriting import declare_ownership
+from tuninglink.specs.module_scan import unmark
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import is_guarded
+from tuninglink.specs.structure import UNNAMED, is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
     from tuninglink.specs.sequences import Handle
     from tuninglink.specs.structure import Anatomy, EntryPoint
-
-UNNAMED = "unnamed_spec"
-"""The name of a spec without one in the attribute of its entry points."""
 
 
 def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
@@ -85,8 +83,7 @@ def split(spec: Spec) -> list[Spec]:
 
 def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:
     table = spec.anatomy.table
-    paths = (join_path([point.name]) for point in points)
-    used = {sequence for path in paths for _, sequence in table.run_by(path)}
+    used = {sequence for point in points for _, sequence in table.run_by(point.path)}
     with spec.module.context, spec.module.location:
         module = spec_module(name)
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
@@ -125,14 +122,14 @@ def _steps(
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):
+        for symbol in new_names.values():
+            unmark(merged[symbol])
         for name, points in specs_of(member):
             marker = mlir.StringAttr.get(spec_names.take(name), container.context)
             entry_points = []
             for point in points:
                 sequence = merged[new_names[point.name]]
-                if names.ENTRY_POINT in sequence.attributes:
-                    del sequence.attributes[names.ENTRY_POINT]
-                if member.driver is None and point.name in member.table.scan.included:
+                if member.is_used(point):
                     sequence = _copy(sequence, fresh.take(new_names[point.name]))
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
                 modernize(sequence)

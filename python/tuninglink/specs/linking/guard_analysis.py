@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, note
-from tuninglink.mlir.symbols import join_path, reference
+from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.sequences import SequenceTable
@@ -20,7 +20,8 @@ def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagn
     """Return why a spec, or some of its entry points, may change decided ops in spite of guards, or None."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return None
-    return next(_restrictions(spec.table, *_paths(entry_points or spec.entry_points)), None)
+    paths = (entry_point.path for entry_point in entry_points or spec.entry_points)
+    return next(_restrictions(spec.table, *paths), None)
 
 
 def only_annotates(table: SequenceTable, *paths: str) -> bool:
@@ -30,15 +31,12 @@ def only_annotates(table: SequenceTable, *paths: str) -> bool:
 
 def configures(spec: Anatomy) -> bool:
     """Return whether a spec may change anything, so that it needs guards after another spec."""
+    paths = (entry_point.path for entry_point in spec.entry_points)
     return any(
         operation.name == names.ANNOTATE or declares_a_write(operation)
-        for _, sequence in spec.table.closure(*_paths(spec.entry_points))
+        for _, sequence in spec.table.closure(*paths)
         for operation in _transform_ops(sequence)
     )
-
-
-def _paths(entry_points: Iterable[EntryPoint]) -> list[str]:
-    return [join_path([entry_point.name]) for entry_point in entry_points]
 
 
 def _restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:

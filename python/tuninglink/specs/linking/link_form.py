@@ -76,7 +76,7 @@ def _check_can_run(spec: Anatomy) -> None:
     if not scan.has_declarations:
         return
     for entry_point in spec.entry_points:
-        for path, sequence in spec.table.run_by(entry_point.name):
+        for path, sequence in spec.table.run_by(entry_point.path):
             if not sequence.regions[0].blocks:
                 remedy = "give it a body, or remove what refers to it"
                 raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))

@@ -12,12 +12,11 @@ from tuninglink.mlir.symbols import (
     FreshNames,
     SymbolRenaming,
     rename_symbols,
-    symbol_name,
     symbols,
 )
-from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.foreach_match import pair_attributes, pairs_of
+from tuninglink.specs.nested_modules import dissolve_nested, inner_name
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
@@ -71,12 +70,12 @@ def prepared(spec: Anatomy) -> Anatomy:
     """Return a spec whose entries are bound as it is and whose module nests none: a copy if there is anything to do."""
     if binding_of(spec.module) is None and not spec.table.scan.has_nested:
         return spec
-    copy = Anatomy(spec.module.clone().operation)
+    module = spec.module.clone().operation
+    if spec.table.scan.has_nested:
+        dissolve_nested(module)
+    copy = Anatomy(module)
     bind_entries(copy)
-    if not spec.table.scan.has_nested:
-        return copy
-    _dissolve_nested(copy.module)
-    return Anatomy(copy.module)
+    return copy
 
 
 def merge(
@@ -101,7 +100,7 @@ def merge(
     block = container.regions[0].blocks[0]
     with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
         for member, member_names, left_out in zip(members, defined, omitted, strict=True):
-            renames.append({name: fresh.take(_inner_name(name)) for name in member_names})
+            renames.append({name: fresh.take(inner_name(name)) for name in member_names})
             renaming = SymbolRenaming(renames[-1])
             scan = member.table.scan
             for name, operation in scan.top:
@@ -118,31 +117,5 @@ def _free_kernel_config(container: mlir.Operation) -> None:
     """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
-        renamed = FreshNames(taken).take(_inner_name(names.KERNEL_CONFIG))
+        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
         rename_symbols(container, {names.KERNEL_CONFIG: renamed})
-
-
-def _inner_name(name: str) -> str:
-    """Return a name for a symbol that is merged.
-
-    As the compiler links a spec with its own, it calls entry points `__kernel_config_1` and so on, even if these names are
-    taken.
-    """
-    return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
-
-
-def _dissolve_nested(module: mlir.Operation) -> None:
-    """Move the ops of nested modules into `module`, under free names."""
-    fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
-    while nested := next((op for op in body(module) if op.name == names.MODULE), None):
-        renames = {name: fresh.take(_inner_name(name)) for name in symbols(nested)}
-        scope = symbol_name(nested) or ""
-        rename_symbols(nested, renames)
-        rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
-        for operation in list(body(nested)):
-            # What runs in the nested module by itself does not run in the outer one.
-            for marker in (names.ENTRY_POINT, names.CHAINED_ENTRY_POINT):
-                if marker in operation.attributes:
-                    del operation.attributes[marker]
-            operation.move_before(nested)
-        nested.erase()

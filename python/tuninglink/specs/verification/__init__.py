@@ -20,7 +20,7 @@ from tuninglink.mlir.serialization import repeated_matcher
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.bindings import check_bindings
-from tuninglink.specs.module_scan import check_markers, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point, misspelt_markers
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.verification.configuration_faults import check_configurations
@@ -82,7 +82,8 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     table = SequenceTable(module)
     reach = Reach(table, check_entry_points(module, table, diagnostics))
     check_bindings([module, *body(module)], diagnostics)
-    check_markers([module, *table.scan.entry_points], diagnostics)
+    for operation, message in misspelt_markers([module, *table.scan.entry_points]):
+        diagnostics.warning(message, operation)
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)

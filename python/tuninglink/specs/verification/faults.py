@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -16,8 +16,10 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
-from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import SpecText
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.spec_text import SpecText
 
 _LIKE: Final = 0.8
 """The least similarity of a misspelt name to the intended one."""
@@ -113,6 +115,10 @@ class KnobPlaces:
 
 
 def _read(file: str) -> SpecOutline | None:
+    # Most specs have no faults; this takes longer to load than to check a small spec.
+    from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415
+    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415
+
     try:
         return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
     except (OSError, ValueError, SpecError):
@@ -133,11 +139,15 @@ def _end(source: SpecText, start: int) -> int:
 
 def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
     """Return the first position of a knob in a part of the text, outside of comments."""
+    text = source.text
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
-    for match in pattern.finditer(source.text, start, end):
-        before = source.text[source.line_start(match.start()) : match.start()]
-        if _COMMENT not in before:
+    position = text.find(knob, start, end)
+    while position >= 0:
+        quote = position - (position > start and text[position - 1] == '"')
+        match = pattern.match(text, quote, end) or pattern.match(text, position, end)
+        if match and _COMMENT not in text[source.line_start(match.start()) : match.start()]:
             return match.start()
+        position = text.find(knob, position + 1, end)
     return None
 
 

@@ -281,5 +281,6 @@ def _words(trial: Trial) -> str:
     if trial.origin == "default":
         return "the compiler's choice"
     configuration = trial.configuration
-    knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items())
+    # A tile of 0 leaves its loop alone.
+    knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items() if value)
     return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

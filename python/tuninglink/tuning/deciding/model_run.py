@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval, undisturbed_speedup, undisturbed_us
+from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding.model_samples import NARROW_ROUNDS, ModelSamples
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
+from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
+from tuninglink.tuning.results.task_result import ModelComparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,27 +31,21 @@ if TYPE_CHECKING:
     from tuninglink.tuning.results import OutputComparison
 
     Outputs = dict[str, tuple[NDArray[Any], ...]]
-    Samples = list[tuple[float, ...]]
 
 _COMPILE_SECONDS: Final = 1800.0
 """The time limit for compiling a whole program."""
 
-_ROUNDS: Final = 25
+_ROUNDS: Final = NARROW_ROUNDS
 """The rounds of a batch."""
 
 _FIRST_ROUNDS: Final = 6
-_CLEAR: Final = 1.5
-"""The number of rounds that suffices if the interval of the ratio lies outside these bounds."""
+"""The rounds of the first batch, which suffice if the interval of the ratio is clear."""
 
-_MOST_ROUNDS: Final = 1000
 _LEAST_SECONDS: Final = 1.0
 """The time for a comparison even if the budget is used up."""
 
 MOST_SECONDS: Final = 20.0
 """The default time limit for a comparison whose interval remains wide."""
-
-_NARROW: Final = 0.03
-"""The width of an interval that is narrow enough."""
 
 _SLOW: Final = 4.0
 """The time that slow functions always get for a comparison, in multiples of one run of all functions."""
@@ -63,6 +59,24 @@ _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 
 class ModelRunError(Exception):
     """The program cannot be compared; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class _Duration:
+    """The duration of a run of the program.
+
+    Attributes:
+        total: the seconds with loading.
+        calling: the seconds of the calls.
+    """
+
+    total: float
+    calling: float
+
+    @property
+    def rounds(self) -> float:
+        """The seconds of the fewest rounds, with loading and a warm-up call."""
+        return self.total + FEWEST_ROUNDS * self.calling
 
 
 @dataclass
@@ -88,6 +102,7 @@ class ModelRuns:
     judge: OutputJudge = field(default_factory=OutputJudge)
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
+    _durations: dict[bytes, _Duration] = field(default_factory=dict)
     _default: Outputs = field(default_factory=dict)
     _expectation: Expectation | None = None
 
@@ -100,17 +115,17 @@ class ModelRuns:
                 reference for the program, not with those of the default.
 
         Raises:
-            ModelRunError: it cannot be compiled or run without the spec.
+            ModelRunError: it cannot be compiled or run without the spec, or there is no time for that.
         """
         calls = self._calls()
         self.begin(spec)
         integers = self.finite_integers()
         default = self._image("")
+        once = self._durations[default]
+        self._require(once.total + 2 * once.rounds)
         try:
             tuned = self._image(spec)
-            began = time.monotonic()
             computed = self._run(tuned, integers)
-            taken = time.monotonic() - began
         except ModelRunError as failure:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
         outputs = self._judged(computed)
@@ -122,8 +137,10 @@ class ModelRuns:
             for call in self._functions()
             for image in (default, tuned)
         ]
-        samples = self._samples(programs, max(self.seconds, _SLOW * taken))
-        return replace(self._comparison(samples), outputs=outputs)
+        taken = self._durations[tuned]
+        self._require(once.rounds + taken.rounds)
+        samples = self._samples(programs, max(self.seconds, _SLOW * taken.total))
+        return samples.comparison(tuple(self._notes()), outputs)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
         """Return the errors of the program's outputs, without a spec and with one.
@@ -217,58 +234,44 @@ class ModelRuns:
             for argument in function.inputs
         )
 
+    def _require(self, seconds: float) -> None:
+        """Check that there is time left.
+
+        Raises:
+            ModelRunError: there is less.
+        """
+        if seconds > max(_LEAST_SECONDS, self.deadline - time.monotonic()):
+            reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"
+            raise ModelRunError(reason)
+
     def _run(self, image: bytes, integers: tuple[int, int]) -> Outputs:
         outputs: Outputs = {}
+        began, calling = time.monotonic(), 0.0
         for function in self._functions():
             program = self._calls().compiled(function, image, integers)
             computed = self.device.program_outputs(program)
             if isinstance(computed, Failure):
                 raise ModelRunError(f"function '{function.label}': {computed.message}")
             outputs[function.label] = computed.arrays
+            calling += computed.seconds
+        self._durations[image] = _Duration(time.monotonic() - began, calling)
         return outputs
 
-    def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
+    def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> ModelSamples:
         """Return the times of programs by round, until the interval of the weighted ratio is narrow enough."""
-        samples: Samples = []
+        samples = ModelSamples(self._functions(), self.seed)
         began = time.monotonic()
         end = max(min(began + seconds, self.deadline), began + _LEAST_SECONDS)
-        while True:
+        while not samples.are_decided:
             left = max(0.0, end - time.monotonic())
-            seed = self.seed + len(samples)
-            count = _ROUNDS if samples else _FIRST_ROUNDS
-            rounds = self.device.program_rounds(programs, count, seed, left)
+            count = _ROUNDS if len(samples) else _FIRST_ROUNDS
+            rounds = self.device.program_rounds(programs, count, self.seed + len(samples), left)
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
-            samples += rounds.samples
-            *_, interval = _times(self._weighted(samples), self.seed)
-            is_narrow = interval.high - interval.low <= _NARROW and len(samples) >= _ROUNDS
-            is_clear = interval.low > _CLEAR or interval.high < 1 / _CLEAR
-            if is_narrow or is_clear or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
-                return samples
-
-    def _weighted(self, samples: Samples) -> list[tuple[float, float]]:
-        """Return the weighted sums over the functions by round, without and with the spec."""
-        weights = np.array([function.weight for function in self._functions()])
-        times = np.array(samples).reshape(len(samples), len(weights), 2)
-        sums = (times * weights[:, None]).sum(axis=1)
-        return [(float(default), float(tuned)) for default, tuned in sums]
-
-    def _comparison(self, samples: Samples) -> ModelComparison:
-        functions = [
-            FunctionComparison(
-                function.label,
-                function.weight,
-                *_times(
-                    [(sample[2 * index], sample[2 * index + 1]) for sample in samples], self.seed
-                ),
-            )
-            for index, function in enumerate(self._functions())
-        ]
-        return ModelComparison(
-            *_times(self._weighted(samples), self.seed),
-            functions=tuple(functions),
-            notes=tuple(self._notes()),
-        )
+            samples.add(rounds.samples)
+            if time.monotonic() > end:
+                break
+        return samples
 
     def _notes(self) -> Iterator[str]:
         calls = self._calls()
@@ -283,15 +286,6 @@ class ModelRuns:
 
 def _skipped(function: FunctionCall) -> str:
     return f"function '{function.label}': {function.obstacle}"
-
-
-def _times(
-    pairs: Sequence[tuple[float, float]], seed: int
-) -> tuple[float, float, ConfidenceInterval]:
-    """Return the times without other work on the machine, in milliseconds, and the speedup."""
-    default, tuned = np.array(pairs).T
-    speedup = undisturbed_speedup(default, tuned, seed)
-    return undisturbed_us(default) / 1000, undisturbed_us(tuned) / 1000, speedup
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

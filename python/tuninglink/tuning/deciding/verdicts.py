@@ -74,7 +74,14 @@ def judge_entries(
         kept = [entry for entry in won if entry in mending or entry in faster]
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
-        return ModelVerdict(tuple(won), reason=str(failure))
+        full = comparisons.get(write(won))
+        if full is None:
+            return ModelVerdict(tuple(won), reason=str(failure))
+        # The program is slower with the spec or fails, and the entries at fault were not found.
+        harm = full.failure or "the program is slower with the spec"
+        reason = f"{harm}; the entries at fault were not found: {failure}"
+        kept = [] if full.failure else mending
+        return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
     left_out = [
@@ -85,8 +92,12 @@ def judge_entries(
         (compared.outputs for compared in comparisons.values() if compared.outputs is not None),
         None,
     )
-    default_outputs = None if outputs is None else replace(outputs, tuned_error=None)
-    return ModelVerdict(tuple(kept), comparison, reason, failures, default_outputs)
+    return ModelVerdict(tuple(kept), comparison, reason, failures, _of_default(outputs))
+
+
+def _of_default(outputs: OutputComparison | None) -> OutputComparison | None:
+    """Return the errors without the spec."""
+    return None if outputs is None else replace(outputs, tuned_error=None)
 
 
 def judge_default(runs: ModelRuns) -> ModelVerdict:

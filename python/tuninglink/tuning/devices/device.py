@@ -14,6 +14,7 @@ from typing import Final
 import iree.runtime as rt
 
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
+from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.results import FatalError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -155,7 +156,8 @@ def _driver(name: str) -> rt.HalDriver:
     available = sorted(rt.query_available_drivers())
     if name not in available:
         drivers = note(f"the runtime knows: {', '.join(available)}")
-        raise DeviceError(error(f"there is no driver '{name}'", notes=[drivers]))
+        hint = did_you_mean(name, available)
+        raise DeviceError(error(f"there is no driver '{name}'{hint}", notes=[drivers]))
     try:
         return rt.get_driver(name)
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types

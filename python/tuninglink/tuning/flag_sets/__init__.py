@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -115,6 +116,9 @@ _GPU: Final = (
 """On an H200 in f16, code for sm_80: O2 alone gains 1.22 on BERT-base, where it multiplies the error by nine, 1.04 on
 ViT-B/16, and 1.56 on a Llama-style decoder with the same error."""
 
+_NAME: Final = re.compile(r"([^-].*?)\s*:\s+(?=[\"'-])")
+"""The name of a set in a file. The comment after its flags may contain colons, too."""
+
 _SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _GPU}
 
 
@@ -159,7 +163,11 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
         raise TuninglinkError(cannot("read", path, reason)) from None
     sets = []
     for number, line in enumerate(lines, 1):
-        name, _, written = line.rpartition(": ")
+        text = line.strip()
+        if text.startswith("#"):
+            continue
+        name = _NAME.match(text)
+        written = text[name.end() :] if name else text
         try:
             words = shlex.split(written, comments=True)
         except ValueError:  # an unterminated quotation
@@ -169,7 +177,7 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
         if not all(word.startswith("--") for word in words):
             remedy = note("expected NAME: --flag --flag=value …")
             raise TuninglinkError(error(f"{path}:{number}: not a set of flags", notes=[remedy]))
-        sets.append(FlagSet(name.strip() or " ".join(words), tuple(words)))
+        sets.append(FlagSet(name[1] if name else " ".join(words), tuple(words)))
     return sets
 
 

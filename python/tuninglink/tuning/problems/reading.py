@@ -41,6 +41,10 @@ _HIPBLASLT_TYPES: Final = {
     "f16_r": ElementType.F16,
     "bf16_r": ElementType.BF16,
     "i8_r": ElementType.I8,
+    "f8_r": ElementType.F8E4M3FN,
+    "bf8_r": ElementType.F8E5M2,
+    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
+    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
 }
 
 _TYPES: Final = {
@@ -48,8 +52,19 @@ _TYPES: Final = {
     "tf32": ElementType.F32,
     "Half": ElementType.F16,
     "BFloat16": ElementType.BF16,
+    "Float8_e4m3fn": ElementType.F8E4M3FN,
+    "Float8_e5m2": ElementType.F8E5M2,
+    "Float8_e4m3fnuz": ElementType.F8E4M3FNUZ,
+    "Float8_e5m2fnuz": ElementType.F8E5M2FNUZ,
 }
-_OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp")
+_SCALED: Final = "ScaledGemmTunableOp"
+_SCALED_TYPES: Final = re.compile(r"(Float8_[^_]+)_(Float8_[^_]+)_\w+")
+"""The types of the operands and of the result. Scales are applied to the result, in operations after the product."""
+
+_OPERATIONS: Final = (
+    *("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp"),
+    _SCALED,
+)
 _BATCHED: Final = "GemmStridedBatchedTunableOp"
 
 _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
@@ -75,8 +90,12 @@ def read_tunable_op(line: str) -> Product:
     if operation not in _OPERATIONS:
         raise UnsupportedError.unknown("operation", operation, _OPERATIONS, indent + 1)
     type_text = type_and_letters.rpartition("_")[0]
+    column = indent + len(operation) + 2
+    if operation == _SCALED and (operands := _SCALED_TYPES.fullmatch(type_text)):
+        type_text = operands[1]
+        if operands[2] != type_text:
+            raise UnsupportedError("operands of different types are not supported", column)
     if type_text not in _TYPES:
-        column = indent + len(operation) + 2
         raise UnsupportedError.unknown("type", type_text, _TYPES, column)
     # Read the letters of transposition, and the sizes.
     letters_and_sizes = _SIZES.match(sizes_text)

@@ -23,9 +23,12 @@ _MOST_CPU_BYTES: Final = 128 << 20
 _MOST_GPU_BYTES: Final = 256 << 20
 """The same on a GPU, of which the largest last-level cache has as much (an MI300X; an H200 has 50 MB)."""
 
-_MEMORY_BOUND: Final = 64.0
+_GPU_BOUND: Final = 64.0
 """The most operations per byte of a dispatch that waits for the memory of a GPU. An H200 does 206 in f16, and a decode
 step at most two for each element of its weights and sequence of the batch."""
+
+_CPU_BOUND: Final = 128.0
+"""The same on a CPU. A core that does 115 operations in f32 while it reads 21 bytes does over 5 for each of them."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
 
     Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
     dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
-    computed is in the caches, so this is for dispatches that mostly read weights: on GPUs those that are bound by
-    memory, as all products in a decode step are. Others run at the rate of the arithmetic either way.
+    computed is in the caches, so this is for dispatches that mostly read weights, and that may wait for memory, as all
+    products in a decode step do. Others run at the rate of the arithmetic either way.
     """
     costs = [cost_of(mlir.Module.parse(use.source, thread_context()).operation) for use in uses]
     waits = [_waits_for_weights(use, cost) for use, cost in zip(uses, costs, strict=True)]
@@ -78,7 +81,9 @@ def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
 
 
 def _waits_for_weights(use: DispatchUse, cost: DispatchCost) -> bool:
-    return use.is_on_cpu or (cost.intensity is not None and cost.intensity <= _MEMORY_BOUND)
+    if use.is_on_cpu:
+        return cost.intensity is None or cost.intensity <= _CPU_BOUND
+    return cost.intensity is not None and cost.intensity <= _GPU_BOUND
 
 
 def _weight_bytes(layout: BufferLayout, cost: DispatchCost) -> int:

@@ -186,6 +186,7 @@ class OutputComparison:
         return f"{where} ({error}): one of both is wrong; tuninglink verify names the dispatches"
 
     def __str__(self) -> str:
+        """Return a line with the errors; empty without an error."""
         errors = [
             f"{_number(value)} {label}"
             for value, label in (
@@ -194,6 +195,8 @@ class OutputComparison:
             )
             if value is not None
         ]
+        if not errors:
+            return ""
         return f"relative error of the outputs against {self.source}: {', '.join(errors)}"
 
 

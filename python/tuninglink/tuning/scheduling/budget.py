@@ -258,7 +258,8 @@ def guard_seconds(
     longest = max(compile_seconds, default=0.0)
     total = sum(compile_seconds)
     compiling = max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total
-    running = rounds * 2 * program_us * 1e-6
-    return (
-        _LOADING_SECONDS + compiling + min(max(running, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
-    )
+    both_calls = 2 * program_us * 1e-6
+    running = min(max(rounds * both_calls, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
+    # The fewest rounds are run however long they take, after a call of each program for its outputs.
+    running = max(running, FEWEST_MODEL_ROUNDS * both_calls)
+    return _LOADING_SECONDS + compiling + both_calls + running

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
     from tuninglink.tuning.results.journal import Journal, RecordedRace
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget

@@ -222,9 +222,14 @@ def entry_points(site: OperationSite) -> None:
 def unmarked(outline: SpecOutline) -> Iterator[NamedSequence]:
     """Yield entry points that today's compiler recognizes only by their name."""
     for sequence in outline.sequences:
-        is_entry_point = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
-        if is_entry_point and not _is_marked(outline, sequence):
+        is_runnable = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
+        if is_runnable and not _is_marked(outline, sequence):
             yield sequence
+
+
+def is_entry_point(outline: SpecOutline, sequence: NamedSequence) -> bool:
+    """Return whether a sequence is an entry point, by its marker or its name."""
+    return sequence.name == names.KERNEL_CONFIG or _is_marked(outline, sequence)
 
 
 def _is_marked(outline: SpecOutline, sequence: NamedSequence) -> bool:

@@ -1,0 +1,77 @@
+"""Nested modules of a spec, whose sequences move to the outer module.
+
+The compiler's linker nests specs in one module, with an entry point that runs theirs, and so did earlier versions of
+Tuninglink. Such a spec is read as a chain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.mlir.walk import body
+from tuninglink.specs.module_scan import is_entry_point, unmark
+from tuninglink.specs.structure import UNNAMED, is_guarded, sequences_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def is_nested_chain(module: mlir.Operation) -> bool:
+    """Return whether the only entry point of a module runs all those of its nested modules, and does nothing else."""
+    return bool(_chained(module))
+
+
+def dissolve_nested(module: mlir.Operation) -> None:
+    """Move the ops of nested modules into `module`, under free names.
+
+    What runs in a nested module by itself does not run in the outer one, except in a chain.
+    """
+    chained = _chained(module)
+    for part in _nested(module):
+        for sequence in filter(is_entry_point, body(part)):
+            is_chained = sequence in chained  # The hash of an op depends on its attributes.
+            unmark(sequence)
+            if is_chained:
+                # Without guards, a later entry point may override an earlier one, as in one spec.
+                owner = part if is_guarded(sequence) else module
+                name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
+                sequence.attributes[names.CHAINED_ENTRY_POINT] = name
+    fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
+    while nested := next(_nested(module), None):
+        renames = {name: fresh.take(inner_name(name)) for name in symbols(nested)}
+        scope = symbol_name(nested) or ""
+        rename_symbols(nested, renames)
+        rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
+        for operation in list(body(nested)):
+            operation.move_before(nested)
+        nested.erase()
+
+
+def inner_name(name: str) -> str:
+    """Return a name for a symbol that moves to another module.
+
+    As the compiler links a spec with its own, it calls entry points `__kernel_config_1` and so on, even if these names are
+    taken.
+    """
+    return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
+
+
+def _nested(module: mlir.Operation) -> Iterator[mlir.Operation]:
+    return (op for op in body(module) if op.name == names.MODULE)
+
+
+def _chained(module: mlir.Operation) -> set[mlir.Operation]:
+    """Return the entry points of nested modules that a chain runs; none for another module."""
+    entry_points = {
+        (symbol_name(nested) or "", symbol_name(sequence) or ""): sequence
+        for nested in _nested(module)
+        for sequence in filter(is_entry_point, body(nested))
+    }
+    own = list(filter(is_entry_point, body(module)))
+    if len(own) == 1 and sorted(sequences_run(own[0])) == sorted(entry_points):
+        return set(entry_points.values())
+    return set()
