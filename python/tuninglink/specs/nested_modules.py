@@ -13,8 +13,9 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
-from tuninglink.specs.module_scan import is_entry_point, unmark
-from tuninglink.specs.structure import UNNAMED, is_guarded, sequences_run
+from tuninglink.specs.bindings import bind_entries, binding_of
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point, unmark
+from tuninglink.specs.structure import UNNAMED, Anatomy, is_guarded, sequences_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +32,17 @@ def dissolve_nested(module: mlir.Operation) -> None:
     What runs in a nested module by itself does not run in the outer one, except in a chain.
     """
     chained = _chained(module)
+    are_bound = any(binding_of(part) is not None for part in _nested(module))
     for part in _nested(module):
+        if are_bound and has_entry_point(part):
+            bind_entries(Anatomy(part))
         for sequence in filter(is_entry_point, body(part)):
             is_chained = sequence in chained  # The hash of an op depends on its attributes.
             unmark(sequence)
             if is_chained:
-                # Without guards, a later entry point may override an earlier one, as in one spec.
-                owner = part if is_guarded(sequence) else module
+                # Without guards, a later entry point may override an earlier one, as in one spec. But a spec applies as a
+                # whole or not at all, so that what is bound to different targets is different specs.
+                owner = part if are_bound or is_guarded(sequence) else module
                 name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = name
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
