@@ -6,18 +6,19 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import commands
 from tuninglink.cli.known_values import known_records
 from tuninglink.comparing.changes import ChangeKind
+from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.database import Database, EnvironmentRecord, ProblemRecord, Trial
 from tuninglink.tuning.database.history import HistoryFilter, history_among
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 NEXT = replace(HERE, compiler="3.14.0", runtime="3.14.0")
 AFTER_NEXT = replace(HERE, compiler="3.100.0", runtime="3.100.0")
@@ -124,6 +125,16 @@ def test_the_command_writes_tables_and_json(
     assert "not shown: 1 other problem with one compiler and driver only" in capsys.readouterr().out
     assert commands.run(["database", "history", str(path), "softmax"]) == 0
     assert capsys.readouterr().out == "no problem fits\n"
+    with pytest.raises(TuninglinkError) as raised:
+        commands.run(["database", "history", str(path), "--kind", "contration"])
+    message = (
+        "error: the database has no kind of operation 'contration'; did you mean 'contraction'?"
+    )
+    (diagnostic,) = raised.value.diagnostics
+    assert str(diagnostic) == message
+    assert [each.message for each in diagnostic.notes] == ["it has attention, contraction"]
+    with pytest.raises(TuninglinkError, match="has no target 'sm_08'; did you mean 'sm_80'"):
+        commands.run(["database", "history", str(path), "--target", "sm_08"])
     assert commands.run(["database", "history", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["format"], document["hidden"]) == ("tuninglink.history", 1)

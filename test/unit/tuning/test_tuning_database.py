@@ -241,7 +241,7 @@ def test_a_missing_database_cannot_be_shown(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("shopping list, long enough to be no empty database " * 20)
-    with pytest.raises(DatabaseError, match="is no SQLite database"):
+    with pytest.raises(DatabaseError, match="is not an SQLite database"):
         Database(text)
     assert text.read_text().startswith("shopping")
     foreign = tmp_path / "foreign.db"

@@ -20,10 +20,10 @@ _EMBEDDED: Final = "embedded-elf"
 """The prefix of formats that link no library."""
 
 _NATIVE_VECTORS: Final = 512
-"""The compiler refuses vectors of as many native vectors, or more (iree-llvmcpu-verify-vector-size-legality)."""
+"""The compiler refuses vectors of as many native vectors, or more (`LLVMCPUVerifyVectorSizeLegalityPass`)."""
 
-_VECTOR_BYTES: Final = 16
-"""The native vector size that the compiler assumes where the target names none."""
+_VECTOR_BYTES: Final = 8
+"""The native vector size that the compiler assumes for its limit if the target names none."""
 
 
 class Masking(Enum):
