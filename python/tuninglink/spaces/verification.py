@@ -223,7 +223,8 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
     doubts = [_doubt(finding) for finding in findings if finding is not rejecting]
-    reason = "" if is_proven else _join(doubts)
+    rejected = "the compiler's own constraints reject it, and may accept less than compiles"
+    reason = "" if is_proven else _join(doubts) or rejected
     if not findings:
         reason = "no constraints cover its padding"
     # What may not compile is not decided yet; a crash is for code that compiles.
