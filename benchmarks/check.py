@@ -2,9 +2,8 @@
 
 No two entries ask for the same sizes, and all are rejected by the compiler's own constraints, which is the slowest
 case. The specs of 1,000 entries and more are checked once, that of 1,000 in one process, the others in as many as there
-are cores. The processor time is that of the process that reports, not of those that help it. There is nothing of
-IREE's to compare it with: `iree-opt` on the smallest spec, which parses and verifies it without any of these
-analyses, is shown for scale.
+are cores. The processor time is that of all processes. There is nothing of IREE's to compare it with: `iree-opt` on the
+smallest spec, which parses and verifies it without any of these analyses, is shown for scale.
 
     python benchmarks/check.py [--runs N]
 """

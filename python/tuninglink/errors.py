@@ -43,3 +43,15 @@ class PipelineError(TuninglinkError):
 
 class CompileError(TuninglinkError):
     """The compiler reported an error, with any exit code."""
+
+
+def reason_for_user(failure: Exception) -> str:
+    """Return why the content of a file is not what was expected, without the name of a Python exception."""
+    match failure:
+        case KeyError(args=(key,)):
+            return f"'{key}' is missing"
+        case UnicodeDecodeError():
+            return "it is not text in UTF-8"
+        case TypeError() | AttributeError():
+            return "it has another structure"
+    return str(failure)

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references import References
 from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results import Correctness, Failure
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@
 // RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir %t/annotation.mlir 2>&1 | filecheck %s
 // RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir -o %t/all.mlir
 // RUN: tuninglink explain %s --spec %t/all.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=CHECK
-// CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation does not read
+// CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation takes as missing
 // CHECK-DAG: note: it is a list of integers, none of them negative, such as [64, 64, 0]
 // CHECK-DAG: entry 'negative': 'workgroup' is [-64, 64, 0], and none may be negative
 // CHECK-DAG: entry 'kind': 'mma_kind' is "MFMA_F32_16x16x16_F16", which code generation does not read
@@ -56,7 +56,7 @@
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = 2/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./padding = [64, 64], subgroup = [2, 2, 0]/; s/@match_matmul/@padding/' %t/right.mlir > %t/padding.mlir
 // RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir 2>&1 | filecheck %s --check-prefix=LISTS
-// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation does not read
+// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation takes as missing: "0" is not an integer
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration: shared memory must suffice
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [2, 2, 0]

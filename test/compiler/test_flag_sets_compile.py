@@ -11,10 +11,10 @@ ATTENTION = """
 func.func @main(%q: tensor<2x40x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x16xf32>) -> tensor<2x40x16xf32> {
   %scale = arith.constant 0.25 : f32
   %empty = tensor.empty() : tensor<2x40x16xf32>
-  %result = iree_linalg_ext.attention <indexing_maps = [
+  %result = iree_linalg_ext.attention <{indexing_maps = [
       affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
       affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
-      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]>
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]}>
       ins(%q, %k, %v, %scale : tensor<2x40x16xf32>, tensor<2x48x16xf32>, tensor<2x48x16xf32>, f32)
       outs(%empty : tensor<2x40x16xf32>) {
   ^bb0(%score: f32):

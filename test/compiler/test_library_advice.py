@@ -11,7 +11,7 @@ from problem_forms import KN, linear
 import tuninglink
 from tuninglink.cli.explanation_output import render
 from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.explaining import advice
+from tuninglink.explaining import catalog
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.plain_data import plain
 from tuninglink.specs import libraries
@@ -58,7 +58,7 @@ def test_a_library_that_this_compiler_does_not_read_is_left_out(
 ) -> None:
     newer = LibraryFile("library:newer", b"module { transform.of_tomorrow }", None)
     files = (newer, *libraries.shipped_libraries())
-    monkeypatch.setattr(advice, "shipped_libraries", lambda: files)
+    monkeypatch.setattr(catalog, "shipped_libraries", lambda: files)
     explanation, said = explained("rocketlake")
     assert said == []
     assert [library.source for library in explanation.libraries] == [AVX512]

@@ -9,7 +9,7 @@ from programs import TARGETS
 
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.references.references import References
+from tuninglink.tuning.references import References
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
 
 PROGRAM = PROGRAMS / "moving_elements.mlir"
 FUNCTIONS = re.findall(r"^func.func @(\w+)", PROGRAM.read_text(), re.MULTILINE)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device_process import DeviceProcess
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
 
 LAYERS = 6
 SIZE = 64

@@ -360,3 +360,21 @@ def test_an_interrupt_leaves_no_weights_behind(program: Path, tmp_path: Path) ->
         output, _ = explaining.communicate()
     assert explaining.returncode == 130, output
     assert eventually(lambda: not any(folder.glob("tuninglink-*")))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{}", "'benchmarks' is missing"),
+        (b'{"benchmarks": 1}', "it has another structure"),
+        (b"\xf8", "it is not text in UTF-8"),
+        (b"a,b", "it has no rows"),
+    ],
+)
+def test_a_file_that_is_not_a_profile_is_an_error_without_python(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    path = tmp_path / "profile"
+    path.write_bytes(content)
+    with pytest.raises(TuninglinkError, match=f"is not a profile: {reason}$"):
+        read_profile(str(path))

@@ -22,6 +22,7 @@ from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references import References
 from tuninglink.tuning.references.compiled_reference import (
     HOST,
     SCALAR,
@@ -30,7 +31,6 @@ from tuninglink.tuning.references.compiled_reference import (
     retarget,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.references import References
 from tuninglink.tuning.references.tolerance import Expected
 from tuninglink.tuning.results import Correctness, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
@@ -259,10 +259,10 @@ def test_a_wrong_result_on_a_cpu_is_shown_where_no_scalar_code_exists(
 func.func @main(%q: {HEADS}, %k: {HEADS}, %v: {HEADS}) -> {HEADS} {{
   %scale = arith.constant 0.25 : f32
   %empty = tensor.empty() : {HEADS}
-  %result = iree_linalg_ext.attention <indexing_maps = [
+  %result = iree_linalg_ext.attention <{{indexing_maps = [
       affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
       affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
-      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]> {{compilation_info = {TILED_SCORES}}}
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]}}> {{compilation_info = {TILED_SCORES}}}
       ins(%q, %k, %v, %scale : {HEADS}, {HEADS}, {HEADS}, f32) outs(%empty : {HEADS}) {{
   ^bb0(%score: f32):
     iree_linalg_ext.yield %score : f32

@@ -15,7 +15,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.references import References
+from tuninglink.tuning.references import References
 from tuninglink.tuning.results.task_result import WRONG_DEFAULT, TaskOutcome
 from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

@@ -10,9 +10,11 @@
 // CHECK-NOT: remark:
 
 #x86_64 = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic", native_vector_size = 16 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>
+#without_size = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic", target_triple = "x86_64-unknown-unknown-eabi-elf"}>
 #znver4 = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", cpu_features = "+avx,+avx2,+avx512f", native_vector_size = 64 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>
 #aarch64 = #hal.executable.target<"llvm-cpu", "embedded-elf-arm_64", {cpu = "generic", cpu_features = "+neon", native_vector_size = 16 : i64, target_triple = "aarch64-unknown-unknown-eabi-elf"}>
 #sve = #hal.executable.target<"llvm-cpu", "embedded-elf-arm_64", {cpu = "neoverse-v1", cpu_features = "+neon,+sve", native_vector_size = 16 : i64, target_triple = "aarch64-unknown-unknown-eabi-elf"}>
+#sme = #hal.executable.target<"llvm-cpu", "embedded-elf-arm_64", {cpu = "apple-m4", cpu_features = "+neon,+sme", native_vector_size = 16 : i64, target_triple = "aarch64-unknown-unknown-eabi-elf"}>
 #rows = affine_map<(i, j) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>
 
@@ -207,6 +209,26 @@ func.func @unmasked(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init:
     attributes {hal.executable.target = #aarch64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-remark@+1 {{the configuration is valid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [60, 64, 0], vector_common_parallel = [16, 16, 0], vector_reduction = [0, 0, 16]>}
+      ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %result : tensor<256x256xf32>
+}
+
+// SME has masks, also on CPUs without SVE.
+func.func @masked_by_sme(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
+    attributes {hal.executable.target = #sme, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 16x16x16 elements of 32 bits, and must be smaller than 8192 bytes}}
+  // expected-note@+1 {{the nearest valid configuration changes}}
+  %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [60, 64, 0], vector_common_parallel = [16, 16, 0], vector_reduction = [0, 0, 16]>}
+      ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %result : tensor<256x256xf32>
+}
+
+// Without a native vector size, the compiler takes 8 bytes for it, half of that of x86-64.
+func.func @without_vector_size(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
+    attributes {hal.executable.target = #without_size, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 8x16x8 elements of 32 bits, and must be smaller than 4096 bytes}}
+  // expected-note@+1 {{the nearest valid configuration changes}}
+  %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, 8]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
 }

@@ -55,8 +55,17 @@ def test_the_start_of_a_process_precedes_the_compiler(module: str) -> None:
     assert {"iree.compiler", "numpy", "z3"}.isdisjoint(modules_after_importing(module))
 
 
-def test_a_check_without_a_model_loads_no_compilation() -> None:
-    assert "tuninglink.compiler.api" not in modules_after_importing("checking.checker")
+@pytest.mark.parametrize("command", ["link", "check", "compile", "explain"])
+def test_a_command_loads_neither_plug_ins_nor_readers_of_old_specs_at_its_start(
+    command: str,
+) -> None:
+    late = {"importlib.metadata", "tomllib", "http", "tuninglink.upgrading.outline"}
+    assert late.isdisjoint(modules_after_importing(f"cli.{command}"))
+
+
+def test_a_check_loads_neither_a_compilation_nor_the_builders_of_named_ops() -> None:
+    late = {"tuninglink.compiler.api", "iree.compiler.dialects.linalg"}
+    assert late.isdisjoint(modules_after_importing("checking.checker"))
 
 
 def test_ops_of_linalg_have_their_classes_without_the_builders() -> None:

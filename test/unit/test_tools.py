@@ -105,7 +105,22 @@ SPECS = sorted((spell_tests.ROOT / "specs").glob("*/*.mlir"))
 def test_shipped_specs_have_no_syntax_that_the_oldest_compiler_lacks(spec: Path) -> None:
     text = spec.read_text()
     assert spell_tests.respelled(text, (3, 12)) == text
-    assert not re.search(r"iree_linalg_ext\.(?:online_)?attention <", text)
+    assert not re.search(r"iree_linalg_ext\.(?:online_)?attention" + " <", text)
+
+
+TESTS = [
+    path
+    for folder in ("test", "examples")
+    for path in (spell_tests.ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".mlir", ".test")
+]
+
+
+@pytest.mark.skipif("build" in spell_tests.ROOT.parts, reason="this is the copy in older spelling")
+def test_programs_of_tests_can_be_respelled() -> None:
+    # The properties of attention ops need braces: `<{indexing_maps = …}>`.
+    bare = re.compile(r"attention" + r" <[^{]")
+    assert not [path for path in TESTS if bare.search(path.read_text())]
 
 
 PAGES = sorted(option_tables.DOCS.rglob("*.md"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.database_tables import history_table, insights_table, print_problems
-from tuninglink.cli.known_values import known_records
+from tuninglink.cli.known_values import check_recorded, known_records
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing.changes import LEAST_CHANGE
@@ -270,6 +270,8 @@ def history_command(arguments: Sequence[str]) -> int:
 
     selected = HistoryFilter(tuple(words), **values)
     with open_database(file, read_only=True) as opened:
+        check_recorded(opened, "kind of operation", selected.kinds, ["kind"])
+        check_recorded(opened, "target", selected.targets, ["target", "sku"])
         result = history_among(opened.all_trials(), selected, least)
     if report_format is ReportFormat.JSON:
         sys.stdout.write(to_json(result))

@@ -58,8 +58,6 @@ _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
 
-_SUFFIX: Final = ".flags"
-
 _GROUPING: Final = re.compile(r"[\s'\"\\]")
 """Characters of a flag that response files do not keep without quotation marks."""
 
@@ -239,7 +237,7 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
         if options.only_flags:
             write_output(STANDARD_STREAM, _response(result))
         return
-    path = Path(options.output).with_suffix(_SUFFIX)
+    path = Path(options.output).with_suffix(".flags")
     if result.flags:
         write_output(str(path), _response(result))
     elif not result.reason and not _is_given(path, options):

@@ -20,7 +20,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.references.references import References
+from tuninglink.tuning.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.scheduling import Stage, Timeline

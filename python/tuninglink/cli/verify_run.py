@@ -26,12 +26,12 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
+from tuninglink.tuning.references import References
 from tuninglink.tuning.references.program_reference import (
     ProgramReference,
     ProgramVerification,
     VerifiedDispatch,
 )
-from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 

@@ -12,18 +12,29 @@ from tuninglink.comparing.changes import (
     ChangeKind,
     ComparedItem,
     Comparison,
+    Estimate,
+    Side,
+    Source,
+    paired,
 )
 from tuninglink.comparing.report_items import compare_explanations, compare_tunings
-from tuninglink.comparing.spec_entries import compare_specs
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot
+from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.diagnostics import Place, error, note, thread_context
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain
+from tuninglink.specs.entry_settings import provenance_of, rewriting_words, settings_of
 from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
+    from tuninglink.matching.matcher import Matcher
+    from tuninglink.specs.spec import Spec
+    from tuninglink.specs.structure import Entry
+
     Object = dict[str, Any]
+    ReadEntry = tuple[Spec, Entry, Matcher]
+
 
 __all__ = [
     "LEAST_CHANGE",
@@ -69,9 +80,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
             return compare_explanations(paths, before, after)
         return compare_tunings(paths, before, after, least)
     except (KeyError, TypeError, AttributeError) as failure:
-        message = (
-            f"'{old}' or '{new}' is not a complete report: {type(failure).__name__}: {failure}"
-        )
+        message = f"'{old}' or '{new}' is not a complete report: {reason_for_user(failure)}"
         raise TuninglinkError(error(message)) from None
 
 
@@ -108,3 +117,66 @@ def _report(path: Path) -> Object | None:
 def to_html(comparison: Comparison) -> str:
     """Return a comparison as a page."""
     return render_page(__name__, "comparison.html", plain(comparison))
+
+
+def compare_specs(old: Spec, new: Spec) -> Comparison:
+    """Return the changes of the entries: added and removed ones, and other configurations.
+
+    Entries are paired by the conditions of their matchers, those that cannot be read by the names.
+
+    Args:
+        old: a spec.
+        new: a later one, in the same context.
+    """
+    items = [
+        _compared_entry(before, after)
+        for before, after in paired(_read_entries(old), _read_entries(new), _conditions)
+    ]
+    old_source, new_source = (
+        Source(spec.source, {"kind": spec.kind.value, "entries": str(len(spec.entries))})
+        for spec in (old, new)
+    )
+    return Comparison("specs", old_source, new_source, tuple(items))
+
+
+def _read_entries(spec: Spec) -> list[ReadEntry]:
+    reader = MatcherReader(spec.anatomy.table)
+    return [(spec, entry, reader.read(entry.matcher)) for entry in spec.entries]
+
+
+def _conditions(read: ReadEntry) -> object:
+    _, entry, matcher = read
+    return matcher.predicates if matcher.stop is None else entry.matcher
+
+
+def _compared_entry(before: ReadEntry | None, after: ReadEntry | None) -> ComparedItem:
+    sides = [None if read is None else _side(read) for read in (before, after)]
+    names = [f"@{read[1].matcher}" for read in (before, after) if read is not None]
+    what = " → ".join(dict.fromkeys(names))
+    old, new = sides
+    text = ""
+    if old is None or new is None:
+        text = "added" if old is None else "removed"
+    elif old.configuration != new.configuration:
+        text = "configuration changed"
+    changes = (Change(ChangeKind.CHANGE, what, text),) if text else ()
+    return ComparedItem(what, old, new, changes)
+
+
+def _side(read: ReadEntry) -> Side:
+    spec, entry, _ = read
+    settings = settings_of(spec, entry)
+    provenance = provenance_of(spec.anatomy.table, entry.matcher)
+    time = provenance.get("tuned_us")
+    words = rewriting_words(spec.anatomy.table, entry.action)
+    if words:
+        return Side("rewrites", _time(time), configuration=(words,))
+    return Side(
+        "computed" if settings is None else "configures" if settings else "configures nothing",
+        _time(time),
+        configuration=tuple(f"{name} = {value}" for name, value in (settings or {}).items()),
+    )
+
+
+def _time(value: object) -> Estimate | None:
+    return Estimate(float(value)) if isinstance(value, int | float) else None

@@ -8,20 +8,19 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.session import Invocation, Session
+from tuninglink.errors import CompileError
 from tuninglink.iree import known_targets
 from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir.attributes import parameters
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.walk import children
 
-_PROGRAM: Final = b"""
-func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %sum = arith.addf %a, %b : tensor<4xf32>
-  return %sum : tensor<4xf32>
-}
-"""
-"""A program, of which only the devices matter."""
+_PROGRAM: Final = b"module {}\0"
+"""A program, of which only the devices matter. The null ends its text."""
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
@@ -40,20 +39,22 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 @lru_cache(maxsize=64)
 def _executable_target(flags: tuple[str, ...]) -> str:
     """Return the attribute as text, which is valid in any context."""
-    from tuninglink.compiler.api import compile as compile_program  # noqa: PLC0415 - flags need no compilation
-
-    result = compile_program(
-        _PROGRAM,
-        default_specs=False,
-        flags=[
-            *flags,
-            "--compile-to=preprocessing",
-        ],  # the first phase whose output has the devices
-        name="target.mlir",
-    )
-    module = parse_module(result.output, "target.mlir", thread_context())
-    values = (operation.attributes.get("initial_value") for operation in children(module))
-    return str(next(target for value in values if value for target in _targets_in(value)))
+    session_flags = parse_arguments(flags).flags
+    check_targets(session_flags)
+    diagnostics: list[Diagnostic] = []
+    with (
+        Session(session_flags) as session,
+        session.wrap(_PROGRAM, "target.mlir") as program,
+        Invocation(session, diagnostics.append) as invocation,
+    ):
+        # The first phase after which the module has the devices.
+        succeeded = invocation.parse(program) and invocation.run(Phase.START, Phase.PREPROCESSING)
+        errors = [each for each in diagnostics if each.severity is Severity.ERROR]
+        if errors or not succeeded:
+            raise CompileError(*errors or [error("the compiler failed to derive a target")])
+        operations = children(invocation.module())
+        values = (operation.attributes.get("initial_value") for operation in operations)
+        return str(next(target for value in values if value for target in _targets_in(value)))
 
 
 def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:

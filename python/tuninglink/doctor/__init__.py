@@ -27,7 +27,9 @@ from tuninglink.iree.peak_rates import PeakRates
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.specs.default_library import shipped
+from tuninglink.specs.libraries import shipped_libraries
 from tuninglink.specs.remote import SPEC_FOLDERS, cache_directory
+from tuninglink.specs.spec import load_spec
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
@@ -215,6 +217,7 @@ def self_check() -> Iterator[CheckResult]:
     yield CheckResult("matcher operations are registered", missing_operations())
     yield CheckResult("knobs of lowering configurations are read", unknown_knobs())
     yield CheckResult("default specs load", _unloadable_defaults())
+    yield CheckResult("shipped libraries load", unloadable_libraries())
     with Pool(1) as pool:  # A compiler that aborts must not end the checks.
         for name in _TARGETS:
             target = Target.parse(name)
@@ -272,6 +275,16 @@ def unknown_knobs() -> str:
     except OSError as failure:
         return f"cannot read '{library}': {failure.strerror}"
     return f"unknown to the compiler: {', '.join(unread)}" if unread else ""
+
+
+def unloadable_libraries() -> str:
+    """Return the errors of the first shipped library that does not load, or an empty string."""
+    try:
+        for file in shipped_libraries():
+            load_spec(file.content, name=file.name)
+    except TuninglinkError as failure:
+        return str(failure)
+    return ""
 
 
 def _unloadable_defaults() -> str:

@@ -12,8 +12,7 @@ from tuninglink.compiler.prepared_dispatches import (
     PreparedDispatches,
     functions,
 )
-from tuninglink.explaining.advice import LibraryAdvice, layout_hint
-from tuninglink.explaining.catalog import Catalog, TargetCatalog
+from tuninglink.explaining.catalog import Catalog, LibraryAdvice, TargetCatalog
 from tuninglink.explaining.compilers_choices import (
     CompilersChoices,
     configuration_of,
@@ -31,7 +30,7 @@ from tuninglink.explaining.explanation import Explanation
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import DispatchCost, dispatch_costs
 from tuninglink.iree.dispatches import Dispatch, find_dispatches, find_root_ops
-from tuninglink.iree.op_words import describe
+from tuninglink.iree.op_words import describe, layout_hint
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
@@ -258,6 +257,7 @@ class _Part:
     ) -> OperationReport:
         op = OpInfo(dispatch_op.seen or dispatch_op.operation)
         configuration = configuration_of(dispatch_op.operation)
+        # The op and its configuration.
         report = OperationReport(
             words=describe(op),
             name=op.name,
@@ -274,6 +274,7 @@ class _Part:
         unsure = []
         if dispatch_op.seen is None:
             unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
+        # The entry that configured it, or those that nearly match it.
         if dispatch_op.applied:
             match = catalog.match(dispatch_op.applied)
             report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)

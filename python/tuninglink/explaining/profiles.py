@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import EXPLANATION
 from tuninglink.files import cannot
@@ -113,7 +113,7 @@ def read_profile(path: str) -> Profile:
             "expected a .ireeprof of --device_profiling_output, an explanation of 'tuninglink explain --device' as JSON, "
             "--benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
         )
-        reason = f"'{path}' is not a profile: {type(failure).__name__}: {failure}"
+        reason = f"'{path}' is not a profile: {reason_for_user(failure)}"
         raise TuninglinkError(error(reason, notes=[formats])) from None
 
 

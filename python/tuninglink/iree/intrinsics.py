@@ -18,6 +18,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.iree.lowering_configs import TILE_AND_FUSE
 from tuninglink.mlir.diagnostics import thread_context
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def is_nvidia(name: str) -> bool:
 _GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
 
 _ACCEPTED_BY: Final = {
-    "#iree_gpu.pipeline<TileAndFuse>": frozenset({"rocm", "cuda"}),
+    TILE_AND_FUSE: frozenset({"rocm", "cuda"}),
     "#iree_gpu.spirv_pipeline<BaseDistribute>": _GPUS,
     "#iree_cpu.pipeline<DoubleTilingExpert>": frozenset({"llvm-cpu"}),
     "#iree_codegen.vmvx_pipeline": frozenset({"vmvx"}),

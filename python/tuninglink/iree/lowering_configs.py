@@ -61,6 +61,9 @@ ENTRIES: Final = (
 Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
 """
 
+TILE_AND_FUSE: Final = "#iree_gpu.pipeline<TileAndFuse>"
+VECTOR_DISTRIBUTE: Final = "#iree_gpu.pipeline<VectorDistribute>"
+
 PIPELINE_DEPTH: Final = "pipeline_depth"
 STORE_STAGE: Final = "store_stage"
 
@@ -118,9 +121,38 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
     return None
 
 
+def is_tiling(attribute: mlir.Attribute | None) -> bool:
+    """Return whether the sizes of a level tile any loop."""
+    return attribute is not None and any(read_integers(attribute) or ())
+
+
 def is_read(name: str, value: mlir.Attribute) -> bool:
     """Return whether code generation reads an entry of a `#iree_gpu.lowering_config`; it ignores lists of other kinds."""
     return name in ENTRIES and (name not in _LISTS or read_integers(value) is not None)
+
+
+def shared_reductions(
+    level: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
+) -> tuple[int, ...]:
+    """Return the reductions that TileAndFuse distributes over threads, which then add to one result at the same time.
+
+    The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations nothing orders.
+
+    Args:
+        level: the name of a tiling level.
+        knobs: the entries of the `#iree_gpu.lowering_config`.
+        parallel: for each loop of the op whether it is parallel.
+    """
+    sizes = read_integers(knobs[level]) if level in knobs else None
+    # The loops of a partial reduction are parallel.
+    if level not in (THREAD, SUBGROUP) or sizes is None or PARTIAL_REDUCTION in knobs:
+        return ()
+    steps = (read_integers(knobs[REDUCTION]) if REDUCTION in knobs else None) or ()
+    return tuple(
+        loop
+        for loop, (size, is_parallel) in enumerate(zip(sizes, parallel, strict=False))
+        if size and not is_parallel and not 0 < (steps[loop] if loop < len(steps) else 0) <= size
+    )
 
 
 def uses_igemm(translation_info: mlir.Attribute | None) -> bool:

@@ -1,4 +1,4 @@
-"""Descriptions of ops in words: operation, sizes, types, and the layouts of convolutions."""
+"""Descriptions of ops in words: operation, sizes, types, the layouts of convolutions, and hints on slow ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, loops_in
 from tuninglink.iree.structured_op import PARALLEL, Sizes, StructuredOp, ValueType
+from tuninglink.iree.targets import Target
 
 _SPATIAL: Final = "dhw"
 """The spatial dimensions, as linalg's named ops call them. Convolutions with fewer use the last ones."""
@@ -176,3 +177,21 @@ def _elements(types: Sequence[ValueType]) -> str:
 def product(sizes: Sizes | Sequence[int | None]) -> str:
     """Return sizes in the usual notation: `64x?x32`."""
     return "x".join("?" if size is None else str(size) for size in sizes)
+
+
+def layout_hint(op: StructuredOp, target: Target | None) -> str:
+    """Return a hint for a program whose convolution has a slow layout; empty for others.
+
+    The backend for CPUs generates fast code for convolutions only if the channels of the image and the output channels
+    of the filter come last. With im2col, other layouts are two to three times slower.
+    """
+    is_convolution = op.kind is OpKind.CONVOLUTION and not op.loops[Role.DEPTH]
+    if not is_convolution or target is None or target.backend != "llvm-cpu":
+        return ""
+    image, _, filter_ = layout(op.maps[:_OPERANDS]).partition("_")
+    if not image or (image.endswith("c") and filter_.endswith("cf")):
+        return ""
+    return (
+        "image and filter are fast with their channels last, NHWC and HWCF: change the layout in the model, or try "
+        "'--iree-global-opt-use-im2col-for-convs'"
+    )

@@ -54,6 +54,9 @@ CPU_PIPELINES: Final = frozenset(
 )
 """The enumerators of `#iree_cpu.pipeline`, which the bindings lack."""
 
+GPU_PIPELINES: Final = ("LoweringPipeline", "SPIRVLoweringPipeline")
+"""The enumerations of pipelines in the bindings of `iree_gpu`."""
+
 _LONGEST: Final = 80
 
 

@@ -24,6 +24,8 @@ NAME_ONLY: Final = "match.operation_name_only"
 class Graph:
     """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
 
+    It has what `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
+
     The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
     The key of the root op omits sizes, since its operands are constrained separately.
 
@@ -107,6 +109,8 @@ def _attributes(operation: mlir.Operation) -> Hashable:
 
 def regions_key(operation: mlir.Operation) -> Hashable:
     """Return a key of regions that does not depend on the names of values.
+
+    Keys are equal for regions that `isStructurallyEquivalentTo` takes for equivalent.
 
     Raises:
         NotUnderstoodError: a region captures values.

@@ -1,6 +1,7 @@
 """The reader of matchers: from a `transform.named_sequence` to predicates.
 
-Support for a matcher op is defined only here: by a function and a line in `READERS`.
+Support for a matcher op is defined only here: by a function and a line in `READERS`. The functions follow `matchOperation`,
+`matchValue` and `apply` of the ops in IREE's `PreprocessingExtensions.cpp` and `CommonExtensions.cpp`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading and writing modules, as text and as bytecode, with remedies for unknown words in their text."""
+"""Reading and writing modules, as text and as bytecode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, from_mlir, note
-from tuninglink.spelling import nearest
+from tuninglink.mlir.remedies import with_remedy
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Anchor, Diagnostic
@@ -189,31 +189,6 @@ def without_weights(operation: mlir.Operation) -> str:
     return str(operation.get_asm(large_elements_limit=_LARGE, large_resource_limit=_LARGE))
 
 
-_OPTIONS: Final = (
-    *("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts"),
-    *("use_igemm_convolution", "reorder_workgroups_strategy"),
-)
-"""The parameters of `#iree_gpu.pipeline_options` (`iree-base-compiler` 3.13)."""
-
-_UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter name: (\w+)")
-_NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
-_KEYWORD: Final = re.compile(r"expected '(\w+)'$")
-_UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
-_UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
-_TRANSFORM_OPS: Final = [
-    value for value in vars(names).values() if str(value).startswith("transform.")
-]
-_NO_VALUE: Final = re.compile(r"expected (?:attribute value|non-function type)$")
-_VALUES: Final = (
-    *("f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"),
-    *("i1", "i4", "i8", "i16", "i32", "i64", "index", "true", "false", "unit"),
-)
-"""Words that are values of attributes: types of elements, and keywords."""
-
-_WORD: Final = re.compile(r"\s*(\w+)")
-_SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
-
-
 QUOTE_OPERATIONS: Final = "--mlir-print-op-on-diagnostic"
 """The flag whether the compiler's diagnostics quote their operation, for which it verifies the operation again."""
 
@@ -236,59 +211,3 @@ def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:
         "this operation; remove the later entries"
     )
     return error(message, at)
-
-
-def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
-    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence.
-
-    Args:
-        diagnostic: the error.
-        text: the text that was parsed.
-    """
-    word, candidates = _misspelt(diagnostic, text)
-    suggestion = nearest(word, candidates) if word and word not in candidates else ""
-    if not suggestion:
-        return diagnostic
-    remedy = note(f"unknown name '{word}'; did you mean '{suggestion}'?", diagnostic.place)
-    return replace(diagnostic, notes=(remedy, *_enclosing(diagnostic, text), *diagnostic.notes))
-
-
-def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
-    """Return the misspelt word of an error and the words allowed in its place, or nothing."""
-    message = diagnostic.message
-    if match := _UNKNOWN_PARAMETER.match(message):
-        return match[1], list(_OPTIONS)
-    if match := _UNRESOLVED.search(message):
-        return match[1], _SEQUENCE.findall(text)
-    if match := _UNKNOWN_OP.match(message):
-        return match[1], _TRANSFORM_OPS
-    candidates: list[str] = []
-    if match := _NO_CASE.match(message):
-        candidates = match[1].split(", ")
-    elif match := _KEYWORD.match(message):
-        candidates = [match[1]]
-    elif _NO_VALUE.match(message):
-        candidates = list(_VALUES)
-    return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
-
-
-def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
-    """Return a note that names the sequence around an error, if there is one."""
-    place = diagnostic.place
-    if place is None:
-        return []
-    before = "\n".join(text.splitlines()[: place.line])
-    sequences = list(_SEQUENCE.finditer(before))
-    if not sequences:
-        return []
-    last = sequences[-1]
-    line = before.count("\n", 0, last.start()) + 1
-    return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]
-
-
-def _word_at(diagnostic: Diagnostic, text: str) -> str:
-    place, lines = diagnostic.place, text.splitlines()
-    if place is None or not 0 < place.line <= len(lines):
-        return ""
-    match_ = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
-    return match_[1] if match_ else ""

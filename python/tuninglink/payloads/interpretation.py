@@ -13,8 +13,9 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
-from tuninglink.mlir.walk import body, collect
-from tuninglink.payloads.payload import Payload, root_of
+from tuninglink.mlir.walk import body, collect, postorder
+from tuninglink.payloads.payload import Payload, module_of, root_of
+from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
@@ -171,26 +172,13 @@ def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> 
     spec.add_entry_point(
         [spec.tagging_action(entry, number) for number, entry in enumerate(entries)]
     )
-    module = _module_of(payloads, entries[0].anatomy.module.context)
+    module = module_of(payloads, entries[0].anatomy.module.context)
     spec.run(module)
     matching_entries: list[int | None] = []
     for function in collect(module, names.FUNCTION):
         tag = root_of(function).attributes.get(_TAG)
         matching_entries.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
     return matching_entries
-
-
-def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
-    """Return one module with the functions of all payloads, in order."""
-    module = mlir.Module.create(mlir.Location.unknown(context)).operation
-    block = module.regions[0].blocks[0]
-    for number, payload in enumerate(payloads):
-        parsed = mlir.Module.parse(payload.body, context).operation
-        (function,) = collect(parsed, names.FUNCTION)
-        name = mlir.StringAttr.get(f"payload_{number}", context)
-        function.attributes[names.SYMBOL_NAME] = name
-        block.append(function)
-    return module
 
 
 class _Interpreted:
@@ -214,20 +202,13 @@ class _Interpreted:
 
     def _used(self) -> Iterable[mlir.Operation]:
         """Return the ops that the entries use. The cost does not depend on the size of the spec."""
-        reached: dict[str, mlir.Operation] = {}
-        waiting = [
-            split_path(path)[0]
-            for entry in reversed(self._entries)
-            for path in (entry.action, entry.matcher)
-        ]
-        while waiting:
-            name = waiting.pop()
-            defined = self._anatomy.table.symbol(name)
-            if name in reached or defined is None:
-                continue
-            reached[name] = defined
-            waiting.extend(self._anatomy.table.referenced(name))
-        return reached.values()
+        table = self._anatomy.table
+        paths = [path for entry in self._entries for path in (entry.matcher, entry.action)]
+        reached = postorder(
+            (split_path(path)[0] for path in paths),
+            lambda name: table.referenced(name) if table.symbol(name) is not None else (),
+        )
+        return [op for name in reached if (op := table.symbol(name)) is not None]
 
     def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
         """Add an action that annotates its operation with the number of an entry. Return its name.
@@ -306,11 +287,7 @@ class _Interpreted:
             MLIRError: the interpreter failed.
         """
         context = module.context
-        data = self.bytecode()
-        with context, mlir.Location.unknown():
-            kind = mlir.VectorType.get([len(data)], mlir.IntegerType.get_signless(8))
-            attribute = mlir.DenseElementsAttr.get(memoryview(data), type=kind)
-            module.attributes[names.EMBEDDED_SPEC] = attribute
+        module.attributes[names.EMBEDDED_SPEC] = spec_attribute(self.bytecode(), context)
         manager = PassManager.parse(_PIPELINE, context)
         with collected_diagnostics(context):
             manager.run(module)

@@ -15,7 +15,7 @@ from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import layouts
 from tuninglink.payloads.layouts import Ranks
 from tuninglink.payloads.op_templates import Template, clone_into, new_block, open_tensor
-from tuninglink.payloads.operations import attention, generic
+from tuninglink.payloads.operations import TAKING_MAPS, attention, generic, named
 
 if TYPE_CHECKING:
     from tuninglink.matching.conditions import Condition
@@ -103,9 +103,6 @@ class Candidates:
 
     def _named(self, name: str) -> Iterator[Template]:
         """Yield named operations, with the required indexing maps where they can have them."""
-        # This import builds the classes of the ops, which takes 90 ms.
-        from tuninglink.payloads.named_operations import TAKING_MAPS, named  # noqa: PLC0415
-
         maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
             if maps is not None and name in TAKING_MAPS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -112,3 +113,16 @@ def root_of(function: mlir.Operation) -> mlir.Operation:
     operations = function.regions[0].blocks[0].operations
     root: mlir.Operation = operations[len(operations) - 2].operation
     return root
+
+
+def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
+    """Return one module with the functions of all payloads, in order."""
+    module = mlir.Module.create(mlir.Location.unknown(context)).operation
+    block = module.regions[0].blocks[0]
+    for number, payload in enumerate(payloads):
+        parsed = mlir.Module.parse(payload.body, context).operation
+        (function,) = collect(parsed, names.FUNCTION)
+        name = mlir.StringAttr.get(f"payload_{number}", context)
+        function.attributes[names.SYMBOL_NAME] = name
+        block.append(function)
+    return module

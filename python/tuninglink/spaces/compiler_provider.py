@@ -10,6 +10,7 @@ from typing import ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.lowering_configs import TILE_AND_FUSE, VECTOR_DISTRIBUTE
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
@@ -137,9 +138,7 @@ class CompilerProvider(Provider):
     """
 
     name: ClassVar[str] = PROVIDER
-    pipelines: ClassVar[frozenset[str] | None] = frozenset(
-        {"#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>"}
-    )
+    pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
 
     def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
         self._passes = passes

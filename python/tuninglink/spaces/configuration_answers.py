@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, read_cpu_configuration, uses_igemm
+from tuninglink.iree.lowering_configs import (
+    PIPELINE_OPTIONS,
+    SUBGROUP,
+    THREAD,
+    TILE_AND_FUSE,
+    read_cpu_configuration,
+    shared_reductions,
+    uses_igemm,
+)
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.structured_op import PARALLEL, StructuredOp
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict, Violation
@@ -240,9 +248,25 @@ class Miscompilations:
 
 def miscompilation(workload: Workload, configuration: Configuration) -> str:
     """Return why the configuration of a root op is miscompiled; empty if no reason is known."""
-    if not _has_nv_mma_sync(configuration):
-        return ""
+    reason = _shared_sum(workload, configuration)
+    if reason or not _has_nv_mma_sync(configuration):
+        return reason
     return Miscompilations.of(workload).reason(configuration)
+
+
+def _shared_sum(workload: Workload, configuration: Configuration) -> str:
+    """Return which level distributes a reduction over threads that add to one result; empty if none does."""
+    translation = configuration.translation_info
+    # The loops of an implicit GEMM are others.
+    if str(configuration.pipeline) != TILE_AND_FUSE or uses_igemm(translation):
+        return ""
+    iterators = StructuredOp(workload.root).iterator_types
+    parallel = [iterator == PARALLEL for iterator in iterators]
+    for level in (THREAD, SUBGROUP):
+        loops = shared_reductions(level, configuration.entries, parallel)
+        if loops:
+            return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
+    return ""
 
 
 def _has_nv_mma_sync(configuration: Configuration) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib import metadata
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -19,6 +18,9 @@ from tuninglink.spaces.gpu.gpu_provider import GpuProvider
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.spirv.spirv_provider import SpirvProvider
 from tuninglink.spaces.workload import Workload
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""
@@ -121,6 +123,8 @@ def _made(provider_type: object) -> Provider:
 
 
 def _installed_entry_points() -> Iterable[metadata.EntryPoint]:
+    from importlib import metadata  # noqa: PLC0415 - takes as long to load as a small run
+
     return metadata.entry_points(group=GROUP)
 
 

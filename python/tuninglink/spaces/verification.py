@@ -161,9 +161,8 @@ class _Finding:
             graded = _graded(space.check(failure.assignment, limits), untiled)
             necessary = graded[Grade.NECESSARY]
             read = failure.assignment if necessary else None
-            return cls(
-                space, read, necessary, doubt=_of_other_form(provider, failure), untiled=untiled
-            )
+            doubt = _of_other_form(provider, failure)
+            return cls(space, read, necessary, doubt=doubt, untiled=untiled)
         except MismatchError as failure:
             lacks = isinstance(failure, MissingEntryError)
             return cls(
@@ -223,7 +222,8 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
     doubts = [_doubt(finding) for finding in findings if finding is not rejecting]
-    reason = "" if is_proven else _join(doubts)
+    rejected = "the compiler's own constraints reject it, and may accept less than compiles"
+    reason = "" if is_proven else _join(doubts) or rejected
     if not findings:
         reason = "no constraints cover its padding"
     # What may not compile is not decided yet; a crash is for code that compiles.

@@ -54,9 +54,8 @@ _HOMES = {
     **dict.fromkeys(("in_context", "load_spec"), "specs.spec"),
     "Spec": "specs.spec",
     "link": "specs.linking.linker",
-    **dict.fromkeys(
-        ("Anatomy", "Entry", "EntryPoint", "SpecKind", "has_entry_point"), "specs.structure"
-    ),
+    **dict.fromkeys(("Anatomy", "Entry", "EntryPoint", "SpecKind"), "specs.structure"),
+    "has_entry_point": "specs.module_scan",
 }
 
 __getattr__ = lazy_getattr(__name__, _HOMES)  # loading a spec needs no linker

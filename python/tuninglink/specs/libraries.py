@@ -13,13 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata, resources
+from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 LIBRARY: Final = "library:"
 """The prefix of names of libraries on a command line."""
@@ -63,7 +67,8 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
         if only in ("", stem)
     }
     if not files_by_name:
-        raise SpecError(error(f"there is no library '{name}'", notes=[note(_known())]))
+        hint = did_you_mean(name, library_names())
+        raise SpecError(error(f"there is no library '{name}'{hint}", notes=[note(_known())]))
     return tuple(_read(stem, files) for stem, files in sorted(files_by_name.items()))
 
 

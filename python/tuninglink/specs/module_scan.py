@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,6 +14,7 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.mlir.symbols import (
     SymbolRenaming,
     reference,
@@ -135,7 +137,7 @@ class ModuleScan:
         symbols: the ops of `top` that define a symbol.
         shapes: the shapes of the sequences of `top` that may share theirs with others, by symbol.
         entry_points: the entry points directly in the module.
-        included: everything that an `include` refers to.
+        included: everything that an `include` refers to, with the number of times.
         including: the parents of `include` ops, such as sequences.
         looking: the transform ops that may look at configurations, or at ops other than the matched one.
         lists: the `foreach_match` ops.
@@ -148,7 +150,7 @@ class ModuleScan:
         self.symbols: dict[str, mlir.Operation] = {}
         self.shapes: dict[str, SequenceShape] = {}
         self.entry_points: list[mlir.Operation] = []
-        self.included: set[str] = set()
+        self.included: Counter[str] = Counter()
         self.including: set[mlir.Operation] = set()
         self.looking: list[mlir.Operation] = []
         self.lists: list[mlir.Operation] = []
@@ -184,7 +186,7 @@ class ModuleScan:
 
     def _keep_nested(self, inner: ModuleScan) -> None:
         """Add the ops of a nested module, whose symbols are its own."""
-        self.included |= inner.included
+        self.included += inner.included
         self.including |= inner.including
         self.looking += inner.looking
         self.lists += inner.lists
@@ -219,7 +221,7 @@ class ModuleScan:
             elif operation.name.startswith("transform."):
                 self.looking.append(operation)
             if operation.name == names.INCLUDE:
-                self.included.add(reference(operation.attributes["target"]))
+                self.included[reference(operation.attributes["target"])] += 1
                 assert operation.parent is not None
                 self.including.add(operation.parent.operation)
         return len(operations) > 1 and not relevant
@@ -235,6 +237,13 @@ def is_entry_point(operation: mlir.Operation) -> bool:
         or symbol_name(operation) == names.KERNEL_CONFIG
         or names.CHAINED_ENTRY_POINT in attributes
     )
+
+
+def unmark(sequence: mlir.Operation) -> None:
+    """Remove the markers of an entry point."""
+    for marker in (names.ENTRY_POINT, names.CHAINED_ENTRY_POINT):
+        if marker in sequence.attributes:
+            del sequence.attributes[marker]
 
 
 def has_entry_point(module: mlir.Operation) -> bool:
@@ -253,6 +262,25 @@ def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mli
         for name in sorted(set(operation.attributes.keys()).difference(_MARKERS)):
             if marker := nearest(name, _MARKERS, _SIMILAR):
                 yield operation, f"unknown attribute '{name}' is ignored; did you mean '{marker}'?"
+
+
+def no_entry_point(module: mlir.Operation) -> Diagnostic:
+    """Return the error for a module without an entry point, with what its author may have meant."""
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    if nested:
+        message = (
+            "no entry point, but nested modules are specs; link them with tuninglink-link-specs"
+        )
+        return error(message, module, [note("this one is a spec", nested[0])])
+    markers = misspelt_markers([module, *body(module)])
+    notes = [note(message, operation) for operation, message in markers]
+    if names.WITH_NAMED_SEQUENCE in module.attributes:
+        message = f"no entry point: mark a named sequence with '{names.ENTRY_POINT}'"
+        return error(message, module, notes)
+    message = (
+        f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
+    )
+    return error(message, module, notes)
 
 
 def is_any_op(kind: mlir.Type) -> bool:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,6 +73,8 @@ class Project:
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
         """
+        import tomllib  # noqa: PLC0415 - most directories have no project file
+
         try:
             table = tomllib.loads(path.read_text())
         except OSError as failure:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from http import HTTPStatus
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -195,6 +194,8 @@ def _reason(failure: BaseException, url: str) -> str:
 
 def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
     """Return the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
+    from http import HTTPStatus  # noqa: PLC0415 - only failed transfers have a status
+
     status = getattr(exception, "status", None)
     if status in set(HTTPStatus):
         return f"the server answered {status} {HTTPStatus(status).phrase}"

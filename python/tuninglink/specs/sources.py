@@ -94,7 +94,7 @@ class SpecArgument:
             return cls(text)
         sha256 = pinned["sha256"].lower()
         if not _SHA256.fullmatch(sha256):
-            message = f"'{pinned['sha256']}' is no SHA-256 hash: expected 64 hexadecimal digits"
+            message = f"'{pinned['sha256']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
             raise SpecError(error(message))
         return cls(pinned["source"], sha256=sha256)
 

@@ -18,8 +18,12 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import join_path, references, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.foreach_match import is_plain_foreach_match, is_prepared_foreach_match
-from tuninglink.specs.module_scan import has_entry_point, is_any_op, misspelt_markers, signature
+from tuninglink.specs.foreach_match import (
+    is_plain_foreach_match,
+    is_prepared_foreach_match,
+    pairs_of,
+)
+from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
 from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
 
@@ -89,12 +93,14 @@ class Anatomy:
         self._entries: dict[int, Entry] = {}
         ops = self.table.scan.entry_points
         if not ops:
-            raise SpecError(_no_entry_point(module))
+            raise SpecError(no_entry_point(module))
         for sequence in ops:
             if problem := signature_problem(sequence):
                 raise SpecError(problem)
         points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
         self.driver, self.entry_points = _without_driver(points)
+        if self.driver and self.is_used(self.driver):
+            self.entry_points, self.driver = (self.driver,), None
 
     @cached_property
     def has_default_entry_point(self) -> bool:
@@ -127,11 +133,21 @@ class Anatomy:
     @cached_property
     def _unreadable_because(self) -> Diagnostic | None:
         """The reason why the one list of the spec is not a list of entries that only annotate."""
-        if self.entry_points[0].path in self.table.scan.included:
+        if self.driver or self.is_used(self.entry_points[0]):
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence
             )
         return next(self._opaque_pairs(), None)
+
+    def is_used(self, entry_point: EntryPoint) -> bool:
+        """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
+        is_driven = self.driver not in (None, entry_point)
+        reference_to_it = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
+        return self.table.scan.included[entry_point.path] > is_driven or any(
+            reference_to_it in pair
+            for foreach_match in self.table.scan.lists
+            for pair in pairs_of(foreach_match)
+        )
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         effects = SideEffects(self.table)
@@ -215,24 +231,6 @@ class Anatomy:
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)
         return place_of(sequence.location) if sequence is not None else None
-
-
-def _no_entry_point(module: mlir.Operation) -> Diagnostic:
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
-    if nested:
-        message = (
-            "no entry point, but nested modules are specs; link them with tuninglink-link-specs"
-        )
-        return error(message, module, [note("this one is a spec", nested[0])])
-    markers = misspelt_markers([module, *body(module)])
-    notes = [note(message, operation) for operation, message in markers]
-    if names.WITH_NAMED_SEQUENCE in module.attributes:
-        message = f"no entry point: mark a named sequence with '{names.ENTRY_POINT}'"
-        return error(message, module, notes)
-    message = (
-        f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
-    )
-    return error(message, module, notes)
 
 
 def _without_driver(

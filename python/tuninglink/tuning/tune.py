@@ -18,7 +18,7 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices, default_device
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.references import References
+from tuninglink.tuning.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TuningResult
 from tuninglink.tuning.scheduling.budget import Ledger

@@ -159,7 +159,7 @@ class Tuner:
         least = least_seconds(ledger, defaults.weighed()[0], rules)
         if least > ledger.seconds:
             message = (
-                f"a budget of {ledger.seconds:.0f} s is too short for this program: "
+                f"the {ledger.seconds:.0f} s that are left of the budget are too short for this program: "
                 f"reading it, its defaults and one race take about {least:.0f} s"
             )
             self._warn(Diagnostic(Severity.WARNING, message))
@@ -276,10 +276,9 @@ class Tuner:
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            is_unmatched = patterns and tasks and not reasons
-            message = (
-                "no dispatch matches --only" if is_unmatched else "there is no dispatch to tune"
-            )
+            message = "there is no dispatch to tune"
+            if patterns and tasks and not reasons:
+                message = "no dispatch matches --only"
             raise TuninglinkError(error(message, notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
@@ -292,11 +291,9 @@ class Tuner:
             CompileError: the compiler fails on the dispatch.
             NotTunableError: the dispatch cannot be tuned.
         """
-        prepared = self._prepared_tasks.get(task.key)
-        if prepared is None:
-            prepared = self._prepare_with(task, self._specs)
-            self._prepared_tasks[task.key] = prepared
-        return prepared
+        if task.key not in self._prepared_tasks:
+            self._prepared_tasks[task.key] = self._prepare_with(task, self._specs)
+        return self._prepared_tasks[task.key]
 
     def _device_limits(self) -> Mapping[str, int]:
         device = self._task_tuner.devices.first.description

@@ -36,7 +36,10 @@ class SpecOutline:
 
     def __init__(self, source: SpecText) -> None:
         self.source = source
-        self._starts = [mark.start for mark in source.marks]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [mark.start for mark in self.source.marks]
 
     def marks(self, start: int, end: int) -> Sequence[Mark]:
         """Return the marks from `start` to `end`."""

@@ -135,7 +135,6 @@ class SpecText:
 
     Attributes:
         closers: for the offset of each opening bracket that of its closing bracket.
-        marks: the words at the beginning of parts that may be old, in order.
 
     Raises:
         SpecError: a string is not closed, brackets do not match, or they are nested too deeply.
@@ -145,40 +144,48 @@ class SpecText:
         self.text = text
         self.name = name
         self.closers: dict[int, int] = {}
-        self.marks: list[Mark] = []
-        self._scan()
+        self._match_brackets()
 
-    def _scan(self) -> None:
-        """Match the brackets, and collect the marks."""
-        text = self.text
+    def _match_brackets(self) -> None:
         stack: list[int] = []
-        words = self._words()
-        waiting = next(words, None)
-        for match in _STRUCTURE.finditer(text):
-            start, end = match.span()
-            # Words before this part of the structure are marks.
-            while waiting is not None and waiting.start() < start:
-                self._mark(waiting.group(), waiting.start(), stack)
-                waiting = next(words, None)
-            first = text[start]
+        for match in _STRUCTURE.finditer(self.text):
+            start, first = match.start(), match.group()[0]
             if first in _OPENERS:
                 self._open(start, stack)
             elif first in _OPENED_BY:
                 self._close(start, first, stack)
-            elif first == "#":
-                self._mark(match.group(), start, stack)
-            else:  # a string, a comment or an arrow
-                if first == '"' and end == start + 1:
-                    self._fail(start, "the string that begins here is not closed on its line")
-                # Words inside of it are not marks.
+            elif first == '"' and match.end() == start + 1:
+                self._fail(start, "the string that begins here is not closed on its line")
+        if stack:
+            what = self.text[stack[-1]]
+            self._fail(stack[-1], f"'{what}' is never closed; the spec may be cut off")
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """The words at the beginning of parts that may be old, in order."""
+        marks: list[Mark] = []
+        stack: list[int] = []
+        words = self._words()
+        waiting = next(words, None)
+        for match in _STRUCTURE.finditer(self.text):
+            start, end = match.span()
+            # Words before this part of the structure are marks.
+            while waiting is not None and waiting.start() < start:
+                marks += self._mark(waiting, stack)
+                waiting = next(words, None)
+            if start in self.closers:
+                stack.append(start)
+            elif stack and self.closers[stack[-1]] == start:
+                stack.pop()
+            elif self.text[start] == "#":
+                marks += self._mark(match, stack)
+            else:  # a string, a comment or an arrow, in which words are not marks
                 while waiting is not None and waiting.start() < end:
                     waiting = next(words, None)
         while waiting is not None:
-            self._mark(waiting.group(), waiting.start(), stack)
+            marks += self._mark(waiting, stack)
             waiting = next(words, None)
-        if stack:
-            what = text[stack[-1]]
-            self._fail(stack[-1], f"'{what}' is never closed; the spec may be cut off")
+        return marks
 
     def _open(self, start: int, stack: list[int]) -> None:
         stack.append(start)
@@ -196,24 +203,20 @@ class SpecText:
             *(pattern.finditer(self.text) for pattern in _WORDS), key=lambda match: match.start()
         )
 
-    def _mark(self, word: str, start: int, stack: list[int]) -> None:
-        if start and self.text[start - 1] in _INSIDE_WORD:
-            return
-        inside = stack[-1] if stack else -1
-        self.marks.append(Mark(word, start, start + len(word), len(stack), inside))
+    def _mark(self, word: re.Match[str], stack: list[int]) -> Iterator[Mark]:
+        """Yield the mark of a word unless it is the end of a longer one."""
+        start, end = word.span()
+        if not start or self.text[start - 1] not in _INSIDE_WORD:
+            yield Mark(word.group(), start, end, len(stack), stack[-1] if stack else -1)
 
     def _mismatch(self, offset: int, stack: list[int]) -> NoReturn:
         bracket = self.text[offset]
         if not stack:
             self._fail(offset, f"unmatched '{bracket}'")
         opener = self.text[stack[-1]]
-        raise SpecError(
-            error(
-                f"expected '{_OPENERS[opener]}' before '{bracket}'",
-                self.place(offset),
-                [note(f"to close this '{opener}'", self.place(stack[-1]))],
-            )
-        )
+        remedy = note(f"to close this '{opener}'", self.place(stack[-1]))
+        message = f"expected '{_OPENERS[opener]}' before '{bracket}'"
+        raise SpecError(error(message, self.place(offset), [remedy]))
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         raise SpecError(error(message, self.place(offset)))

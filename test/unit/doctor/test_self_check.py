@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink import doctor as checks
 from tuninglink.mlir import names
+from tuninglink.specs.libraries import LibraryFile
 
 if TYPE_CHECKING:
     import pytest
@@ -21,6 +22,15 @@ def test_a_knob_that_the_compiler_does_not_read_is_named(monkeypatch: pytest.Mon
     assert not checks.unknown_knobs()
     monkeypatch.setattr(checks, "ENTRIES", ("workgroup", "workgroups_of_old"))
     assert checks.unknown_knobs() == "unknown to the compiler: workgroups_of_old"
+
+
+def test_a_library_that_the_compiler_does_not_read_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not checks.unloadable_libraries()
+    newer = LibraryFile("library:newer", b"module { transform.of_tomorrow }", None)
+    monkeypatch.setattr(checks, "shipped_libraries", lambda: (newer,))
+    assert checks.unloadable_libraries().startswith("library:newer:1:10: error: ")
 
 
 def test_a_spec_takes_effect_where_it_has_an_entry() -> None:

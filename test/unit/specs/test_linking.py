@@ -18,6 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
+from tuninglink.specs.bindings import entry_binding
 from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import argument_attributes
 
@@ -297,6 +298,40 @@ def test_a_chain_is_read_as_one_whatever_its_entry_points_are_called(name: str) 
     ]
 
 
+USERS = {
+    "an include": """%r = transform.include @main failures(propagate) (%v)
+          : (!transform.any_op) -> !transform.any_op""",
+    "a list": """%r, %s = transform.foreach_match in %v @m0 -> @main
+          : (!transform.any_op) -> (!transform.any_op, !transform.any_op)""",
+}
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+@pytest.mark.parametrize("is_chain", [False, True])
+@pytest.mark.parametrize("shape", [Shape.UNMARKED_LIST, Shape.TWO_LOOPS, Shape.TWO_ENTRY_POINTS])
+def test_an_entry_point_that_a_sequence_uses(user: str, shape: Shape, *, is_chain: bool) -> None:
+    """Its user keeps what it uses, although nothing runs the user."""
+    one, two, other = load(
+        generated("a", shape, 1, 2),
+        generated("b", Shape.TWO_LOOPS, None),
+        generated("c", Shape.DEFAULT, 3),
+    )
+    text = (link_specs([one, two]).spec if is_chain else one).text()
+    used = f"""transform.named_sequence @user(%v: !transform.any_op {{transform.consumed}}) {{
+      {user}
+      transform.yield
+    }}
+    }}"""
+    spec = load_spec((text.rstrip().removesuffix("}") + used).encode())
+    assert spec.kind is SpecKind.OPAQUE
+    for inputs in ([spec], [spec, other], [other, spec]):
+        linked = link_specs(inputs).spec
+        assert linked.module.verify()
+        again = link_specs([linked]).spec
+        assert again.module.verify()
+        assert len(split(again)) == len(split(linked)) == len(inputs) + is_chain
+
+
 def test_what_the_compiler_nests_is_read_as_a_chain() -> None:
     """Its later entry points override earlier ones, as those of one spec."""
     specs = [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.RESTRICTED, 3, 4)]
@@ -307,6 +342,19 @@ def test_what_the_compiler_nests_is_read_as_a_chain() -> None:
     assert [len(member.entries) for member in split(nested)] == [4]
     linked = link_specs([nested, *load(generated("c", Shape.DEFAULT, 5))]).spec
     assert [member.name for member in split(linked)] == ["iree_linked_tuning_spec", "c"]
+
+
+def test_what_the_compiler_nests_keeps_its_bindings() -> None:
+    specs = [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.RESTRICTED, 3, 4)]
+    text = linked_by_iree(specs)
+    bound = 'module @a attributes {tuninglink.targets = ["gfx942"], transform.with_named_sequence}'
+    assert text.count("module @a attributes {transform.with_named_sequence}") == 1
+    nested = load_spec(
+        text.replace("module @a attributes {transform.with_named_sequence}", bound).encode()
+    )
+    first, second = split(nested)
+    assert [entry_binding(entry) for entry in first.entries] == [("gfx942",)] * 2
+    assert [entry_binding(entry) for entry in second.entries] == [None] * 2
 
 
 def test_quoted_symbols() -> None:

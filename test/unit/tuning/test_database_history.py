@@ -6,18 +6,19 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import commands
 from tuninglink.cli.known_values import known_records
 from tuninglink.comparing.changes import ChangeKind
+from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.database import Database, EnvironmentRecord, ProblemRecord, Trial
 from tuninglink.tuning.database.history import HistoryFilter, history_among
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 NEXT = replace(HERE, compiler="3.14.0", runtime="3.14.0")
 AFTER_NEXT = replace(HERE, compiler="3.100.0", runtime="3.100.0")
@@ -58,7 +59,7 @@ def test_versions_are_in_order_and_intervals_tell_what_changed() -> None:
     assert [point.best_change for point in points] == [None, None, ChangeKind.REGRESSION]
     assert points[2].speedup == 1.4
     assert (points[2].trials, points[2].failures) == (3, 1)
-    assert points[0].best == "#p: wg_0 = 1"
+    assert points[0].best == "#p: workgroup[0] = 1"
     assert problem.is_changed
 
 
@@ -124,6 +125,16 @@ def test_the_command_writes_tables_and_json(
     assert "not shown: 1 other problem with one compiler and driver only" in capsys.readouterr().out
     assert commands.run(["database", "history", str(path), "softmax"]) == 0
     assert capsys.readouterr().out == "no problem fits\n"
+    with pytest.raises(TuninglinkError) as raised:
+        commands.run(["database", "history", str(path), "--kind", "contration"])
+    message = (
+        "error: the database has no kind of operation 'contration'; did you mean 'contraction'?"
+    )
+    (diagnostic,) = raised.value.diagnostics
+    assert str(diagnostic) == message
+    assert [each.message for each in diagnostic.notes] == ["it has attention, contraction"]
+    with pytest.raises(TuninglinkError, match="has no target 'sm_08'; did you mean 'sm_80'"):
+        commands.run(["database", "history", str(path), "--target", "sm_08"])
     assert commands.run(["database", "history", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["format"], document["hidden"]) == ("tuninglink.history", 1)

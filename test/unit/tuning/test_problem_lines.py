@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,8 @@ from tuninglink.tuning.problems import (
     Problem,
     ProblemError,
     Product,
+    RowOperation,
+    Rows,
 )
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem, read_problem_file
@@ -27,7 +30,7 @@ from tuninglink.tuning.problems.words import read_words
 if TYPE_CHECKING:
     from pathlib import Path
 
-F16, F32 = ElementType.F16, ElementType.F32
+F16, F32, F8 = ElementType.F16, ElementType.F32, ElementType.F8E4M3FNUZ
 
 WORDS = {
     "matmul 2048x1280x5120 f16 transpose_b": Product(2048, 1280, 5120, F16, transposes_b=True),
@@ -40,7 +43,16 @@ WORDS = {
     "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
         *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), Layout.NHWC_HWCF)
     ),
+    "conv 2x16x14x12 32x3x3 f16 groups=4 layout=nhwc_fhwc": Convolution(
+        *(2, 16, (14, 12), 32, (3, 3), F16), layout=Layout.NHWC_FHWC, groups=4
+    ),
+    "conv 2x16x14x12 16x3x3 f8E4M3FNUZ groups=16 layout=nhwc_hwcf": Convolution(
+        *(2, 16, (14, 12), 16, (3, 3), F8), layout=Layout.NHWC_HWCF, groups=16
+    ),
     "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
+    "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
+    "sum 12x34 f16": Rows(RowOperation.SUM, 12, 34, F16),
+    "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
 }
 
 DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
@@ -70,6 +82,11 @@ LINES = {
     "GemmTunableOp_Half_NT,nt_25088_4096_64,Gemm_Hipblaslt_NT_1234,1.43": Product(
         4096, 25088, 64, F16, transposes_a=True
     ),
+    f"{DRIVER_LINE} -g 4": replace(DRIVER_CONVOLUTION, groups=4),
+    f"{BENCH} --a_type f8_fnuz_r --b_type f8_fnuz_r --c_type bf16_r": Product(512, 1024, 64, F8),
+    "ScaledGemmTunableOp_Float8_e4m3fnuz_Float8_e4m3fnuz_BFloat16_TN,tn_6_5_4_ld_4_4_6_rw_1_bias_None": (
+        Product(5, 6, 4, F8, transposes_b=True)
+    ),
     "GemmTunableOp_BFloat16_TN,tn_6_5_4_ld_4_4_6": Product(
         5, 6, 4, ElementType.BF16, transposes_b=True
     ),
@@ -95,6 +112,7 @@ LINES = {
     "": None,
     "  # a comment": None,
     "Validator,PT_VERSION,2.8.0": None,
+    "MIOpen(HIP): Info [get_device_name] Raw device name: gfx90a:sramecc+:xnack-": None,
 }
 
 
@@ -109,7 +127,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "expected one of matmul, batch_matmul, conv, attention; did you mean 'matmul'?",
+            "expected one of matmul, batch_matmul, conv, attention, sum, softmax; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -124,10 +142,15 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "unknown layout 'nchw': expected one of"),
         ("conv 1x1x9x9 1x3x3 f16 pading=1", 24, "did you mean 'padding='?"),
         ("conv 1x1x2x2 1x3x3 f16", 1, "the filter of 3x3 does not fit into padded images of 2x2"),
-        ("attention 1x2x3x4 i8", 19, "attention needs a floating-point type"),
-        ("attention 1x2x3x4 f16 masked", 23, "unexpected word 'masked' after the type"),
+        ("attention 1x2x3x4 i8", 19, "attention needs the type f16, bf16 or f32"),
+        ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask"),
+        ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
+        ("softmax 8x9 f16 mask", 17, "unexpected word 'mask' after the type"),
+        ("softmax 8x9x2 f16", 9, "invalid sizes '8x9x2': expected ROWSxCOLUMNS"),
+        ("conv 1x6x9x9 8x3x3 f16 groups=4", 1, "6 channels and 8 filters cannot be divided into 4"),
+        ("conv 1x8x9x9 8x3x3 f16 groups=2 layout=nhwc_hwcf", 1, "layout nchw_fchw or nhwc_fhwc"),
         (f"{DRIVER_LINE[:-1]}2", len(DRIVER_LINE), "only forward convolutions are supported"),
-        (f"{DRIVER_LINE} -g 2", len(DRIVER_LINE) + 5, "grouped convolutions are not supported"),
+        (f"{DRIVER_LINE} -g 3", 1, "64 channels and 32 filters cannot be divided into 3 groups"),
         (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 5, "only convolutions in two dimensions"),
         (f"{DRIVER_LINE} -m trans", len(DRIVER_LINE) + 5, "unknown mode 'trans'"),
         (f"{DRIVER_LINE} -I NHWC", len(DRIVER_LINE) + 5, "layouts NHWC, NCHW, NCHW differ"),
@@ -142,7 +165,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("MIOpenDriver bnormfp16 -n 1", 14, "unknown operation 'bnormfp16': expected one of conv"),
         ("hipblaslt-bench -m 4 -n 4", 26, "flag '-k' is missing"),
         (f"{BENCH} --transA C", len(BENCH) + 11, "unknown --transA 'C': expected one of N, T"),
-        (f"{BENCH} --a_type f8_r", len(BENCH) + 11, "unknown type 'f8_r': expected one of f32_r"),
+        (f"{BENCH} --a_type f4_r", len(BENCH) + 11, "unknown type 'f4_r': expected one of f32_r"),
         (f"{BENCH} --a_type f16_r", len(BENCH) + 16, "operands of different types"),
         ("GemmTunableOp_Half_NT,nt_1_2", 23, "invalid sizes 'nt_1_2': expected nt_M_N_K"),
         ("GemmTunableOp_Half_NT", 23, "invalid sizes ''"),
@@ -163,8 +186,14 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
             "attentions with fewer heads of keys than of queries are not supported",
         ),
         ("--iter 2 layernorm -X 2x3", 10, "operation 'layernorm' is not supported"),
+        ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
         ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
-        ("ScaledGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'ScaledGemmTunableOp'"),
+        ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
+        (
+            "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e5m2_Half_NT,nt_1_2_3",
+            21,
+            "operands of different types are not supported",
+        ),
     ],
 )
 def test_what_is_no_problem_is_refused_with_its_place(line: str, column: int, message: str) -> None:
@@ -204,8 +233,8 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    assert {type(problem) for problem in file.problems} == {Product, Convolution, Attention}
-    assert len(file.problems) == 9
+    assert {type(problem) for problem in file.problems} == {Product, Convolution, Attention, Rows}
+    assert len(file.problems) == 11
 
 
 FOREIGN_LINES = """
@@ -245,6 +274,17 @@ def test_they_are_errors_where_files_are_read_strictly(tmp_path: Path) -> None:
 SIZE = st.integers(1, 64)
 ELEMENT = st.sampled_from(ElementType)
 PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
+
+
+@st.composite
+def _grouped(draw: st.DrawFn) -> Convolution:
+    groups, channels, filters = draw(st.integers(1, 4)), draw(SIZE), draw(SIZE)
+    layout = draw(st.sampled_from([Layout.NCHW_FCHW, Layout.NHWC_FHWC]))
+    sizes = (groups * channels, (9, 8), groups * filters, draw(PAIR), draw(ELEMENT))
+    return Convolution(2, *sizes, layout=layout, groups=groups)
+
+
+GROUPED = _grouped()
 PROBLEMS = st.one_of(
     st.builds(
         Product,
@@ -257,7 +297,9 @@ PROBLEMS = st.one_of(
         *(SIZE, SIZE, st.tuples(st.integers(16, 20), st.integers(16, 20)), SIZE, PAIR, ELEMENT),
         *(PAIR, st.tuples(st.integers(0, 2), st.integers(0, 2)), PAIR, st.sampled_from(Layout)),
     ),
-    st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32])),
+    st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
+    st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    GROUPED,
 )
 
 

@@ -241,7 +241,7 @@ def test_a_missing_database_cannot_be_shown(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("shopping list, long enough to be no empty database " * 20)
-    with pytest.raises(DatabaseError, match="is no SQLite database"):
+    with pytest.raises(DatabaseError, match="is not an SQLite database"):
         Database(text)
     assert text.read_text().startswith("shopping")
     foreign = tmp_path / "foreign.db"
@@ -450,9 +450,10 @@ def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r":1:2: error: no JSON"),
-        ("[]", "is not a recorded table of version 1"),
+        ("{", r":1:2: error: invalid JSON"),
+        ("[]", "is not a recorded table of version 1: it has another structure"),
         ('{"version": 7}', "is not a recorded table of version 1"),
+        ("{}", "is not a recorded table of version 1: 'version' is missing"),
         (json.dumps({**TABLE, "program": "func.func @f( {"}), "cannot be parsed"),
         ('{"format": "tuninglink.trials", "version": 9}', "is not an export of version 1"),
     ],

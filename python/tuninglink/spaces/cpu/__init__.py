@@ -20,10 +20,10 @@ _EMBEDDED: Final = "embedded-elf"
 """The prefix of formats that link no library."""
 
 _NATIVE_VECTORS: Final = 512
-"""The compiler refuses vectors of as many native vectors, or more (iree-llvmcpu-verify-vector-size-legality)."""
+"""The compiler refuses vectors of as many native vectors, or more (`LLVMCPUVerifyVectorSizeLegalityPass`)."""
 
-_VECTOR_BYTES: Final = 16
-"""The native vector size that the compiler assumes where the target names none."""
+_VECTOR_BYTES: Final = 8
+"""The native vector size that the compiler assumes for its limit if the target names none."""
 
 
 class Masking(Enum):
@@ -61,7 +61,7 @@ class Cpu:
 
     @property
     def vector_limit(self) -> int:
-        """The size in bytes at and above which the compiler rejects a vector."""
+        """The size in bytes at and above which the compiler rejects a vector (`getMaxVectorSizeForLargeVectorCheck`)."""
         return _NATIVE_VECTORS * self.vector_bytes
 
 
@@ -96,11 +96,11 @@ def _registers(architecture: str, features: list[str]) -> int:
 
 
 def _masking(architecture: str, features: list[str]) -> Masking:
-    """Return when the compiler masks; observed by compiling for each architecture."""
+    """Return when the compiler masks; see `LLVMCPULowerExecutableTargetPass`."""
     if architecture.startswith(("x86", "i686", "riscv")):
         return Masking.AS_NEEDED
     if architecture.startswith("aarch64") and any(
-        feature.startswith("+sve") for feature in features
+        feature.startswith(("+sve", "+sme")) for feature in features
     ):
         return Masking.ALWAYS
     return Masking.NEVER

@@ -69,7 +69,10 @@ def is_decomposed(operation: str) -> bool:
 
 
 def add_decomposition(rules: CpuRules) -> None:
-    """Require tiling to leave a single row, or a single column, of output and filter."""
+    """Require tiling to leave a single row, or a single column, of output and filter.
+
+    `verifyConvTileAndDecomposeExpertConfig` rejects the other configurations.
+    """
     operation = rules.nest.operation
     window = _WINDOWS.get(operation)
     if window is None:
@@ -92,7 +95,7 @@ def add_decomposition(rules: CpuRules) -> None:
 
 
 def _left(rules: CpuRules, loop: int) -> Expression:
-    """Return the part of a loop that the levels leave, as the verifier computes it."""
+    """Return the part of a loop that the levels leave, as `verifyConvTileAndDecomposeExpertConfig` computes it."""
     size = rules.nest.loops[loop].size
     left = number(_UNKNOWN if size is None else size)
     for level in LEVELS:

@@ -50,8 +50,8 @@ class CpuProvider(Provider):
 def _loses_configuration(workload: Workload) -> bool:
     """Return whether the compiler rebuilds an operation after it has read a spec's configuration.
 
-    It rebuilds convolutions and poolings without a batch loop, which result from a batch of one image. An operation
-    with a lowering config was rebuilt before.
+    It rebuilds convolutions and poolings without a batch loop, which result from a batch of one image
+    (`names.ADD_BATCH_LOOP`). An operation with a lowering config was rebuilt before.
     """
     root, problem = workload.root, workload.problem
     if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:

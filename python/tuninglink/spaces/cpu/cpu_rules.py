@@ -177,7 +177,10 @@ class CpuRules:
         )
 
     def separate_levels(self) -> None:
-        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions."""
+        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions.
+
+        `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
+        """
         for level, loop in self.misplaced():
             self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
 
@@ -213,7 +216,7 @@ class CpuRules:
         bits: int,
         when: Sequence[Expression] = (),
     ) -> None:
-        """Require a vector to be smaller than the compiler's limit.
+        """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does.
 
         Args:
             what: the subject of the message, up to the verb.

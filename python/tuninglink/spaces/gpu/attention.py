@@ -105,7 +105,10 @@ class _AttentionRules(FormRules):
         self._counts: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
-        """Add tiles that are multiples of the intrinsics of both matmuls."""
+        """Add tiles that are multiples of the intrinsics of both matmuls.
+
+        `emitVectorDistributeAttentionConstraints` requires them to divide their loops, too.
+        """
         attention, rules, tiles, sizes = (
             self._attention,
             self.rules,

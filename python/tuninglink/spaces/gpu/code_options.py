@@ -18,7 +18,9 @@ from tuninglink.iree.lowering_configs import (
     NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     STAGES,
+    TILE_AND_FUSE,
     USE_IGEMM,
+    VECTOR_DISTRIBUTE,
     WORKGROUP,
     read_integers,
 )
@@ -35,8 +37,6 @@ DENORMALS: Final = "iree_codegen.denormal_fp_math_f32"
 REORDERING: Final = "reorder_workgroups_strategy"
 CONDITIONAL_REORDERING: Final = "workgroup_reordering_strategy"
 
-_TILE_AND_FUSE: Final = "#iree_gpu.pipeline<TileAndFuse>"
-_VECTOR_DISTRIBUTE: Final = "#iree_gpu.pipeline<VectorDistribute>"
 
 _DIES: Final = {"gfx942": (8, 38), "gfx950": (8, 32)}
 """The dies of a GPU and the compute units of each, by architecture: CDNA 3 and CDNA 4 ISA guides, MI300X and MI350X."""
@@ -151,7 +151,7 @@ def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
         pipeline: the pipeline, as MLIR prints it.
     """
     target = read_executable_target(workload.target) if workload.target is not None else None
-    if target is None or not target.gpu or pipeline not in (_TILE_AND_FUSE, _VECTOR_DISTRIBUTE):
+    if target is None or not target.gpu or pipeline not in (TILE_AND_FUSE, VECTOR_DISTRIBUTE):
         return ()
     architecture = target.gpu.architecture
     options: list[CodeOption] = []
@@ -160,7 +160,7 @@ def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
     if workload.problem.kind is OpKind.ATTENTION:
         options.append(_Denormals(DENORMALS, {"preserve-sign": 1}))
     options.append(_PipelineOption(NO_BANK_CONFLICT_REDUCTION, {"true": 1}))
-    if pipeline == _VECTOR_DISTRIBUTE:
+    if pipeline == VECTOR_DISTRIBUTE:
         options.append(_PipelineOption(REORDERING, {"Transpose": 1}))
     elif architecture in _DIES:
         dies, units = _DIES[architecture]

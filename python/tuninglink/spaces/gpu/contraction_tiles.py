@@ -100,7 +100,7 @@ _STAGES: Final = 2
 
 
 def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Promotion) -> None:
-    """Add the limits for TileAndFuse.
+    """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`.
 
     Args:
         tiling: the tiles.
@@ -124,7 +124,7 @@ def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Pr
 def vector_distribute_limits(
     tiling: ContractionTiles, threads: Number, stages: Number, promotion: Promotion
 ) -> None:
-    """Add the limits for VectorDistribute.
+    """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`.
 
     Args:
         tiling: the tiles.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.lowering_configs import TILE_AND_FUSE, VECTOR_DISTRIBUTE
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
 from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
@@ -104,8 +105,6 @@ def _is_missing(type_: str, device: Gpu) -> bool:
     return device.architecture.startswith("gfx") and type_ not in supported
 
 
-TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
-VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
 DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
 
 _SHARING: Final = frozenset(

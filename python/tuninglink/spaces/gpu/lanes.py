@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import (
     LANE_BASIS,
     PARTIAL_REDUCTION,
-    SERIAL,
     SUBGROUP_BASIS,
     THREAD,
     WORKGROUP,
-    read_basis,
 )
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
-from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.gpu_rules import product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.gpu.root_loops import NeighboringOp, read_loops, read_neighbors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,9 +40,6 @@ _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
 """No subgroup has more than 64 threads."""
-
-_STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
-"""The entries with the tiles of an op next to the root op."""
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
@@ -80,27 +69,10 @@ def lanes_space(
     Raises:
         UndecidedError: other ops are next to the root op, with loops of their own.
     """
-    others = _read_others(workload, len(loops.parallel))
+    neighbors = read_neighbors(workload, len(loops.parallel))
     outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
-    rules = _LanesRules(workload.problem, loops, others, device, pipeline)
+    rules = _LanesRules(workload.problem, loops, neighbors, device, pipeline)
     return GpuSpace(outline, rules.build)
-
-
-@dataclass(frozen=True)
-class _Other:
-    """The configuration of an op next to the root op.
-
-    Attributes:
-        name: the name of the op.
-        subgroups: the number of subgroups that it is distributed over.
-        lanes: the number of lanes of each subgroup.
-        step: the number of elements that it takes in a step.
-    """
-
-    name: str
-    subgroups: int
-    lanes: int
-    step: int
 
 
 class _LanesRules(FormRules):
@@ -110,13 +82,13 @@ class _LanesRules(FormRules):
         self,
         problem: Problem,
         loops: RootLoops,
-        others: Sequence[_Other],
+        neighbors: Sequence[NeighboringOp],
         device: Gpu,
         pipeline: mlir.Attribute,
     ) -> None:
         super().__init__(problem, device, pipeline, len(loops.sizes))
         self._loops = loops
-        self._others = others
+        self._neighbors = neighbors
         self._subgroups: dict[int, Number] = {}
         self._lanes: dict[int, Number] = {}
         self._vectors: dict[int, Number] = {}
@@ -170,7 +142,7 @@ class _LanesRules(FormRules):
         is_parallel = loop in self._loops.parallel
         name = knob_name(WORKGROUP if is_parallel else PARTIAL_REDUCTION, loop)
         is_whole = tile % step == 0
-        shared = is_parallel and self._others and not self._loops.accumulates
+        shared = is_parallel and self._neighbors and not self._loops.accumulates
         is_part = False if shared else all_of(step % tile == 0, is_parallel or tile % width == 0)
         message = f"{name} must be divisible by what its threads take at a time ({{}} % {{}} == 0)"
         require = self.rules.necessary if shared else self.rules.sufficient
@@ -190,10 +162,10 @@ class _LanesRules(FormRules):
         rules.threads(self.threads, threads, "of its subgroups")
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             rules.propose_nothing("intrinsics multiply large matrices")
-        most_elements = _MOST_BESIDE if self._others else _MOST_ELEMENTS
+        most_elements = _MOST_BESIDE if self._neighbors else _MOST_ELEMENTS
         rules.few(product(self._vectors.values()) / self.threads, "elements", most_elements)
-        for other in self._others:
-            self._agree_with(other)
+        for neighbor in self._neighbors:
+            self._agree_with(neighbor)
 
     def _reduce(self, loop: int) -> None:
         """Require numbers of lanes and subgroups that can combine their results."""
@@ -226,22 +198,22 @@ class _LanesRules(FormRules):
         """The number of results of a workgroup, in whole steps of its threads."""
         return product([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
-    def _agree_with(self, other: _Other) -> None:
+    def _agree_with(self, neighbor: NeighboringOp) -> None:
         """Require the number of threads that another op is distributed over, or a multiple, which repeats the op.
 
         The op iterates over its own tiles for each result of a workgroup.
         """
         self.rules.sufficient(
-            self.threads % (other.subgroups * self.subgroup_size) == 0,
-            f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
+            self.threads % (neighbor.subgroups * self.subgroup_size) == 0,
+            f"a workgroup must have the {neighbor.subgroups} subgroups of {neighbor.name} beside it, or a multiple",
         )
-        taken = self._results * other.step / (other.subgroups * other.lanes)
-        self.rules.few(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
+        taken = self._results * neighbor.step / (neighbor.subgroups * neighbor.lanes)
+        self.rules.few(taken, f"elements of {neighbor.name} beside it", _MOST_BESIDE)
 
     def limit_memory(self) -> None:
         """Limit the data that threads exchange."""
         exchanged = [_sums(self._loops, self._results, self._subgroups)]
-        if self._others:
+        if self._neighbors:
             exchanged.append(_reread(self._loops, self._results, self._vectors))
         self.rules.memory_bounds([], exchanged, self.device)
 
@@ -272,34 +244,6 @@ def _is_large(problem: Problem) -> bool:
         if len(static) != len(sizes) or prod(static) <= _FEW_ROWS:
             return False
     return True
-
-
-def _read_others(workload: Workload, parallel: int) -> list[_Other]:
-    """Return the configured ops next to the root op.
-
-    Args:
-        workload: the root op.
-        parallel: the number of its parallel loops.
-
-    Raises:
-        UndecidedError: an op has further loops without a configuration of their distribution.
-    """
-    read = []
-    for op_beside in function_ops(workload.function).computing:
-        attribute = op_beside.attributes.get(names.LOWERING_CONFIG)
-        entries = (dictionary_of(attribute) if attribute is not None else None) or {}
-        if op_beside == workload.root:
-            continue
-        if SUBGROUP_BASIS not in entries:
-            op = StructuredOp(op_beside)
-            if op.maps and op.loop_count > parallel:
-                raise UndecidedError(f"{op_beside.name} beside it has no configuration")
-            continue
-        bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
-        subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
-        tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
-        read.append(_Other(op_beside.name, subgroups, lanes, prod(tiles)))
-    return read
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:

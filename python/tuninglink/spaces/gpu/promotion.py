@@ -182,7 +182,7 @@ def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
 
 
 def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
-    """Return the sizes of the piece that a thread reads at a time."""
+    """Return the sizes of the piece that a thread reads at a time; see `getVectorTileSizesFromLoopRanges`."""
     *outer, inner = tile
     elements = inner
     for each in outer:

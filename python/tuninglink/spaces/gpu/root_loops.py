@@ -1,4 +1,4 @@
-"""The loops of a root op, for constraints on configurations without an intrinsic, and the elementwise ops fused with it."""
+"""The loops of a root op without an intrinsic, the elementwise ops fused with it, and the configured ops next to it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.lowering_configs import (
+    LANE_BASIS,
+    PARTIAL_REDUCTION,
+    SERIAL,
+    SUBGROUP_BASIS,
+    read_basis,
+)
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.root_ops import function_ops, is_computing
 from tuninglink.iree.structured_op import REDUCTION, Sizes, StructuredOp, element_type, shape
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu import Gpu, check_element_types
 
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import GpuRules
     from tuninglink.spaces.workload import Workload
+
+_STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
+"""The entries with the tiles of an op next to the root op."""
 
 _RESHAPES: Final = frozenset(
     {"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast", "tensor.extract_slice"}
@@ -218,3 +230,48 @@ def check_sizes(workload: Workload) -> None:
     for dimension in workload.problem.dimensions:
         if dimension.size is not None and not 0 < dimension.size < _MOST_ITERATIONS:
             raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
+
+
+@dataclass(frozen=True)
+class NeighboringOp:
+    """The configuration of an op next to the root op.
+
+    Attributes:
+        name: the name of the op.
+        subgroups: the number of subgroups that it is distributed over.
+        lanes: the number of lanes of each subgroup.
+        step: the number of elements that it takes in a step.
+    """
+
+    name: str
+    subgroups: int
+    lanes: int
+    step: int
+
+
+def read_neighbors(workload: Workload, parallel: int) -> list[NeighboringOp]:
+    """Return the configured ops next to the root op.
+
+    Args:
+        workload: the root op.
+        parallel: the number of its parallel loops.
+
+    Raises:
+        UndecidedError: an op has further loops without a configuration of their distribution.
+    """
+    read = []
+    for op_beside in function_ops(workload.function).computing:
+        attribute = op_beside.attributes.get(names.LOWERING_CONFIG)
+        entries = (dictionary_of(attribute) if attribute is not None else None) or {}
+        if op_beside == workload.root:
+            continue
+        if SUBGROUP_BASIS not in entries:
+            op = StructuredOp(op_beside)
+            if op.maps and op.loop_count > parallel:
+                raise UndecidedError(f"{op_beside.name} beside it has no configuration")
+            continue
+        bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
+        subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
+        tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
+        read.append(NeighboringOp(op_beside.name, subgroups, lanes, prod(tiles)))
+    return read

@@ -90,7 +90,10 @@ class _CooperativeRules(SpirvRules):
         self._subtiles: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
-        """Add the matrix, and tiles of whole matrices."""
+        """Add the matrix, and tiles of whole matrices.
+
+        `verifySPIRVCooperativeMatrixVectorizePassPipeline` rejects tiles of partial matrices, though only of named ops.
+        """
         contraction, rules = self._contraction, self.rules
         for loop in contraction.outer:
             self._tiles[loop] = number(1)
@@ -141,7 +144,10 @@ class _CooperativeRules(SpirvRules):
         )
 
     def arrange_threads(self) -> None:
-        """Distribute subgroups along n over x and along m over y, as the verifier of the pipeline requires."""
+        """Distribute subgroups along n over x and along m over y.
+
+        `verifySPIRVCooperativeMatrixVectorizePassPipeline` requires this number of subgroups, though only for named ops.
+        """
         self.add_workgroup()
         gpu, rules, contraction = self.device.gpu, self.rules, self._contraction
         x, y, z = self.threads

@@ -15,6 +15,7 @@ from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.merging import merge, prepared, spec_module
 from tuninglink.specs.linking.modernization import modernize
 from tuninglink.specs.linking.rewriting import declare_ownership
+from tuninglink.specs.module_scan import unmark
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import UNNAMED, is_guarded
 from tuninglink.specs.transform_ops import (
@@ -121,14 +122,14 @@ def _steps(
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):
+        for symbol in new_names.values():
+            unmark(merged[symbol])
         for name, points in specs_of(member):
             marker = mlir.StringAttr.get(spec_names.take(name), container.context)
             entry_points = []
             for point in points:
                 sequence = merged[new_names[point.name]]
-                if names.ENTRY_POINT in sequence.attributes:
-                    del sequence.attributes[names.ENTRY_POINT]
-                if member.driver is None and point.path in member.table.scan.included:
+                if member.is_used(point):
                     sequence = _copy(sequence, fresh.take(new_names[point.name]))
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
                 modernize(sequence)

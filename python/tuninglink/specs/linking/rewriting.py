@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import references_in, split_path
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.walk import body
 from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.linking.helper_sequences import HelperSequences
 from tuninglink.specs.module_scan import signature
@@ -25,7 +25,6 @@ from tuninglink.specs.transform_ops import (
     yield_,
     yield_more,
 )
-from tuninglink.specs.unused_sequences import erase_unused
 
 
 class Callees:
@@ -41,7 +40,7 @@ class Callees:
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
         self._uses = Counter(path[0] for path in references_in(table.module))
-        self._originals: set[mlir.Operation] = set()
+        self._originals: dict[str, mlir.Operation] = {}
         self.helpers = HelperSequences(table.module)
 
     def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
@@ -50,8 +49,8 @@ class Callees:
         assert sequence is not None, "checked by the caller"
         (name,) = split_path(path)
         if self._uses[name] > uses:
+            self._originals[name] = sequence
             name = self.helpers.fresh.take(name)
-            self._originals.add(sequence)
             with mlir.InsertionPoint.after(sequence):
                 sequence = sequence.clone().operation
             sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
@@ -60,10 +59,11 @@ class Callees:
 
     def erase_unused_originals(self) -> None:
         """Erase the sequences of which only copies are used."""
-        if self._originals:
-            module = self._table.module
-            kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
-            erase_unused(module, kept)
+        used: set[str] = set()
+        while self._originals.keys() - used:
+            used = {path[0] for path in references_in(self._table.module)}
+            for name in self._originals.keys() - used:
+                self._originals.pop(name).erase()
 
 
 @dataclass

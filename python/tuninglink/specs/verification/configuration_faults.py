@@ -134,7 +134,9 @@ def _findings(
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        yield from level_faults(lowering, None if matched is None else len(matched.parallel))
+        yield from level_faults(
+            lowering, None if matched is None else len(matched.parallel), target
+        )
         return
     translation = getattr(value, "translation_info", None)
     pipeline = ""
@@ -144,7 +146,8 @@ def _findings(
     # A convolution as a matmul has fewer loops.
     parallel = None if matched is None or uses_igemm(translation) else matched.parallel
     knobs = entries_of(lowering.attributes)
-    yield from knob_faults(knobs, pipeline, parallel)
+    intrinsic = "" if matched is None else _usual_intrinsic(matched.types, target, value.context)
+    yield from knob_faults(knobs, pipeline, parallel, intrinsic)
     yield from load_faults(knobs, target)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
@@ -257,15 +260,25 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
     """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
-    names_of_types = [
-        str(intrinsic).rpartition(".")[2]
-        for intrinsic in iree_gpu.MMAIntrinsic
-        if element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context))[:2] == types
-    ]
-    closest = nearest(name, names_of_types, cutoff=0)
+    closest = nearest(name, [*_multiplying(types, context)], cutoff=0)
     if not closest:
         return "choose an intrinsic for the types that are matched"
     return f"choose an intrinsic for the types that are matched, such as '{closest}'"
+
+
+def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
+    """Return an intrinsic of the target for these types; empty if there is none, or the target is unknown."""
+    names_of_types = _multiplying(types, context)
+    if target is None or not target.intrinsics:
+        return "" if target is not None else next(names_of_types, "")
+    return next((name for name in names_of_types if name in target.intrinsics), "")
+
+
+def _multiplying(types: tuple[str, str], context: mlir.Context) -> Iterator[str]:
+    """Yield the intrinsics for operands of these types."""
+    for intrinsic in iree_gpu.MMAIntrinsic:
+        if element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context))[:2] == types:
+            yield str(intrinsic).rpartition(".")[2]
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:

@@ -6,17 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
+from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
-from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import SpecText
+
+if TYPE_CHECKING:
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.spec_text import SpecText
 
 _LIKE: Final = 0.8
 """The least similarity of a misspelt name to the intended one."""
@@ -112,6 +115,10 @@ class KnobPlaces:
 
 
 def _read(file: str) -> SpecOutline | None:
+    # Most specs have no faults; this takes longer to load than to check a small spec.
+    from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415
+    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415
+
     try:
         return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
     except (OSError, ValueError, SpecError):
@@ -132,11 +139,15 @@ def _end(source: SpecText, start: int) -> int:
 
 def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
     """Return the first position of a knob in a part of the text, outside of comments."""
+    text = source.text
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
-    for match in pattern.finditer(source.text, start, end):
-        before = source.text[source.line_start(match.start()) : match.start()]
-        if _COMMENT not in before:
+    position = text.find(knob, start, end)
+    while position >= 0:
+        quote = position - (position > start and text[position - 1] == '"')
+        match = pattern.match(text, quote, end) or pattern.match(text, position, end)
+        if match and _COMMENT not in text[source.line_start(match.start()) : match.start()]:
             return match.start()
+        position = text.find(knob, position + 1, end)
     return None
 
 
@@ -156,19 +167,32 @@ def _in_aliases(
 
 
 def similar_integers(value: mlir.Attribute) -> list[int] | None:
-    """Return the integers that a list of other numbers or of strings stands for, None if it stands for none."""
+    """Return the integers that a list of other numbers or of strings stands for, None if it stands for none.
+
+    Elements that stand for no integer become 0.
+    """
     if not isinstance(value, mlir.ArrayAttr):
         return None
     if len(value) == 1 and isinstance(value[0], mlir.ArrayAttr):
         return similar_integers(value[0])
     texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in value]
-    return [int(text) for text in texts] if all(text.isdecimal() for text in texts) else None
+    return (
+        [int(text) if text.isdecimal() else 0 for text in texts]
+        if any(map(str.isdecimal, texts))
+        else None
+    )
 
 
 _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 
-def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
+_UNSCALABLE: Final = "x86_64"
+"""The family of CPUs without vectors of a size that is known only at run time; in others, features add them."""
+
+
+def level_faults(
+    lowering: mlir.Attribute, loops: int | None, target: Target | None
+) -> Iterator[Fault]:
     """Yield faults in the levels of a `#iree_cpu.lowering_config`.
 
     The compiler ignores levels with unknown names. It rejects a level with a negative size.
@@ -176,6 +200,7 @@ def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]
     Args:
         lowering: a lowering config; those of other kinds have no faults.
         loops: the number of loops of the op, None if unknown.
+        target: the compilation target, None if unknown.
     """
     for name, tiling in (read_cpu_configuration(lowering) or {}).items():
         if name not in _LEVELS:
@@ -195,3 +220,16 @@ def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]
                 f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
                 knob=name,
             )
+        elif tiling and tiling.scalable and name != CpuLevel.DISTRIBUTION.value:
+            yield from _unscalable(name, sizes, target)
+
+
+def _unscalable(level: str, sizes: Sequence[int], target: Target | None) -> Iterator[Fault]:
+    """Yield a fault for scalable sizes on a CPU without such vectors, on which the compiler crashes."""
+    if target is None or target.backend != "llvm-cpu":
+        return
+    is_error = target.family == _UNSCALABLE
+    if is_error or target.architecture is None:
+        where = f"{target} has no scalable vectors" if is_error else f"a generic {target} has none"
+        message = f"'{level}' has a scalable size, in brackets, and {where}"
+        yield Fault(message, f"write {[*sizes]}", is_error=is_error, knob=level)

@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt, similar_integers
 
@@ -27,18 +28,21 @@ _READ_BY: Final = {
 """The pipeline of knobs that only one of two has, and the closest knob of the other pipeline."""
 
 _PIPELINES: Final = {
-    f"#iree_gpu.pipeline<{name}>": name for name in ("TileAndFuse", "VectorDistribute")
+    gpu.TILE_AND_FUSE: "TileAndFuse",
+    gpu.VECTOR_DISTRIBUTE: "VectorDistribute",
 }
 
 _OPERANDS: Final = 3
 """The number of operands of a contraction, including its result."""
 
-_INTRINSIC: Final = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
 _WITHOUT: Final = "where no intrinsic multiplies"
 
 
 def knob_faults(
-    knobs: Mapping[str, mlir.Attribute], pipeline: str, parallel: Sequence[bool] | None
+    knobs: Mapping[str, mlir.Attribute],
+    pipeline: str,
+    parallel: Sequence[bool] | None,
+    intrinsic: str,
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`.
 
@@ -46,18 +50,21 @@ def knob_faults(
         knobs: the entries.
         pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
         parallel: for each loop of the configured op whether it is parallel; None if unknown.
+        intrinsic: an intrinsic for the types of the op; empty if there is none, or the types are unknown.
     """
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
             yield _unread(name)
             continue
-        faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
+        faults = [*_malformed(name, value, intrinsic), *_of_another_pipeline(name, pipeline, knobs)]
         if parallel is not None and not faults:
             faults += _of_other_loops(name, value, len(parallel))
             faults += () if faults else _of_wrong_loops(name, value, parallel)
+            faults += () if faults else _of_shared_sums(name, pipeline, knobs, parallel)
         yield from (replace(fault, knob=name) for fault in faults)
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
-    yield from _missing(read, _PIPELINES.get(pipeline, ""), is_product=parallel is not None)
+    if parallel is not None:
+        yield from _missing(read, _PIPELINES.get(pipeline, ""), intrinsic)
 
 
 def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
@@ -88,49 +95,61 @@ def _unread(name: str) -> Fault:
     return Fault(message, f"it reads {', '.join(gpu.ENTRIES)}", knob=name)
 
 
-def _missing(
-    knobs: Mapping[str, mlir.Attribute], pipeline: str, *, is_product: bool
-) -> Iterator[Fault]:
-    """Yield the missing knobs without which code generation fails; determined by experiment."""
-    subgroups, intrinsic = (
-        {gpu.SUBGROUP, gpu.SUBGROUP_BASIS},
-        f"needs '{gpu.MMA_KIND}', which is missing",
-    )
-    faults: list[tuple[str, str]] = []
-    if pipeline == "VectorDistribute" and is_product:
-        if not subgroups & knobs.keys():
+def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
+    """Yield the missing knobs of a product; code generation fails without most of them, determined by experiment."""
+    advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
+    has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
+    if pipeline == "VectorDistribute":
+        if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
             remedy = (
                 "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
             )
-            faults.append(("needs 'subgroup_basis', which is missing", remedy))
+            yield _needed(pipeline, "'subgroup_basis', which is missing", remedy)
         if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
-            faults.append((intrinsic, f"{_INTRINSIC}; or 'lane_basis' and 'thread', {_WITHOUT}"))
-    if pipeline == "TileAndFuse" and is_product:
-        if gpu.MMA_KIND in knobs and not subgroups & knobs.keys():
-            remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
-            faults.append(("needs 'subgroup' with 'mma_kind', and it is missing", remedy))
-        if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
-            faults.append((intrinsic, f"{_INTRINSIC}; or 'thread', {_WITHOUT}"))
-    for message, remedy in faults:
-        yield Fault(f"{pipeline} {message}", remedy, is_error=True)
+            remedy = f"{advice}'lane_basis' and 'thread', {_WITHOUT}"
+            yield _needed(pipeline, "'mma_kind', which is missing", remedy)
+        elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
+            message = f"VectorDistribute cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
+            remedy, knob = "'reduction' tiles reductions", gpu.PARTIAL_REDUCTION
+            yield Fault(message, remedy, is_error=True, knob=knob)
+    if pipeline == "TileAndFuse" and gpu.MMA_KIND in knobs and not has_subgroups:
+        what = "'subgroup' with 'mma_kind', and it "
+        what += "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
+        remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
+        is_error = gpu.THREAD not in knobs
+        yield replace(_needed(pipeline, what, remedy), is_error=is_error)
+    if pipeline == "TileAndFuse" and not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
+        what = "'mma_kind' or 'thread', which are missing"
+        if has_subgroups:
+            yield _needed(pipeline, what, f"{advice}'thread', {_WITHOUT}")
+        else:
+            message = f"{what}: every thread computes the whole tile"
+            yield replace(
+                _needed(pipeline, message, f"{advice}'thread', {_WITHOUT}"), is_error=False
+            )
 
 
-def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    expected = ""
+def _needed(pipeline: str, what: str, remedy: str) -> Fault:
+    return Fault(f"{pipeline} needs {what}", remedy, is_error=True, knob=names.LOWERING_CONFIG)
+
+
+def _malformed(name: str, value: mlir.Attribute, intrinsic: str) -> Iterator[Fault]:
+    expected, reason = "", "which code generation does not read"
     integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
         right = similar_integers(value) or _INTEGERS[name]
         expected = f"a list of integers, none of them negative, such as {right}"
+        reason = f"which code generation takes as missing{_because(value)}"
     elif name in gpu.BASES and gpu.read_basis(value) is None:
         expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
         expected = "a list, with one for each of 'promote_operands'"
     elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
-        expected = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+        example = intrinsic or "MFMA_F32_16x16x16_F16"
+        expected = f"an intrinsic, such as #iree_gpu.mma_layout<{example}>"
     if expected:
         is_error = name in gpu.BASES or name == gpu.MMA_KIND
-        message = f"'{name}' is {value}, which code generation does not read"
-        yield Fault(message, f"it is {expected}", is_error=is_error)
+        yield Fault(f"'{name}' is {value}, {reason}", f"it is {expected}", is_error=is_error)
     elif name in _INTEGERS and min(integers or [0]) < 0:
         right = [max(0, integer) for integer in integers or ()]
         yield Fault(
@@ -138,6 +157,14 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
             "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
             is_error=True,
         )
+
+
+def _because(value: mlir.Attribute) -> str:
+    """Return which element of a list is not an integer, as the end of a sentence."""
+    if not isinstance(value, mlir.ArrayAttr):
+        return ""
+    others = (element for element in value if not isinstance(element, mlir.IntegerAttr))
+    return f": {next(others)} is not an integer"
 
 
 def _of_another_pipeline(
@@ -172,6 +199,18 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
     yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice)
 
 
+def _of_shared_sums(
+    name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
+) -> Iterator[Fault]:
+    """Yield a fault for tiles by which threads or subgroups add to one result without synchronization."""
+    loops = gpu.shared_reductions(name, knobs, parallel) if pipeline == gpu.TILE_AND_FUSE else ()
+    if loops:
+        sizes = [*(gpu.read_integers(knobs[name]) or ())]
+        right = [0 if loop in loops else size for loop, size in enumerate(sizes)]
+        message = f"'{name}' is {sizes}, and loop {loops[0]} is a reduction: {name}s add to one result at the same time"
+        yield Fault(f"{message}, which is wrong", f"write {right}", is_error=True)
+
+
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
     asked = f"for the {_count(loops, 'loop')} that the matcher requires"
@@ -196,6 +235,9 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
             remedy = "0 and 1 are the operands, 2 is the result, such as [0, 1]"
             # The compiler reads beyond the operands: it crashes or does not end.
             yield Fault(message, remedy, is_error=True)
+        elif len(right := [*dict.fromkeys(operands)]) < len(operands):
+            twice = next(number for number in right if operands.count(number) > 1)
+            yield Fault(f"'{name}' names operand {twice} twice", f"write {right}")
 
 
 def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
@@ -204,15 +246,24 @@ def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Itera
     if basis is None:
         return
     counts, mapping = list(basis.counts), list(basis.mapping)
+    # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
     if len(mapping) != loops:
         message = f"'{name}' maps {_count(len(mapping), 'loop')} {asked}"
         remedy = "its second list has the index of a count for each loop"
         yield Fault(message, remedy, is_error=len(mapping) < loops)
     elif any(not 0 <= position < len(counts) for position in mapping):
-        right = [min(max(position, 0), len(counts) - 1) for position in mapping]
+        missing = [loop for loop, position in enumerate(mapping) if not 0 <= position < len(counts)]
+        unused = [index for index in range(len(counts)) if index not in mapping]
+        # Loops without a count take those that no loop has, and then further ones.
+        indices = [*unused, *range(len(counts), len(counts) + len(missing))]
+        right = [
+            indices[missing.index(loop)] if loop in missing else position
+            for loop, position in enumerate(mapping)
+        ]
+        enough = [*counts, *[1] * (max(right) + 1 - len(counts))]
         of_counts = _count(len(counts), "count")
         message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
-        remedy = f"an index is less than {len(counts)}, such as [{counts}, {right}]"
+        remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
         yield Fault(message, remedy, is_error=True)
     elif (repeated := _shared_count(counts, mapping)) is not None:
         free = [

@@ -13,8 +13,6 @@ from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
 from tuninglink.specs.verification.faults import Fault
 
-_DISTRIBUTING: Final = "#iree_gpu.pipeline<VectorDistribute>"
-
 _MOST_THREADS: Final = 1024
 """The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
 
@@ -84,7 +82,7 @@ def subgroup_faults(
 
 
 def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if VectorDistribute cannot distribute an AMD intrinsic to subgroups of this size.
+    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to one of this size.
 
     Args:
         name: the intrinsic, None if unknown.
@@ -92,7 +90,13 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
         subgroup_size: the threads of a subgroup, 0 if missing.
     """
     threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
-    is_distributed = pipeline == _DISTRIBUTING
+    if name is not None and not subgroup_size:
+        yield Fault(
+            f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
+            f"write subgroup_size = {threads or 32}",
+            knob="translation_info",
+        )
+    is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
     if threads and is_distributed and subgroup_size and subgroup_size != threads:
         yield Fault(
             f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",

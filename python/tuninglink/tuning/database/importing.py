@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tuninglink.errors import reason_for_user
 from tuninglink.tuning.database.exporting import FORMAT, VERSION
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
@@ -36,9 +37,9 @@ def read_trials(path: Path) -> list[Trial]:
         try:
             return list(_exported(data))
         except (KeyError, TypeError, ValueError) as failure:
-            reason = f"{type(failure).__name__}: {failure}"
+            reason = reason_for_user(failure)
             raise database_error(
-                f"'{path}' is not an export of version {VERSION} ({reason})"
+                f"'{path}' is not an export of version {VERSION}: {reason}"
             ) from None
     return list(_recorded(load_table(path)))
 

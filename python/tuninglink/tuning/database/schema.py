@@ -50,7 +50,7 @@ def _code(failure: sqlite3.Error) -> int:
 
 _KEPT = "earlier records are kept; free some space and run the same command again"
 _WORDS = {
-    sqlite3.SQLITE_NOTADB: ("is no SQLite database", "name another file"),
+    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "name another file"),
     sqlite3.SQLITE_READONLY: (
         "cannot be written: it is read-only",
         "copy it, or name another file",

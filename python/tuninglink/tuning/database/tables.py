@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
@@ -105,10 +105,10 @@ def load_table(path: Path) -> RecordedTable:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
     except json.JSONDecodeError as failure:
         place = Place(str(path), failure.lineno, failure.colno)
-        raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
+        raise TuninglinkError(error(f"invalid JSON: {failure.msg}", place)) from None
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
-        reason = f"{type(failure).__name__}: {failure}"
-        message = f"'{path}' is not a recorded table of version {VERSION} ({reason})"
+        reason = reason_for_user(failure)
+        message = f"'{path}' is not a recorded table of version {VERSION}: {reason}"
         raise TuninglinkError(error(message)) from None
 
 

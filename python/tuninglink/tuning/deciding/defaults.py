@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
 
 
 @dataclass(frozen=True)

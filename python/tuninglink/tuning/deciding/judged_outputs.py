@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,15 @@ class ElementType(Enum):
     BF16 = "bf16"
     F32 = "f32"
     I8 = "i8"
+    F8E4M3FN = "f8E4M3FN"
+    F8E4M3FNUZ = "f8E4M3FNUZ"
+    F8E5M2 = "f8E5M2"
+    F8E5M2FNUZ = "f8E5M2FNUZ"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether results have the type of sums: they do not fit into eight bits."""
+        return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
 
 
 class Layout(Enum):
@@ -108,6 +117,7 @@ class Convolution:
         padding: the zeros on each side of rows and of columns.
         dilations: the steps between elements of the filter.
         layout: the orders of the dimensions.
+        groups: the number of groups into which channels and outputs are divided.
     """
 
     images: int
@@ -120,11 +130,23 @@ class Convolution:
     padding: tuple[int, int] = (0, 0)
     dilations: tuple[int, int] = (1, 1)
     layout: Layout = Layout.NCHW_FCHW
+    groups: int = 1
 
     def __post_init__(self) -> None:
+        if self.channels % self.groups or self.outputs % self.groups:
+            counts = f"{self.channels} channels and {self.outputs} filters"
+            raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
+        if self.layout is Layout.NHWC_HWCF and self.groups > 1 and not self.is_depthwise:
+            valid = f"{Layout.NCHW_FCHW.value} or {Layout.NHWC_FHWC.value}"
+            raise ProblemError(f"a convolution with groups has the layout {valid}")
         if min(self.output_size) < 1:
             kernel, size = _times(*self.kernel), _times(*self.padded_size)
             raise ProblemError(f"the filter of {kernel} does not fit into padded images of {size}")
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel has a filter of its own."""
+        return 1 < self.groups == self.channels == self.outputs
 
     @property
     def padded_size(self) -> tuple[int, int]:
@@ -150,7 +172,8 @@ class Convolution:
         for word, (value, default) in {**steps, "dilation": (self.dilations, 1)}.items():
             if value != (default, default):
                 words.append(f"{word}={_times(*dict.fromkeys(value))}")
-        return " ".join([*words, f"layout={self.layout.value}"])
+        groups = [f"groups={self.groups}"] if self.groups > 1 else []
+        return " ".join([*words, *groups, f"layout={self.layout.value}"])
 
 
 @dataclass(frozen=True)
@@ -163,6 +186,7 @@ class Attention:
         keys: the length of the keys and values.
         features: the size of a query, a key and a value.
         element: the type of the operands.
+        has_mask: whether a mask is added to the scores.
     """
 
     heads: int
@@ -170,13 +194,41 @@ class Attention:
     keys: int
     features: int
     element: ElementType
+    has_mask: bool = False
 
     def __str__(self) -> str:
         sizes = _times(self.heads, self.queries, self.keys, self.features)
-        return f"attention {sizes} {self.element.value}"
+        return f"attention {sizes} {self.element.value}{' mask' if self.has_mask else ''}"
 
 
-Problem = Product | Convolution | Attention
+class RowOperation(Enum):
+    """An operation on each row of a matrix. The values are those of the words."""
+
+    SUM = "sum"
+    SOFTMAX = "softmax"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An operation on each row of a matrix.
+
+    Attributes:
+        operation: the operation.
+        rows: the number of rows.
+        columns: the size of a row.
+        element: the type of the matrix.
+    """
+
+    operation: RowOperation
+    rows: int
+    columns: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        return f"{self.operation.value} {_times(self.rows, self.columns)} {self.element.value}"
+
+
+Problem = Product | Convolution | Attention | Rows
 
 
 def _times(*sizes: int) -> str:

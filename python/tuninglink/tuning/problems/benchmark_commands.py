@@ -116,7 +116,7 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
         command: the match of `MIOPEN_COMMAND` in it.
 
     Raises:
-        ProblemError: it is not a forward convolution in two dimensions without groups.
+        ProblemError: it is not a forward convolution in two dimensions.
     """
     operation = command["driver"] or command["alone"]
     if operation not in _MIOPEN_TYPES:
@@ -136,6 +136,7 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
         flags.pair("pq", 0, 0),
         flags.pair("lj", 1, 1),
         _layout(flags),
+        flags.number("g", 1, 1),
     )
 
 
@@ -152,8 +153,6 @@ def _check_supported(flags: CommandFlags) -> None:
         raise UnsupportedError(
             "only forward convolutions are supported ('-F 1')", flags.column("F")
         )
-    if flags.number("g", 1, 1) > 1:
-        raise UnsupportedError("grouped convolutions are not supported", flags.column("g"))
     if flags.number("_", 1, 2) != 2:  # noqa: PLR2004 - rows and columns
         raise UnsupportedError(
             "only convolutions in two dimensions are supported", flags.column("_")
@@ -181,7 +180,7 @@ FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa)(?=\s+-)
 """The operation of a benchmark of Fusilli, whose convolutions have the flags of MIOpen's driver."""
 
 OTHER_COMMAND: Final = re.compile(
-    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z][\w:.]*)(?=\s+-)"
+    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z./][\w:./-]*)(?=\s+-)"
 )
 """The operation of another command with flags."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
@@ -19,6 +20,8 @@ from tuninglink.tuning.problems import (
     Layout,
     Problem,
     Product,
+    RowOperation,
+    Rows,
 )
 
 
@@ -61,6 +64,8 @@ def _parts(problem: Problem) -> tuple[list[list[int]], Callable[..., Value]]:
             return _convolution(problem)
         case Attention():
             return _attention(problem)
+        case Rows():
+            return _rows(problem)
 
 
 def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
@@ -81,32 +86,62 @@ def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
     return [[sizes[loop] for loop in access] for access in (lhs, rhs)], compute
 
 
-_CONVOLUTIONS: Final = {
-    Layout.NCHW_FCHW: linalg.conv_2d_nchw_fchw,
-    Layout.NHWC_HWCF: linalg.conv_2d_nhwc_hwcf,
-    Layout.NHWC_FHWC: linalg.conv_2d_nhwc_fhwc,
+@dataclass(frozen=True)
+class _Form:
+    """An op of convolutions, with the dimensions of its operands: g groups of c channels and f filters each.
+
+    Attributes:
+        build: builds the op.
+        image: the dimensions of the image.
+        weights: those of the filters.
+        result: those of the result.
+    """
+
+    build: Callable[..., Any]
+    image: str
+    weights: str
+    result: str
+
+
+_PLAIN: Final = {
+    Layout.NCHW_FCHW: _Form(linalg.conv_2d_nchw_fchw, "nchw", "fchw", "nfhw"),
+    Layout.NHWC_HWCF: _Form(linalg.conv_2d_nhwc_hwcf, "nhwc", "hwcf", "nhwf"),
+    Layout.NHWC_FHWC: _Form(linalg.conv_2d_nhwc_fhwc, "nhwc", "fhwc", "nhwf"),
+}
+_GROUPED: Final = {
+    Layout.NCHW_FCHW: _Form(linalg.conv_2d_ngchw_gfchw, "ngchw", "gfchw", "ngfhw"),
+    Layout.NHWC_FHWC: _Form(linalg.conv_2d_nhwgc_gfhwc, "nhwgc", "gfhwc", "nhwgf"),
+}
+_DEPTHWISE: Final = {
+    Layout.NCHW_FCHW: _Form(linalg.depthwise_conv_2d_nchw_chw, "nghw", "ghw", "nghw"),
+    Layout.NHWC_HWCF: _Form(linalg.depthwise_conv_2d_nhwc_hwc, "nhwg", "hwg", "nhwg"),
+    Layout.NHWC_FHWC: _Form(linalg.depthwise_conv_2d_nhwc_hwc, "nhwg", "hwg", "nhwg"),
 }
 
 
 def _convolution(problem: Convolution) -> tuple[list[list[int]], Callable[..., Value]]:
-    sizes = dict(zip("nchw", (problem.images, problem.channels, *problem.size), strict=True))
-    image, filter_ = problem.layout.value.split("_")
-    kernel = dict(zip("fchw", (problem.outputs, problem.channels, *problem.kernel), strict=True))
-    outputs = {**dict(zip("hw", problem.output_size, strict=True)), "c": problem.outputs}
-    result = [{**sizes, **outputs}[loop] for loop in image]
+    groups = problem.groups
+    forms = _DEPTHWISE if problem.is_depthwise else _GROUPED if groups > 1 else _PLAIN
+    form = forms[problem.layout]
+    counts = {"n": problem.images, "g": groups}
+    counts |= {"c": problem.channels // groups, "f": problem.outputs // groups}
     margins = dict(zip("hw", problem.padding, strict=True))
 
+    def shape(dimensions: str, size: tuple[int, int]) -> list[int]:
+        sizes = {**counts, **dict(zip("hw", size, strict=True))}
+        return [sizes[dimension] for dimension in dimensions]
+
     def compute(images: Value, weights: Value) -> Value:
-        padded = _padded(images, [margins.get(loop, 0) for loop in image])
-        product = _CONVOLUTIONS[problem.layout](
+        padded = _padded(images, [margins.get(dimension, 0) for dimension in form.image])
+        product = form.build(
             *(padded, weights),
-            outs=[_zeros(result, problem.element)],
+            outs=[_zeros(shape(form.result, problem.output_size), problem.element)],
             strides=list(problem.strides),
             dilations=list(problem.dilations),
         )
         return _narrowed(product, problem.element)
 
-    return [[sizes[loop] for loop in image], [kernel[loop] for loop in filter_]], compute
+    return [shape(form.image, problem.size), shape(form.weights, problem.kernel)], compute
 
 
 def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value]]:
@@ -115,18 +150,19 @@ def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value
         *(problem.keys, problem.features),
     )
     loops = "bmnkl"
-    accesses = ("bmk", "blk", "bln", "", "bmn")
+    mask = ["bml"] if problem.has_mask else []
+    accesses = ("bmk", "blk", "bln", "", *mask, "bmn")
     f32 = mlir.F32Type.get()
 
     def compute(*operands: Value) -> Value:
-        # The op, without a mask; the scale is that of the features.
+        # The scale is that of the features.
         init = tensor.empty([heads, queries, features], _type(problem.element))
         scale = arith.constant(f32, features**-0.5)
         maps = [mlir.AffineMapAttr.get(_map(loops, access)) for access in accesses]
         op = mlir.Operation.create(
             "iree_linalg_ext.attention",
             results=[init.type],
-            operands=[*operands, scale, init],
+            operands=[*operands[:3], scale, *operands[3:], init],
             attributes={"indexing_maps": mlir.ArrayAttr.get(maps)},
             regions=1,
         )
@@ -137,7 +173,36 @@ def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value
         value: Value = op.results[0]
         return value
 
-    return [[heads, queries, features], *[[heads, keys, features]] * 2], compute
+    shapes = [[heads, queries, features], *[[heads, keys, features]] * 2]
+    return [*shapes, *([[heads, queries, keys]] if mask else [])], compute
+
+
+def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value]]:
+    shape = [problem.rows, problem.columns]
+
+    def softmax(matrix: Value) -> Value:
+        init = tensor.empty(shape, _type(problem.element))
+        return _value(linalg.SoftmaxOp([init.type], matrix, init, 1))
+
+    def sums(matrix: Value) -> Value:
+        init = _zeros(shape[:1], problem.element)
+        kinds = [
+            mlir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
+            for kind in ("parallel", "reduction")
+        ]
+        maps = mlir.ArrayAttr.get(
+            [mlir.AffineMapAttr.get(_map("rc", access)) for access in ("rc", "r")]
+        )
+        op = linalg.GenericOp([init.type], [matrix], [init], maps, mlir.ArrayAttr.get(kinds))
+        types = [_type(problem.element), _accumulator(problem.element)]
+        body = op.regions[0].blocks.append(*types, arg_locs=[mlir.Location.unknown()] * 2)
+        with mlir.InsertionPoint(body):
+            element, total = body.arguments
+            wide = element if element.type == total.type else arith.extf(total.type, element)
+            linalg.YieldOp([arith.addf(wide, total)])
+        return _narrowed(op, problem.element)
+
+    return [shape], softmax if problem.operation is RowOperation.SOFTMAX else sums
 
 
 def _map(loops: Sequence[str], access: str) -> mlir.AffineMap:
@@ -156,7 +221,7 @@ def _narrowed(result: Any, element: ElementType) -> Value:
     value = _value(result)
     shaped = mlir.RankedTensorType(value.type)
     narrow = mlir.RankedTensorType.get(shaped.shape, _type(element))
-    is_same = element is ElementType.I8 or narrow == shaped
+    is_same = element.is_narrow or narrow == shaped
     return value if is_same else _value(arith.truncf(narrow, value))
 
 

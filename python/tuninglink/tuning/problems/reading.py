@@ -41,6 +41,10 @@ _HIPBLASLT_TYPES: Final = {
     "f16_r": ElementType.F16,
     "bf16_r": ElementType.BF16,
     "i8_r": ElementType.I8,
+    "f8_r": ElementType.F8E4M3FN,
+    "bf8_r": ElementType.F8E5M2,
+    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
+    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
 }
 
 _TYPES: Final = {
@@ -48,8 +52,19 @@ _TYPES: Final = {
     "tf32": ElementType.F32,
     "Half": ElementType.F16,
     "BFloat16": ElementType.BF16,
+    "Float8_e4m3fn": ElementType.F8E4M3FN,
+    "Float8_e5m2": ElementType.F8E5M2,
+    "Float8_e4m3fnuz": ElementType.F8E4M3FNUZ,
+    "Float8_e5m2fnuz": ElementType.F8E5M2FNUZ,
 }
-_OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp")
+_SCALED: Final = "ScaledGemmTunableOp"
+_SCALED_TYPES: Final = re.compile(r"(Float8_[^_]+)_(Float8_[^_]+)_\w+")
+"""The types of the operands and of the result. Scales are applied to the result, in operations after the product."""
+
+_OPERATIONS: Final = (
+    *("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp"),
+    _SCALED,
+)
 _BATCHED: Final = "GemmStridedBatchedTunableOp"
 
 _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
@@ -75,8 +90,12 @@ def read_tunable_op(line: str) -> Product:
     if operation not in _OPERATIONS:
         raise UnsupportedError.unknown("operation", operation, _OPERATIONS, indent + 1)
     type_text = type_and_letters.rpartition("_")[0]
+    column = indent + len(operation) + 2
+    if operation == _SCALED and (operands := _SCALED_TYPES.fullmatch(type_text)):
+        type_text = operands[1]
+        if operands[2] != type_text:
+            raise UnsupportedError("operands of different types are not supported", column)
     if type_text not in _TYPES:
-        column = indent + len(operation) + 2
         raise UnsupportedError.unknown("type", type_text, _TYPES, column)
     # Read the letters of transposition, and the sizes.
     letters_and_sizes = _SIZES.match(sizes_text)
@@ -149,20 +168,21 @@ def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
     return _HIPBLASLT_TYPES[value]
 
 
-_NO_PROBLEM: Final = ("#", VALIDATOR, "[SKIP]")
-"""The beginnings of lines without a problem."""
+_NO_PROBLEM: Final = re.compile(rf"\s*(?:$|#|{VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver\s))")
+"""The beginnings of lines without a problem; few lines of MIOpen's log are commands."""
 
 
 def read_problem(line: str) -> Problem | None:
     """Read a line of a file.
 
     Returns:
-        The problem; None for an empty line, a comment, a header of TunableOp, or a line that Fusilli skips.
+        The problem; None for an empty line, a comment, a header of TunableOp, a line that Fusilli skips, or a line of
+        MIOpen's log without a command.
 
     Raises:
         ProblemError: the line has none of the supported forms, or its problem is not supported.
     """
-    if not line.strip() or line.lstrip().startswith(_NO_PROBLEM):
+    if _NO_PROBLEM.match(line):
         return None
     if SIGNATURE.match(line):
         return read_tunable_op(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
@@ -16,6 +17,8 @@ from tuninglink.tuning.problems import (
     Problem,
     ProblemError,
     Product,
+    RowOperation,
+    Rows,
     read_size,
 )
 
@@ -111,22 +114,24 @@ def _read_convolution(words: _Words) -> Convolution:
     outputs, kernel_rows, kernel_columns = words.sizes("FxKHxKW")
     element = words.member("type", ElementType)
     steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
-    layout = Layout.NCHW_FCHW
+    layout, groups = Layout.NCHW_FCHW, 1
     while words:
         word = words.take("")
         name, _, value = word.partition("=")
         if name == "layout":
             layout = words.member("layout", Layout, value)
+        elif name == "groups":
+            (groups,) = words.read_sizes(value, "N")
         elif name in steps:
             steps[name] = _step(words, value, least=0 if name == "padding" else 1)
         else:
-            choices = [f"{choice}=" for choice in (*steps, "layout")]
+            choices = [f"{choice}=" for choice in (*steps, "groups", "layout")]
             raise ProblemError.unknown("word", word, choices, words.column)
     size, kernel = (rows, columns), (kernel_rows, kernel_columns)
     strides, padding, dilations = steps.values()
     return Convolution(
         *(images, channels, size, outputs, kernel, element),
-        *(strides, padding, dilations, layout),
+        *(strides, padding, dilations, layout, groups),
     )
 
 
@@ -141,13 +146,31 @@ def _step(words: _Words, text: str, least: int) -> tuple[int, int]:
 
 def _read_attention(words: _Words) -> Attention:
     heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
-    element = words.member("type", ElementType)
-    if element is ElementType.I8:
-        raise ProblemError("attention needs a floating-point type", words.column)
+    element = _wide_type(words, "attention")
+    has_mask = False
+    while words:
+        word = words.take("")
+        if word != "mask":
+            raise ProblemError.unknown("word", word, ["mask"], words.column)
+        has_mask = True
+    return Attention(heads, queries, keys, features, element, has_mask)
+
+
+def _read_rows(operation: RowOperation, words: _Words) -> Rows:
+    rows, columns = words.sizes("ROWSxCOLUMNS")
+    element = _wide_type(words, operation.value)
     if words:
         word = words.take("")
         raise ProblemError(f"unexpected word '{word}' after the type", words.column)
-    return Attention(heads, queries, keys, features, element)
+    return Rows(operation, rows, columns, element)
+
+
+def _wide_type(words: _Words, operation: str) -> ElementType:
+    """Return the next word as a type of an operation that computes in floating point, and of its results."""
+    element = words.member("type", ElementType)
+    if element.is_narrow:
+        raise ProblemError(f"{operation} needs the type f16, bf16 or f32", words.column)
+    return element
 
 
 OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
@@ -155,5 +178,6 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "batch_matmul": _read_batch_matmul,
     "conv": _read_convolution,
     "attention": _read_attention,
+    **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
 }
 """Readers of what follows the word for an operation."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 

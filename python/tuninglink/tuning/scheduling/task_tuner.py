@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.references.references import References
+    from tuninglink.tuning.references import References
     from tuninglink.tuning.results.journal import Journal, RecordedRace
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
@@ -136,6 +136,7 @@ class TaskTuner:
             return lost or check(benchmark)
 
         check = checks.failure if result.default_is_wrong else sizes.failure
+        # Elsewhere, verification does not disturb the race, and begins at once.
         for trial in () if self.is_local else ranked[:places]:
             verification.begin(trial.candidate)
         race = Race(

@@ -10,6 +10,7 @@ from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.search.base import NeighborSearch, RandomSearch, Search
 
 __all__ = [
@@ -49,7 +50,8 @@ def search_named(name: str) -> type[Search]:
     result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
     if not result:
         available = note(f"known: {', '.join(search_names())}")
-        raise TuninglinkError(error(f"there is no search '{name}'", notes=[available]))
+        hint = did_you_mean(name, search_names())
+        raise TuninglinkError(error(f"there is no search '{name}'{hint}", notes=[available]))
     return _loaded(result[0])
 
 
