@@ -104,12 +104,14 @@ class CommandLine:
             name, equals, text = argument.removeprefix("-").removeprefix("-").partition("=")
             if joined := _JOINED.fullmatch(argument):
                 name, equals, text = joined[1], "=", joined[2]
+            # Keep a flag of the compiler, which may take the next word as its value.
             flag = own_flags.get(name)
             if flag is None:
                 may_follow = not equals and rest and _is_word(rest[-1])
                 index = len(self.words) if may_follow else None
                 self.unknown.append(Unknown(argument, name, text if equals else None, index))
                 continue
+            # Take the value of an own flag.
             if not equals and not flag.switch:
                 if not rest:
                     raise UsageError(f"flag '{dashed(name)}' needs a value")

@@ -118,6 +118,26 @@ def test_operations_are_put_into_words(name: str, words: list[str]) -> None:
     assert {one.status for one in explained.dispatches} == {Status.NO_ENTRY}
 
 
+GROUPED = """
+func.func @grouped(%image: tensor<1x4x8x30x30xf32>, %filter: tensor<4x16x8x3x3xf32>) -> tensor<1x4x16x28x28xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x4x16x28x28xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x4x16x28x28xf32>) -> tensor<1x4x16x28x28xf32>
+  %result = linalg.conv_2d_ngchw_gfchw
+      {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+      ins(%image, %filter : tensor<1x4x8x30x30xf32>, tensor<4x16x8x3x3xf32>)
+      outs(%fill : tensor<1x4x16x28x28xf32>) -> tensor<1x4x16x28x28xf32>
+  return %result : tensor<1x4x16x28x28xf32>
+}
+"""
+
+
+def test_a_convolution_with_groups_of_channels_is_not_depthwise() -> None:
+    (operation,) = only(explain(GROUPED)).operations
+    assert operation.words.startswith("grouped convolution 28x28x16x4 f32")
+    assert "input channels 8" in operation.words
+
+
 @pytest.mark.parametrize(
     ("target", "name"),
     [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.database_tables import history_table, insights_table, print_problems
-from tuninglink.cli.known_values import known_records
+from tuninglink.cli.known_values import check_recorded, known_records
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing.changes import LEAST_CHANGE
@@ -25,10 +25,9 @@ from tuninglink.files import (
 from tuninglink.llvm_flags import Flag, choice, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.plain_data import to_json
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.tuning.database import Database
 
@@ -271,8 +270,8 @@ def history_command(arguments: Sequence[str]) -> int:
 
     selected = HistoryFilter(tuple(words), **values)
     with open_database(file, read_only=True) as opened:
-        _check_recorded(opened, "kind of operation", selected.kinds, ["kind"])
-        _check_recorded(opened, "target", selected.targets, ["target", "sku"])
+        check_recorded(opened, "kind of operation", selected.kinds, ["kind"])
+        check_recorded(opened, "target", selected.targets, ["target", "sku"])
         result = history_among(opened.all_trials(), selected, least)
     if report_format is ReportFormat.JSON:
         sys.stdout.write(to_json(result))
@@ -281,28 +280,6 @@ def history_command(arguments: Sequence[str]) -> int:
     why_hidden = "without a change" if selected.is_changed else single
     sys.stdout.write(history_table(result, sys.stdout, why_hidden))
     return process.SUCCESS
-
-
-def _check_recorded(
-    database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
-) -> None:
-    """Check that names of problems are in a database, before a selection is empty for a spelling mistake.
-
-    Args:
-        database: the database.
-        noun: the noun for a name.
-        names: the names.
-        columns: the columns that may have them; see `Database.values`.
-
-    Raises:
-        TuninglinkError: one is not there.
-    """
-    recorded = {value for column in columns for value in database.values(column) if value}
-    for name in names:
-        if name not in recorded:
-            listed = note(f"it has {', '.join(sorted(recorded)) or 'no trials'}")
-            message = f"the database has no {noun} '{name}'{did_you_mean(name, recorded)}"
-            raise TuninglinkError(error(message, notes=[listed]))
 
 
 def import_command(arguments: Sequence[str]) -> int:

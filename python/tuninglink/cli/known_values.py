@@ -1,4 +1,4 @@
-"""The values of flags that are known beforehand, which shells complete."""
+"""The values of flags that are known beforehand, which shells complete, and the check of those that a database has."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tuninglink.tuning.database import Database
 
 _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 """The variables with the command line so far: bash's, and that of other shells."""
@@ -132,3 +138,25 @@ def _executables(content: bytes) -> list[str]:
         for op in module.regions[0].blocks[0]
         if op.name == "flow.executable"
     ]
+
+
+def check_recorded(
+    database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
+) -> None:
+    """Check that names of problems are in a database, before a selection is empty for a spelling mistake.
+
+    Args:
+        database: the database.
+        noun: the noun for a name.
+        names: the names.
+        columns: the columns that may have them; see `Database.values`.
+
+    Raises:
+        TuninglinkError: one is not there.
+    """
+    recorded = {value for column in columns for value in database.values(column) if value}
+    for name in names:
+        if name not in recorded:
+            listed = note(f"it has {', '.join(sorted(recorded)) or 'no trials'}")
+            message = f"the database has no {noun} '{name}'{did_you_mean(name, recorded)}"
+            raise TuninglinkError(error(message, notes=[listed]))

@@ -257,6 +257,7 @@ class _Part:
     ) -> OperationReport:
         op = OpInfo(dispatch_op.seen or dispatch_op.operation)
         configuration = configuration_of(dispatch_op.operation)
+        # The op and its configuration.
         report = OperationReport(
             words=describe(op),
             name=op.name,
@@ -273,6 +274,7 @@ class _Part:
         unsure = []
         if dispatch_op.seen is None:
             unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
+        # The entry that configured it, or those that nearly match it.
         if dispatch_op.applied:
             match = catalog.match(dispatch_op.applied)
             report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)

@@ -124,9 +124,15 @@ def _transposed(op: StructuredOp) -> Iterable[str]:
 
 def _convolution(op: StructuredOp) -> str:
     image = _sizes(op, Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.DEPTH)
-    name = "depthwise convolution" if op.loops[Role.DEPTH] else "convolution"
-    if not op.loops[Role.DEPTH] and not op.loops[Role.INPUT_CHANNEL]:
-        name = "pooling"
+    match bool(op.loops[Role.DEPTH]), bool(op.loops[Role.INPUT_CHANNEL]):
+        case True, True:
+            name = "grouped convolution"
+        case True, False:
+            name = "depthwise convolution"
+        case False, True:
+            name = "convolution"
+        case _:
+            name = "pooling"
     filter_ = product(_sizes(op, Role.FILTER))
     parts = [f"{name} {product(image)} {_types(op)}", layout(op.maps), f"filter {filter_}"]
     if op.loops[Role.INPUT_CHANNEL]:

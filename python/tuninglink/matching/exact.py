@@ -77,6 +77,7 @@ class _Fold:
     def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
         """Add the requirements of a predicate."""
         match predicate:
+            # The name and the kind of the op.
             case pred.NameIn(accepted):
                 remaining = frozenset(accepted) if self.names is None else self.names
                 self.names = remaining.intersection(accepted)
@@ -85,6 +86,7 @@ class _Fold:
             case pred.IsKind(kind):
                 self.kinds |= {kind}
                 self._need_operands(pred.STRUCTURED_OPERANDS)
+            # Its loops, operands and results.
             case pred.HasElementType(kind, operand, _, element):
                 count = pred.STRUCTURED_OPERANDS
                 if kind is OpKind.ATTENTION and self.maps:
@@ -109,6 +111,7 @@ class _Fold:
                     self._add_type(value.number, required)
             case pred.HasExtent():
                 self._add_extent(predicate)
+            # Its computation and its producers.
             case pred.HasRegions(key):
                 if self.regions is not None and self.regions != key:
                     raise NotUnderstoodError("it requires different regions")

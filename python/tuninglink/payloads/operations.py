@@ -41,6 +41,7 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     operands = [
         open_tensor(len(map_.results), kind) for map_, kind in zip(maps, types, strict=True)
     ]
+    # Loops over no dimension of the output are reductions.
     owner, block = new_block(operands)
     kept = {dim.position for dim in maps[-1].results if isinstance(dim, mlir.AffineDimExpr)}
     iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]

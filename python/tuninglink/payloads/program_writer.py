@@ -63,6 +63,7 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     # A fill with a constant would be folded to a constant.
     is_fill = template.root.name == names.FILL
     taken = {scalar for scalar in scalars if is_fill or not is_number(scalar.type)}
+    # The function, with an empty dispatch.
     arguments = [
         value for value in template.block.arguments if value not in created | (scalars - taken)
     ]
@@ -76,6 +77,7 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
             regions=2,
         )
         mlir.Operation.create("func.return", operands=list(region.results))
+    # The dispatch: what it creates, then the ops of the template.
     values: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=True))
     with mlir.InsertionPoint(region.regions[0].blocks.append()):
         for argument in template.block.arguments:

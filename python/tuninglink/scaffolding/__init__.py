@@ -136,12 +136,12 @@ class _SpecWriter:
         if not points and not left_out:
             raise CompileError(self._nothing(program, dispatches))
         forms: dict[int, Iterator[str]] = {}
-        # Try the forms of each matcher, until the compiler accepts all entries.
         reasons: dict[int, str] = {}
         for point in points:
             forms_left, reasons[id(point)] = _forms(point)
             forms[id(point)] = iter(forms_left)
         chosen = [(point, next(forms[id(point)], "")) for point in points]
+        # Try the next form of each matcher that failed, until the compiler accepts all entries.
         while True:
             left_out += [
                 LeftOut(point.dispatches, point.words, reasons[id(point)])
@@ -159,6 +159,7 @@ class _SpecWriter:
                 (point, next(forms[id(point)], "") if id(point) in failed else form)
                 for point, form in chosen
             ]
+        # Add comments to the text.
         heading = _heading(program, entries.values())
         text = commented(text, entries, self._registry, heading)
         return InitSpec(text, entries, tuple(left_out))

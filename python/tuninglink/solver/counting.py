@@ -178,6 +178,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
             break
         late |= choosing
         order = with_late_variables(late, order, group.terms)
+    # The values that the number of solutions from each level on depends on.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
     outlooks = []
@@ -185,6 +186,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         assigned = frozenset(order[:index])
         open_terms = [term for term in group.terms if not term.variables <= assigned]
         outlooks.append(outlook(open_terms, assigned, slots, bounds))
+    # The visible levels, and the hidden ones whose terms end before the next level.
     seen = [index for index, name in enumerate(order) if name not in hidden]
     ends = {
         name: index
@@ -238,6 +240,7 @@ class _Count:
                     values[at] = value
                     if not plan.levels[at].holds(values):
                         continue
+                    # Use a stored count, or count the next level first.
                     key = plan.outlook(at + 1, values)
                     count = 1 if key is None else self._counts.get(key)
                     if count is None:
@@ -250,6 +253,7 @@ class _Count:
                         choices[at] = iter(())
                         break
                 else:
+                    # All choices of the level are counted: add them to the previous level.
                     self._remember(keys[at], totals[at])
                     at -= 1
                     if at >= 0:

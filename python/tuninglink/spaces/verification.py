@@ -161,9 +161,8 @@ class _Finding:
             graded = _graded(space.check(failure.assignment, limits), untiled)
             necessary = graded[Grade.NECESSARY]
             read = failure.assignment if necessary else None
-            return cls(
-                space, read, necessary, doubt=_of_other_form(provider, failure), untiled=untiled
-            )
+            doubt = _of_other_form(provider, failure)
+            return cls(space, read, necessary, doubt=doubt, untiled=untiled)
         except MismatchError as failure:
             lacks = isinstance(failure, MissingEntryError)
             return cls(

@@ -13,8 +13,9 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
-from tuninglink.specs.module_scan import is_entry_point, unmark
-from tuninglink.specs.structure import UNNAMED, is_guarded, sequences_run
+from tuninglink.specs.bindings import bind_entries, binding_of
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point, unmark
+from tuninglink.specs.structure import UNNAMED, Anatomy, is_guarded, sequences_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,16 +31,7 @@ def dissolve_nested(module: mlir.Operation) -> None:
 
     What runs in a nested module by itself does not run in the outer one, except in a chain.
     """
-    chained = _chained(module)
-    for part in _nested(module):
-        for sequence in filter(is_entry_point, body(part)):
-            is_chained = sequence in chained  # The hash of an op depends on its attributes.
-            unmark(sequence)
-            if is_chained:
-                # Without guards, a later entry point may override an earlier one, as in one spec.
-                owner = part if is_guarded(sequence) else module
-                name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
-                sequence.attributes[names.CHAINED_ENTRY_POINT] = name
+    _mark_parts(module, _chained(module))
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
     while nested := next(_nested(module), None):
         renames = {name: fresh.take(inner_name(name)) for name in symbols(nested)}
@@ -49,6 +41,26 @@ def dissolve_nested(module: mlir.Operation) -> None:
         for operation in list(body(nested)):
             operation.move_before(nested)
         nested.erase()
+
+
+def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
+    """Mark the entry points of nested modules that are those of a chain, and unmark the others.
+
+    A guarded entry point is that of a spec of its own. Without guards, a later entry point may override an earlier one, as in
+    one spec. But a spec applies to a target as a whole or not at all, so that modules with bindings are separate specs.
+    """
+    parts = [part for part in _nested(module) if has_entry_point(part)]
+    are_bound = any(binding_of(part) is not None for part in parts)
+    for part in parts:
+        if are_bound:
+            bind_entries(Anatomy(part))
+        for sequence in filter(is_entry_point, body(part)):
+            is_chained = sequence in chained  # The hash of an op depends on its attributes.
+            unmark(sequence)
+            if is_chained:
+                owner = part if are_bound or is_guarded(sequence) else module
+                name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
+                sequence.attributes[names.CHAINED_ENTRY_POINT] = name
 
 
 def inner_name(name: str) -> str:

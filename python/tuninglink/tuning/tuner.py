@@ -159,7 +159,7 @@ class Tuner:
         least = least_seconds(ledger, defaults.weighed()[0], rules)
         if least > ledger.seconds:
             message = (
-                f"a budget of {ledger.seconds:.0f} s is too short for this program: "
+                f"the {ledger.seconds:.0f} s that are left of the budget are too short for this program: "
                 f"reading it, its defaults and one race take about {least:.0f} s"
             )
             self._warn(Diagnostic(Severity.WARNING, message))

@@ -147,11 +147,9 @@ class SpecText:
         self._match_brackets()
 
     def _match_brackets(self) -> None:
-        text = self.text
         stack: list[int] = []
-        for match in _STRUCTURE.finditer(text):
-            start = match.start()
-            first = text[start]
+        for match in _STRUCTURE.finditer(self.text):
+            start, first = match.start(), match.group()[0]
             if first in _OPENERS:
                 self._open(start, stack)
             elif first in _OPENED_BY:
@@ -159,7 +157,7 @@ class SpecText:
             elif first == '"' and match.end() == start + 1:
                 self._fail(start, "the string that begins here is not closed on its line")
         if stack:
-            what = text[stack[-1]]
+            what = self.text[stack[-1]]
             self._fail(stack[-1], f"'{what}' is never closed; the spec may be cut off")
 
     @cached_property
@@ -216,13 +214,9 @@ class SpecText:
         if not stack:
             self._fail(offset, f"unmatched '{bracket}'")
         opener = self.text[stack[-1]]
-        raise SpecError(
-            error(
-                f"expected '{_OPENERS[opener]}' before '{bracket}'",
-                self.place(offset),
-                [note(f"to close this '{opener}'", self.place(stack[-1]))],
-            )
-        )
+        remedy = note(f"to close this '{opener}'", self.place(stack[-1]))
+        message = f"expected '{_OPENERS[opener]}' before '{bracket}'"
+        raise SpecError(error(message, self.place(offset), [remedy]))
 
     def _fail(self, offset: int, message: str) -> NoReturn:
         raise SpecError(error(message, self.place(offset)))

@@ -18,6 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
+from tuninglink.specs.bindings import entry_binding
 from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import argument_attributes
 
@@ -341,6 +342,19 @@ def test_what_the_compiler_nests_is_read_as_a_chain() -> None:
     assert [len(member.entries) for member in split(nested)] == [4]
     linked = link_specs([nested, *load(generated("c", Shape.DEFAULT, 5))]).spec
     assert [member.name for member in split(linked)] == ["iree_linked_tuning_spec", "c"]
+
+
+def test_what_the_compiler_nests_keeps_its_bindings() -> None:
+    specs = [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.RESTRICTED, 3, 4)]
+    text = linked_by_iree(specs)
+    bound = 'module @a attributes {tuninglink.targets = ["gfx942"], transform.with_named_sequence}'
+    assert text.count("module @a attributes {transform.with_named_sequence}") == 1
+    nested = load_spec(
+        text.replace("module @a attributes {transform.with_named_sequence}", bound).encode()
+    )
+    first, second = split(nested)
+    assert [entry_binding(entry) for entry in first.entries] == [("gfx942",)] * 2
+    assert [entry_binding(entry) for entry in second.entries] == [None] * 2
 
 
 def test_quoted_symbols() -> None:

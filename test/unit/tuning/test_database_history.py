@@ -59,7 +59,7 @@ def test_versions_are_in_order_and_intervals_tell_what_changed() -> None:
     assert [point.best_change for point in points] == [None, None, ChangeKind.REGRESSION]
     assert points[2].speedup == 1.4
     assert (points[2].trials, points[2].failures) == (3, 1)
-    assert points[0].best == "#p: wg_0 = 1"
+    assert points[0].best == "#p: workgroup[0] = 1"
     assert problem.is_changed
 
 

@@ -112,6 +112,7 @@ LINES = {
     "": None,
     "  # a comment": None,
     "Validator,PT_VERSION,2.8.0": None,
+    "MIOpen(HIP): Info [get_device_name] Raw device name: gfx90a:sramecc+:xnack-": None,
 }
 
 
@@ -185,6 +186,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
             "attentions with fewer heads of keys than of queries are not supported",
         ),
         ("--iter 2 layernorm -X 2x3", 10, "operation 'layernorm' is not supported"),
+        ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
         ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
         ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
         (

@@ -125,6 +125,7 @@ def read_nest(workload: Workload) -> LoopNest:
     """
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
+    # The loops.
     loops = selection_loops(op)
     if not (loops or problem.dimensions) or (op.is_relayout and op.packed_elements is None):
         raise UndecidedError(f"which loops '{root.name}' has is not known")
@@ -132,6 +133,7 @@ def read_nest(workload: Workload) -> LoopNest:
         Loop(dimension.size, iterator == REDUCTION)
         for dimension, iterator in zip(problem.dimensions, op.iterator_types, strict=True)
     )
+    # The vectors.
     widths = [width(operand.type) for operand in root.operands]
     widest = max((each or 64 for each in widths), default=64)
     configured = function_ops(workload.function).configured

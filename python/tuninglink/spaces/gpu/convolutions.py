@@ -64,6 +64,7 @@ def read_igemm(workload: Workload) -> Contraction:
         mlir.AffineMapAttr(each).value for each in mlir.ArrayAttr(details.igemm_contraction_maps)
     ]
     lhs, rhs, result = map(read_operand, operands, maps)
+    # Take the innermost loops for the intrinsic.
     loops = ProductLoops.of(lhs.loops, rhs.loops, result.loops)
     if not loops.rows or not loops.columns or len(loops.reductions) != 1:
         raise UndecidedError(f"the contraction that {problem} becomes is of another form")

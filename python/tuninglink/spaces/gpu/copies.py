@@ -128,6 +128,7 @@ class Copies:
         copies = loads.bits(contraction, tiling.tiles)
         result = select(is_exchanged, tile_bits(contraction.result, tiling.tiles), 0)
         rules.memory_bounds([], [*(copy * buffers for copy in copies), result], self.device)
+        # Each operand: whole transfers, and swizzled rows that fit the intrinsic and the subgroups.
         for index, operand in enumerate(self._operands):
             bits = tile_bits(operand, tiling.tiles)
             rules.sufficient(
@@ -150,6 +151,7 @@ class Copies:
                 f"the {{}} threads must load rows of the swizzled operand {index} evenly",
                 threads,
             )
+        # Without masks, tiles divide the loops that are not padded.
         for loop in contraction.outer if self.pads else tiling.tiles:
             tile = tiling.tiles[loop]
             if (size := contraction.sizes[loop]) is not None:

@@ -92,7 +92,7 @@ class _CooperativeRules(SpirvRules):
     def tile_loops(self) -> None:
         """Add the matrix, and tiles of whole matrices.
 
-        `verifySPIRVCooperativeMatrixVectorizePassPipeline` rejects tiles of partial matrices.
+        `verifySPIRVCooperativeMatrixVectorizePassPipeline` rejects tiles of partial matrices, though only of named ops.
         """
         contraction, rules = self._contraction, self.rules
         for loop in contraction.outer:
@@ -146,7 +146,7 @@ class _CooperativeRules(SpirvRules):
     def arrange_threads(self) -> None:
         """Distribute subgroups along n over x and along m over y.
 
-        `verifySPIRVCooperativeMatrixVectorizePassPipeline` requires this number of subgroups.
+        `verifySPIRVCooperativeMatrixVectorizePassPipeline` requires this number of subgroups, though only for named ops.
         """
         self.add_workgroup()
         gpu, rules, contraction = self.device.gpu, self.rules, self._contraction

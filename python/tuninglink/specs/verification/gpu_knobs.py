@@ -246,6 +246,7 @@ def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Itera
     if basis is None:
         return
     counts, mapping = list(basis.counts), list(basis.mapping)
+    # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
     if len(mapping) != loops:
         message = f"'{name}' maps {_count(len(mapping), 'loop')} {asked}"
         remedy = "its second list has the index of a count for each loop"

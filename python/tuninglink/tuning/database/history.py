@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeVar
 
 from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import FLAT, written
+from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
 from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 from tuninglink.tuning.deciding import interval
@@ -282,5 +283,7 @@ def _words(trial: Trial) -> str:
         return "the compiler's choice"
     configuration = trial.configuration
     # A tile of 0 leaves its loop alone.
-    knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items() if value)
+    knobs = ", ".join(
+        f"{knob_place(name)} = {value}" for name, value in configuration.knobs.items() if value
+    )
     return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

@@ -180,7 +180,7 @@ FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa)(?=\s+-)
 """The operation of a benchmark of Fusilli, whose convolutions have the flags of MIOpen's driver."""
 
 OTHER_COMMAND: Final = re.compile(
-    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z][\w:.]*)(?=\s+-)"
+    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z./][\w:./-]*)(?=\s+-)"
 )
 """The operation of another command with flags."""
 

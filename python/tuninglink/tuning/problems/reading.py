@@ -168,20 +168,21 @@ def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
     return _HIPBLASLT_TYPES[value]
 
 
-_NO_PROBLEM: Final = ("#", VALIDATOR, "[SKIP]")
-"""The beginnings of lines without a problem."""
+_NO_PROBLEM: Final = re.compile(rf"\s*(?:$|#|{VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver\s))")
+"""The beginnings of lines without a problem; few lines of MIOpen's log are commands."""
 
 
 def read_problem(line: str) -> Problem | None:
     """Read a line of a file.
 
     Returns:
-        The problem; None for an empty line, a comment, a header of TunableOp, or a line that Fusilli skips.
+        The problem; None for an empty line, a comment, a header of TunableOp, a line that Fusilli skips, or a line of
+        MIOpen's log without a command.
 
     Raises:
         ProblemError: the line has none of the supported forms, or its problem is not supported.
     """
-    if not line.strip() or line.lstrip().startswith(_NO_PROBLEM):
+    if _NO_PROBLEM.match(line):
         return None
     if SIGNATURE.match(line):
         return read_tunable_op(line)

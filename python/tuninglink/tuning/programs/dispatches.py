@@ -254,7 +254,7 @@ def _tasks(
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
-    "--dim gives the sizes of dynamic dimensions at which it is tuned"
+    "if they follow from dynamic dimensions of the program's arguments, --dim gives those at which it is tuned"
 )
 
 

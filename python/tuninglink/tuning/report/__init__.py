@@ -121,7 +121,6 @@ def report_of(
         peaks: the measured peak rates of the device; None for those of data sheets.
     """
     # Collect remarks on the whole program.
-    # Collect remarks on the whole program.
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
     )

@@ -136,6 +136,7 @@ class TaskTuner:
             return lost or check(benchmark)
 
         check = checks.failure if result.default_is_wrong else sizes.failure
+        # Elsewhere, verification does not disturb the race, and begins at once.
         for trial in () if self.is_local else ranked[:places]:
             verification.begin(trial.candidate)
         race = Race(
