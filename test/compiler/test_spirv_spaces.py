@@ -34,6 +34,35 @@ func.func @sums(%rows: tensor<256x2048xf32>) -> tensor<256xf32> {
   return %sums : tensor<256xf32>
 }
 """
+DEQUANTIZED: Final = """
+func.func @dequantized(%rows: tensor<96x4x32xf16>, %nibbles: tensor<64x4x32xi4>, %scales: tensor<64x4xf16>) -> tensor<96x64xf32> {
+  %wide = tensor.empty() : tensor<64x4x32xf16>
+  %weights = linalg.generic {
+      indexing_maps = [affine_map<(n, g, k) -> (n, g, k)>, affine_map<(n, g, k) -> (n, g)>, affine_map<(n, g, k) -> (n, g, k)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%nibbles, %scales : tensor<64x4x32xi4>, tensor<64x4xf16>) outs(%wide : tensor<64x4x32xf16>) {
+  ^bb0(%nibble: i4, %scale: f16, %out: f16):
+    %value = arith.sitofp %nibble : i4 to f16
+    %weight = arith.mulf %value, %scale : f16
+    linalg.yield %weight : f16
+  } -> tensor<64x4x32xf16>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %sums = linalg.generic {
+      indexing_maps = [affine_map<(m, n, g, k) -> (m, g, k)>, affine_map<(m, n, g, k) -> (n, g, k)>, affine_map<(m, n, g, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%rows, %weights : tensor<96x4x32xf16>, tensor<64x4x32xf16>) outs(%start : tensor<96x64xf32>) {
+  ^bb0(%x: f16, %y: f16, %sum: f32):
+    %a = arith.extf %x : f16 to f32
+    %b = arith.extf %y : f16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  } -> tensor<96x64xf32>
+  return %sums : tensor<96x64xf32>
+}
+"""
 
 
 def trials(source: str, gpu: str) -> Trials:
@@ -169,6 +198,17 @@ def test_a_tile_is_not_copied_beyond_its_dimension() -> None:
     answer = configured(subject, "CooperativeMatrixVectorize", levels, threads)
     assert answer.verdict is Verdict.NOT_DECIDED
     assert subject.compile().compiles
+
+
+@pytest.mark.parametrize(("groups", "compiles"), [(1, False), (2, True)])
+def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
+    groups: int, *, compiles: bool
+) -> None:
+    subject = trials(DEQUANTIZED, "rdna3")
+    levels = f"[[8, 2], [1, 1], [0, 0, {groups}, 4]]"
+    answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [2, 8, 1]")
+    assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
 
 
 def test_copies_of_an_unknown_stage_are_not_counted() -> None:

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir.walk import visit
 from tuninglink.solver.expressions import all_of, any_of, negation, select
 from tuninglink.spaces.gpu.contractions import static_sizes
 from tuninglink.spaces.gpu.gpu_rules import Number, product
@@ -25,8 +28,6 @@ from tuninglink.spaces.spirv.spirv_space import (
 )
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 
@@ -48,6 +49,9 @@ _USEFUL: Final = range(8, 257)
 
 _MOST_RESULTS: Final = 4
 """The results of a thread of a reduction: vectors of more are not legalized."""
+
+_NIBBLE: Final = 4
+"""The bits of two elements in a byte."""
 
 _WORK: Final = 8
 """The results of a thread from which on a workgroup should have as many threads as half a subgroup."""
@@ -116,6 +120,7 @@ class _ThreadTileRules(SpirvRules):
                 if accessed and accessed[-1] is not None
             )
         )
+        self._reads_nibbles = _reads_nibbles(workload)
         self._makes_vectors = str(pipeline) == _VECTORIZING
         self._loops = loops
         self._tiles: dict[int, Number] = {}
@@ -207,6 +212,28 @@ class _ThreadTileRules(SpirvRules):
             self.rules.sufficient(is_legal, message, tiles[loop])
             if self.problem.kind is OpKind.CONTRACTION:
                 self.rules.necessary(any_of(is_legal, negation(is_even)), message, tiles[loop])
+        if self._reads_nibbles and self._steps:
+            # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
+            groups = product([1, *list(self._steps.values())[:-1]])
+            self.rules.sufficient(
+                any_of(groups > 1, negation(is_even)),
+                "vectors of i4 are not legalized in a step of {} groups",
+                groups,
+            )
+
+
+def _reads_nibbles(workload: Workload) -> bool:
+    """Return whether an op of a dispatch reads elements of four bits."""
+    widths: set[int] = set()
+
+    def add(operation: mlir.Operation) -> None:
+        for operand in operation.operands:
+            if isinstance(operand.type, mlir.RankedTensorType):
+                element = operand.type.element_type
+                widths.add(element.width if isinstance(element, mlir.IntegerType) else 0)
+
+    visit(workload.function, add)
+    return _NIBBLE in widths
 
 
 def _tiles_of(size: int) -> list[int]:
