@@ -161,6 +161,25 @@ def test_refuted_configurations_do_not_compile(
     assert subject.compile().error
 
 
+def test_a_tile_is_not_copied_beyond_its_dimension() -> None:
+    subject = trials(matmul(48, 64, 256), "rdna3")
+    levels = "[[48, 128], [48, 16], [0, 0, 64], [16, 16, 16]]"
+    stages = "{pipeline_depth = 2 : i64, store_stage = 0 : i64}"
+    threads = f"workgroup_size = [256, 1, 1] subgroup_size = 64, {stages}"
+    answer = configured(subject, "CooperativeMatrixVectorize", levels, threads)
+    assert answer.verdict is Verdict.NOT_DECIDED
+    assert subject.compile().compiles
+
+
+def test_copies_of_an_unknown_stage_are_not_counted() -> None:
+    subject = trials(matmul(320, 8192, 192), "adreno")
+    stages = "{pipeline_depth = 3 : i64, store_stage = 2 : i64}"
+    threads = f"workgroup_size = [2, 80, 1], {stages}"
+    answer = configured(subject, "MatmulPromoteVectorize", "[[80, 64, 32]]", threads)
+    assert answer.verdict is Verdict.NOT_DECIDED
+    assert subject.compile().compiles
+
+
 @pytest.mark.parametrize(
     ("element", "result", "gpu"), [("bf16", "f32", "valhall"), ("i8", "i32", "adreno")]
 )

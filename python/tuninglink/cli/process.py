@@ -98,6 +98,8 @@ def read_input(path: str) -> tuple[str, bytes]:
     Raises:
         TuninglinkError: the file cannot be read.
     """
+    if not path:
+        raise TuninglinkError(error("an input has an empty name; expected a file"))
     if path == STANDARD_STREAM:
         return "<stdin>", read_standard_input()
     try:

@@ -49,6 +49,8 @@ def open_program(session: Session, path: str) -> NativeHandle:
     """
     if path == STANDARD_STREAM:
         return session.open_file(path)
+    if not path:
+        raise CompileError(error("an input has an empty name; expected a file"))
     beginning = _read_beginning(Path(path))
     if path.endswith(SUFFIX):
         return session.wrap(import_onnx(Path(path)), path)

@@ -84,6 +84,8 @@ CASES = {
     "compile program.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_1": "error: the compiler rejects "
     "--iree-cuda-target=sm_1",
     f"compile . {VMVX}": r"error: cannot read '\.': is a directory",
+    f"compile '' {VMVX}": "error: an input has an empty name; expected a file",
+    "upgrade ''": "error: an input has an empty name; expected a file",
     f"compile empty.mlir {VMVX}": "error: 'empty.mlir' is empty; expected a program in MLIR",
     f"compile garbage {VMVX}": "error: 'garbage' is neither MLIR text nor MLIR bytecode",
     f"compile syntax.mlir {VMVX}": r"^syntax.mlir:1:18: error: custom op 'nonsense' is unknown .*\n"

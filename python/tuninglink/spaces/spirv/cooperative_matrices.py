@@ -18,7 +18,7 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.configuration import integer
 from tuninglink.spaces.gpu.contractions import Contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.gpu.gpu_rules import Number, clip, product
 from tuninglink.spaces.slots import IntegerSlot, OptionSlot, Slot
 from tuninglink.spaces.spirv.promoted_products import (
     BYTE,
@@ -193,10 +193,12 @@ class _CooperativeRules(SpirvRules):
         rules.sufficient(
             bits <= room * BYTE, f"shared memory must suffice ({{}} <= {room} bytes)", bits / BYTE
         )
+        clipped = {loop: clip(tile, self.sizes[loop]) for loop, tile in self._tiles.items()}
+        least = copied_bits(contraction, clipped) * stages
         rules.necessary(
-            any_of(bits <= room * BYTE, negation(is_copied)),
+            any_of(least <= room * BYTE, negation(is_copied)),
             f"shared memory must suffice for several subgroups ({{}} <= {room} bytes)",
-            bits / BYTE,
+            least / BYTE,
         )
 
     def level(self, name: str) -> Slot:

@@ -182,7 +182,9 @@ class _PromotedRules(SpirvRules):
             ]
             whole = [self.sizes[loop] % tile == 0 for loop, tile in self._tiles.items()]
             k = contraction.k
-            is_exact = all_of(*rows, *whole, self._tiles[k] < self.sizes[k])
+            # Stages of other numbers are not known to keep all copies.
+            is_known = self._stage <= 1
+            is_exact = all_of(*rows, *whole, self._tiles[k] < self.sizes[k], is_known)
             rules.necessary(
                 any_of(bits <= room * BYTE, negation(is_exact)),
                 f"shared memory must suffice for copies in whole vectors ({{}} <= {room} bytes)",
