@@ -122,7 +122,11 @@ def _tell(result: EntryResult) -> None:
 def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
     if form is ReportFormat.JSON:
         return to_json(result)
-    tables = [
-        render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout) for spec in specs
-    ]
-    return "\n".join(tables)
+    return "\n".join(_table(spec, result) for spec in specs)
+
+
+def _table(spec: Spec, result: RetuningResult) -> str:
+    """Return the outcomes of the entries of a spec as text."""
+    if not spec.entries:
+        return f"{spec.source}: the spec has no entries\n"
+    return render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)

@@ -183,7 +183,10 @@ class OutputComparison:
         where = f"the outputs of the program as compiled differ from those of {self.source}"
         if self.is_mended:
             return f"{where} ({error}), and with the spec they agree: the default is wrong"
-        return f"{where} ({error}): one of both is wrong; tuninglink verify names the dispatches"
+        return (
+            f"{where} ({error}): one of both is wrong, or the program amplifies rounding, "
+            "as recurrent ones with random weights do; tuninglink verify judges the dispatches"
+        )
 
     def __str__(self) -> str:
         """Return a line with the errors; empty without an error."""
