@@ -34,6 +34,16 @@ func.func @sums(%rows: tensor<256x2048xf32>) -> tensor<256xf32> {
   return %sums : tensor<256xf32>
 }
 """
+BATCHED: Final = """
+func.func @batched(%lhs: tensor<32x48x256xf16>, %rhs: tensor<32x256x64xf16>) -> tensor<32x48x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<32x48x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x48x64xf32>) -> tensor<32x48x64xf32>
+  %sums = linalg.batch_matmul ins(%lhs, %rhs : tensor<32x48x256xf16>, tensor<32x256x64xf16>)
+    outs(%start : tensor<32x48x64xf32>) -> tensor<32x48x64xf32>
+  return %sums : tensor<32x48x64xf32>
+}
+"""
 DEQUANTIZED: Final = """
 func.func @dequantized(%rows: tensor<96x4x32xf16>, %nibbles: tensor<64x4x32xi4>, %scales: tensor<64x4xf16>) -> tensor<96x64xf32> {
   %wide = tensor.empty() : tensor<64x4x32xf16>
@@ -209,6 +219,15 @@ def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
     answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [2, 8, 1]")
     assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
     assert subject.compile().compiles is compiles
+
+
+@pytest.mark.parametrize(("piece", "is_slow"), [("32, 24", True), ("8, 24", False)])
+def test_many_vectors_of_results_may_take_minutes(piece: str, *, is_slow: bool) -> None:
+    subject = trials(BATCHED, "valhall")
+    levels = f"[[32, 48, 64], [{piece}, 1], [0, 0, 0, 2]]"
+    threads = f"workgroup_size = [64, {2 if is_slow else 8}, 1]"
+    answer = configured(subject, "BaseVectorize", levels, threads)
+    assert any("vectors of results" in str(rule) for rule in answer.slow) is is_slow
 
 
 def test_copies_of_an_unknown_stage_are_not_counted() -> None:

@@ -50,6 +50,9 @@ _USEFUL: Final = range(8, 257)
 _MOST_RESULTS: Final = 4
 """The results of a thread of a reduction: vectors of more are not legalized."""
 
+_MOST_VECTORS: Final = 1 << 9
+"""The vectors of a thread's results: 384 took half a minute to compile, 768 more than a minute, on a busy machine."""
+
 _NIBBLE: Final = 4
 """The bits of two elements in a byte."""
 
@@ -186,6 +189,8 @@ class _ThreadTileRules(SpirvRules):
     def _limit_vectors(self, results: Number) -> None:
         """Limit the vectors of a thread, which are unrolled."""
         self.unroll(product([results, *self._steps.values()]))
+        vectors = product([1, *list(self._pieces.values())[:-1]])
+        self.rules.unrolled(vectors, "vectors of results", _MOST_VECTORS)
         if self.problem.kind is OpKind.REDUCTION:
             self.rules.sufficient(
                 results <= _MOST_RESULTS,
