@@ -118,6 +118,8 @@ MISTAKES = {
     "tiles for steps": Mistake(TILES, "workgroup = [0, 0, 64]", "ignored for loop 2, a reduction", "'reduction' tiles reductions", "warning"),
     "threads in the lowering config": Mistake(STEPS, f"workgroup_size = [256, 1, 1], {STEPS}", "no 'workgroup_size' here", "belongs in the 'translation_info'", "warning"),
     "negative size": Mistake("%k, [5120]", "%k, [-5120]", "matches nothing", "loop 2 is -5120", line=ENTRY),
+    "size of zero": Mistake("%k, [5120]", "%k, [0]", "can never match", "loop 2 is 0", "warning", line=ENTRY),
+    "size of zero on a target": Mistake("%m, [2048]", "%m, [0]", "can never match", "loop 0 is 0", "warning", CHECKED, line=ENTRY),
     "misspelt type": Mistake("lhs_type = f16", "lhs_type = fp16", "expected attribute value", "did you mean 'f16'?"),
     "string among tiles": Mistake(STEPS, 'reduction = [0, 0, "64"]', 'takes as missing: "64" is not an integer', "[0, 0, 64]", "warning"),
     "truth value among tiles": Mistake(TILES, "workgroup = [128, 128, true]", "true is not an integer", "[128, 128, 0]", "warning"),
