@@ -14,7 +14,7 @@ from tuninglink.tuning.problems.reading import read_problem
     ("arguments", "message"),
     [
         ("", "no input; name a program, - for standard input, or a problem with --problem"),
-        ("p.mlir --problem=conv", "for flag '--problem': expected sizes NxCxHxW"),
+        ("p.mlir --problem=conv", "for flag '--problem': expected sizes NxCxW or NxCxHxW"),
         (
             "p.mlir --problems examples/problems.txt",
             "expected a program or problems, found both: 'p.mlir' is a program",

@@ -69,6 +69,20 @@ class Layout(Enum):
     NCHW_FCHW = "nchw_fchw"
     NHWC_HWCF = "nhwc_hwcf"
     NHWC_FHWC = "nhwc_fhwc"
+    NCW_FCW = "ncw_fcw"
+    NWC_WCF = "nwc_wcf"
+    NCDHW_FCDHW = "ncdhw_fcdhw"
+    NDHWC_DHWCF = "ndhwc_dhwcf"
+
+    @property
+    def axes(self) -> str:
+        """The letters of an image's extents, in their order: depth, rows and columns."""
+        return "".join(letter for letter in "dhw" if letter in self.value)
+
+    @classmethod
+    def default(cls, rank: int) -> Layout:
+        """Return the layout of PyTorch for a number of extents."""
+        return next(layout for layout in cls if len(layout.axes) == rank)
 
 
 @dataclass(frozen=True)
@@ -104,17 +118,17 @@ class Product:
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution of images.
+    """A convolution of images, whose extents are columns, rows and columns, or depth, rows and columns.
 
     Attributes:
         images: the number of images.
         channels: the channels of an image.
-        size: the rows and columns of an image, without padding.
+        size: the extents of an image, without padding.
         outputs: the channels of the result.
-        kernel: the rows and columns of the filter.
+        kernel: the extents of the filter.
         element: the type of the operands.
         strides: the steps of the filter.
-        padding: the zeros on each side of rows and of columns.
+        padding: the zeros on each side of an image.
         dilations: the steps between elements of the filter.
         layout: the orders of the dimensions.
         groups: the number of groups into which channels and outputs are divided.
@@ -122,23 +136,29 @@ class Convolution:
 
     images: int
     channels: int
-    size: tuple[int, int]
+    size: tuple[int, ...]
     outputs: int
-    kernel: tuple[int, int]
+    kernel: tuple[int, ...]
     element: ElementType
-    strides: tuple[int, int] = (1, 1)
-    padding: tuple[int, int] = (0, 0)
-    dilations: tuple[int, int] = (1, 1)
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilations: tuple[int, ...] = (1, 1)
     layout: Layout = Layout.NCHW_FCHW
     groups: int = 1
 
     def __post_init__(self) -> None:
+        if len(self.layout.axes) != (rank := len(self.size)):
+            valid = " or ".join(layout.value for layout in Layout if len(layout.axes) == rank)
+            extents = _times(*self.size)
+            raise ProblemError(f"a convolution of images of {extents} has the layout {valid}")
         if self.channels % self.groups or self.outputs % self.groups:
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
-        if self.layout is Layout.NHWC_HWCF and self.groups > 1 and not self.is_depthwise:
-            valid = f"{Layout.NCHW_FCHW.value} or {Layout.NHWC_FHWC.value}"
-            raise ProblemError(f"a convolution with groups has the layout {valid}")
+        grouped = (Layout.NCHW_FCHW, Layout.NHWC_FHWC)
+        if self.layout not in grouped and self.groups > 1 and not self.is_depthwise:
+            valid = " or ".join(layout.value for layout in grouped)
+            grouping = "groups of several channels or filters"
+            raise ProblemError(f"a convolution with {grouping} has the layout {valid}")
         if min(self.output_size) < 1:
             kernel, size = _times(*self.kernel), _times(*self.padded_size)
             raise ProblemError(f"the filter of {kernel} does not fit into padded images of {size}")
@@ -149,29 +169,29 @@ class Convolution:
         return 1 < self.groups == self.channels == self.outputs
 
     @property
-    def padded_size(self) -> tuple[int, int]:
-        """The rows and columns of a padded image."""
-        (rows, columns), (above, left) = self.size, self.padding
-        return rows + 2 * above, columns + 2 * left
+    def padded_size(self) -> tuple[int, ...]:
+        """The extents of a padded image."""
+        sizes = zip(self.size, self.padding, strict=True)
+        return tuple(size + 2 * margin for size, margin in sizes)
 
     @property
-    def output_size(self) -> tuple[int, int]:
-        """The rows and columns of the result."""
-        rows, columns = (
+    def output_size(self) -> tuple[int, ...]:
+        """The extents of the result."""
+        return tuple(
             (size - dilation * (kernel - 1) - 1) // stride + 1
             for size, dilation, kernel, stride in zip(
                 self.padded_size, self.dilations, self.kernel, self.strides, strict=True
             )
         )
-        return rows, columns
 
     def __str__(self) -> str:
         image = _times(self.images, self.channels, *self.size)
         words = ["conv", image, _times(self.outputs, *self.kernel), self.element.value]
         steps = {"stride": (self.strides, 1), "padding": (self.padding, 0)}
         for word, (value, default) in {**steps, "dilation": (self.dilations, 1)}.items():
-            if value != (default, default):
-                words.append(f"{word}={_times(*dict.fromkeys(value))}")
+            if set(value) != {default}:
+                equal = len(set(value)) == 1
+                words.append(f"{word}={_times(*(value[:1] if equal else value))}")
         groups = [f"groups={self.groups}"] if self.groups > 1 else []
         return " ".join([*words, *groups, f"layout={self.layout.value}"])
 

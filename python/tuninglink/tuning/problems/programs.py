@@ -107,6 +107,10 @@ _PLAIN: Final = {
     Layout.NCHW_FCHW: _Form(linalg.conv_2d_nchw_fchw, "nchw", "fchw", "nfhw"),
     Layout.NHWC_HWCF: _Form(linalg.conv_2d_nhwc_hwcf, "nhwc", "hwcf", "nhwf"),
     Layout.NHWC_FHWC: _Form(linalg.conv_2d_nhwc_fhwc, "nhwc", "fhwc", "nhwf"),
+    Layout.NCW_FCW: _Form(linalg.conv_1d_ncw_fcw, "ncw", "fcw", "nfw"),
+    Layout.NWC_WCF: _Form(linalg.conv_1d_nwc_wcf, "nwc", "wcf", "nwf"),
+    Layout.NCDHW_FCDHW: _Form(linalg.conv_3d_ncdhw_fcdhw, "ncdhw", "fcdhw", "nfdhw"),
+    Layout.NDHWC_DHWCF: _Form(linalg.conv_3d_ndhwc_dhwcf, "ndhwc", "dhwcf", "ndhwf"),
 }
 _GROUPED: Final = {
     Layout.NCHW_FCHW: _Form(linalg.conv_2d_ngchw_gfchw, "ngchw", "gfchw", "ngfhw"),
@@ -116,6 +120,10 @@ _DEPTHWISE: Final = {
     Layout.NCHW_FCHW: _Form(linalg.depthwise_conv_2d_nchw_chw, "nghw", "ghw", "nghw"),
     Layout.NHWC_HWCF: _Form(linalg.depthwise_conv_2d_nhwc_hwc, "nhwg", "hwg", "nhwg"),
     Layout.NHWC_FHWC: _Form(linalg.depthwise_conv_2d_nhwc_hwc, "nhwg", "hwg", "nhwg"),
+    Layout.NCW_FCW: _Form(linalg.depthwise_conv_1d_ncw_cw, "ngw", "gw", "ngw"),
+    Layout.NWC_WCF: _Form(linalg.depthwise_conv_1d_nwc_wc, "nwg", "wg", "nwg"),
+    Layout.NCDHW_FCDHW: _Form(linalg.depthwise_conv_3d_ncdhw_cdhw, "ngdhw", "gdhw", "ngdhw"),
+    Layout.NDHWC_DHWCF: _Form(linalg.depthwise_conv_3d_ndhwc_dhwc, "ndhwg", "dhwg", "ndhwg"),
 }
 
 
@@ -125,10 +133,11 @@ def _convolution(problem: Convolution) -> tuple[list[list[int]], Callable[..., V
     form = forms[problem.layout]
     counts = {"n": problem.images, "g": groups}
     counts |= {"c": problem.channels // groups, "f": problem.outputs // groups}
-    margins = dict(zip("hw", problem.padding, strict=True))
+    axes = problem.layout.axes
+    margins = dict(zip(axes, problem.padding, strict=True))
 
-    def shape(dimensions: str, size: tuple[int, int]) -> list[int]:
-        sizes = {**counts, **dict(zip("hw", size, strict=True))}
+    def shape(dimensions: str, size: Sequence[int]) -> list[int]:
+        sizes = {**counts, **dict(zip(axes, size, strict=True))}
         return [sizes[dimension] for dimension in dimensions]
 
     def compute(images: Value, weights: Value) -> Value:
