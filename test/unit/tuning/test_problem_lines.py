@@ -17,12 +17,14 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
+    Pooling,
+    PoolingOperation,
     Problem,
-    ProblemError,
     Product,
     RowOperation,
     Rows,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem, read_problem_file
 from tuninglink.tuning.problems.words import read_words
@@ -57,6 +59,15 @@ WORDS = {
     ),
     "conv 2x16x8x14x12 32x2x3x1 f16 stride=2x1x2 dilation=2": Convolution(
         *(2, 16, (8, 14, 12), 32, (2, 3, 1), F16, (2, 1, 2), (0,) * 3, (2,) * 3, Layout.NCDHW_FCDHW)
+    ),
+    "max_pool 2x16x14x12 3x2 f16 stride=2 padding=1": Pooling(
+        *(PoolingOperation.MAXIMUM, 2, 16, (14, 12), (3, 2), F16),
+        *((2, 2), (1, 1), (1, 1)),
+    ),
+    "avg_pool 2x16x14 3 f32 channels_last": Pooling(
+        *(PoolingOperation.AVERAGE, 2, 16, (14,), (3,), F32),
+        *((3,), (0,), (1,)),
+        is_channels_last=True,
     ),
     "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
     "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
@@ -148,7 +159,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "expected one of matmul, batch_matmul, conv, attention, sum, softmax; did you mean 'matmul'?",
+            "expected one of matmul, batch_matmul, conv, max_pool, avg_pool, attention, sum, softmax; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -172,6 +183,12 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("conv 1x8x9 8x3 f16 groups=2", 1, "layout nchw_fchw or nhwc_fhwc"),
         ("conv 1x1x9x9 1x3x3 f16 pading=1", 24, "did you mean 'padding='?"),
         ("conv 1x1x2x2 1x3x3 f16", 1, "the filter of 3x3 does not fit into padded images of 2x2"),
+        ("max_pool 1x1x9x9 3x3 i8", 22, "max_pool needs the type f16, bf16 or f32"),
+        ("max_pool 1x1x9x9x9 3x3 f16", 10, "expected NxCxW or NxCxHxW, numbers from 1"),
+        ("max_pool 1x1x9x9 3 f16", 18, "invalid sizes '3': expected KHxKW"),
+        ("max_pool 1x1x2x2 3x3 f16", 1, "the window of 3x3 does not fit into padded images of 2x2"),
+        ("avg_pool 1x1x9x9 3x3 f16 channels_first", 26, "did you mean 'channels_last'?"),
+        ("avg_pool 1x1x9x9 3x3 f16 stride=1x1x1", 26, "invalid sizes '1x1x1': expected HxW"),
         ("attention 1x2x3x4 i8", 19, "attention needs the type f16, bf16 or f32"),
         ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask"),
         ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
@@ -265,8 +282,9 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    assert {type(problem) for problem in file.problems} == {Product, Convolution, Attention, Rows}
-    assert len(file.problems) == 11
+    kinds = {Product, Convolution, Pooling, Attention, Rows}
+    assert {type(problem) for problem in file.problems} == kinds
+    assert len(file.problems) == 13
 
 
 FOREIGN_LINES = """
@@ -313,12 +331,25 @@ def _plain(draw: st.DrawFn) -> Convolution:
     layout = draw(st.sampled_from(Layout))
     channels, filters, element = draw(SIZE), draw(SIZE), draw(ELEMENT)
 
-    def extents(least: int, most: int) -> tuple[int, ...]:
-        return tuple(draw(st.integers(least, most)) for _ in layout.axes)
+    size, kernel, strides, padding, dilations = _windows(draw, len(layout.axes))
+    image = (2, channels, size)
+    return Convolution(*image, filters, kernel, element, strides, padding, dilations, layout)
 
-    size, kernel, strides, padding = extents(16, 20), extents(1, 4), extents(1, 4), extents(0, 2)
-    sizes = (2, channels, size, filters, kernel, element)
-    return Convolution(*sizes, strides, padding, extents(1, 4), layout)
+
+@st.composite
+def _pooling(draw: st.DrawFn) -> Pooling:
+    operation, channels = draw(st.sampled_from(PoolingOperation)), draw(SIZE)
+    size, kernel, strides, padding, dilations = _windows(draw, draw(st.integers(1, 2)))
+    image = (operation, 2, channels, size, kernel, draw(st.sampled_from([F16, F32])))
+    return Pooling(*image, strides, padding, dilations, draw(st.booleans()))
+
+
+def _windows(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], ...]:
+    """Draw the sizes of an image and of windows, the strides, the padding and the dilations."""
+    ranges = ((16, 20), (1, 4), (1, 4), (0, 2), (1, 4))
+    return tuple(
+        tuple(draw(st.integers(least, most)) for _ in range(rank)) for least, most in ranges
+    )
 
 
 @st.composite
@@ -338,6 +369,7 @@ PROBLEMS = st.one_of(
         transposes_b=st.booleans(),
     ),
     _plain(),
+    _pooling(),
     st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
     GROUPED,

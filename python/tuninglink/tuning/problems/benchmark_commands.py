@@ -12,11 +12,10 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
-    ProblemError,
     Product,
-    UnsupportedError,
     read_size,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError, UnsupportedError
 
 _MIOPEN_TYPES: Final = {
     "conv": ElementType.F32,

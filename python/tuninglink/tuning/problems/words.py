@@ -14,13 +14,15 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
+    Pooling,
+    PoolingOperation,
     Problem,
-    ProblemError,
     Product,
     RowOperation,
     Rows,
     read_size,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError
 
 _Choice = TypeVar("_Choice", bound="Enum")
 
@@ -119,7 +121,7 @@ def _read_convolution(words: _Words) -> Convolution:
     extents = _EXTENTS[len(size) - 1]
     outputs, *kernel = words.sizes(f"FxK{extents.replace('x', 'xK')}")
     element = words.member("type", ElementType)
-    steps = {"stride": [1], "padding": [0], "dilation": [1]}
+    steps = _Steps(extents, stride=[1])
     layout, groups = Layout.default(len(size)), 1
     while words:
         word = words.take("")
@@ -128,20 +130,66 @@ def _read_convolution(words: _Words) -> Convolution:
             layout = words.member("layout", Layout, value)
         elif name == "groups":
             (groups,) = words.read_sizes(value, ["N"])
-        elif name in steps:
-            form = extents if "x" in value else "N"
-            steps[name] = [*words.read_sizes(value, [form], least=0 if name == "padding" else 1)]
-        else:
-            choices = [f"{choice}=" for choice in (*steps, "groups", "layout")]
+        elif not steps.read(words, name, value):
+            choices = [f"{choice}=" for choice in (*steps.values, "groups", "layout")]
             raise ProblemError.unknown("word", word, choices, words.column)
-    # One number stands for all extents.
-    strides, padding, dilations = (
-        tuple(step * len(size) if len(step) == 1 else step) for step in steps.values()
-    )
     return Convolution(
         *(images, channels, tuple(size), outputs, tuple(kernel), element),
-        *(strides, padding, dilations, layout, groups),
+        *steps.all(),
+        layout,
+        groups,
     )
+
+
+class _Steps:
+    """The steps and the padding of windows.
+
+    Args:
+        extents: the form of a window's extents.
+        stride: the strides without a word for them.
+    """
+
+    def __init__(self, extents: str, stride: Sequence[int]) -> None:
+        self._extents = extents
+        self.values: dict[str, Sequence[int]] = {"stride": stride, "padding": [0], "dilation": [1]}
+
+    def read(self, words: _Words, name: str, value: str) -> bool:
+        """Read the value of a word; return whether it is one of these."""
+        if name not in self.values:
+            return False
+        form = self._extents if "x" in value else "N"
+        least = 0 if name == "padding" else 1
+        self.values[name] = words.read_sizes(value, [form], least)
+        return True
+
+    def all(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Return strides, padding and dilations, of which one number stands for all extents."""
+        rank = len(self._extents.split("x"))
+        strides, padding, dilations = (
+            tuple(step) * (rank if len(step) == 1 else 1) for step in self.values.values()
+        )
+        return strides, padding, dilations
+
+
+def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
+    forms = _EXTENTS[:2]
+    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in forms))
+    extents = forms[len(size) - 1]
+    kernel = words.sizes(f"K{extents.replace('x', 'xK')}")
+    element = _wide_type(words, operation.value)
+    # PyTorch's windows do not overlap unless strides are given.
+    steps = _Steps(extents, stride=kernel)
+    is_last = False
+    while words:
+        word = words.take("")
+        name, _, value = word.partition("=")
+        if word == "channels_last":
+            is_last = True
+        elif not steps.read(words, name, value):
+            choices = [*(f"{choice}=" for choice in steps.values), "channels_last"]
+            raise ProblemError.unknown("word", word, choices, words.column)
+    image = (images, channels, tuple(size))
+    return Pooling(operation, *image, kernel, element, *steps.all(), is_last)
 
 
 def _read_attention(words: _Words) -> Attention:
@@ -177,6 +225,7 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": _read_matmul,
     "batch_matmul": _read_batch_matmul,
     "conv": _read_convolution,
+    **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
 }
