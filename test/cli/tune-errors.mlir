@@ -33,6 +33,18 @@
 // DIRECTORY-NOT: comparing sets of flags
 // DIRECTORY: error: the directory of default specs '{{.*}}missing' does not exist
 
+// Selections, before sets of flags are compared.
+// RUN: not tuninglink tune %s --pipeline TileAndFuze --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=PIPELINE
+// PIPELINE-NOT: comparing sets of flags
+// PIPELINE: error: unknown pipeline 'TileAndFuze'; did you mean 'TileAndFuse'?
+// PIPELINE: note: the compiler has {{.*}}DoubleTilingExpert
+// RUN: not tuninglink tune %s --only attention --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=ONLY
+// ONLY-NOT: comparing sets of flags
+// ONLY: error: no dispatch matches --only
+// RUN: not tuninglink tune %s --fix distributon[0]=8 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=KNOB
+// KNOB-NOT: comparing sets of flags
+// KNOB: error: unknown knob 'distributon[0]'; did you mean 'distribution[0]'?
+
 func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   %sum = arith.addf %x, %x : tensor<64xf32>
   return %sum : tensor<64xf32>

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks
-from tuninglink.checking.entry_answers import Answer, Reachability
+from tuninglink.checking.entry_answers import Answer, Reachability, check_sizes
 from tuninglink.checking.entry_reports import Completion, unfinished
 from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
@@ -164,6 +164,7 @@ class Checker:
         question = self._judging_options(spec)
         warn = _once(diagnostics.emit)
         matchers = MatcherConditions(spec.anatomy.table)
+        check_sizes(spec.entries, matchers, diagnostics)
         judge = Judge(question, warn, matchers)
         entries = [
             Asked(position, entry, self._is_for_target(entry))

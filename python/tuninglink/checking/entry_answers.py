@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.entry_conditions import EntryConditions, MatcherConditions
+from tuninglink.matching.extents import box, static_box
+from tuninglink.matching.predicates import HasExtent
 from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_reachability
+from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.payloads.sizing import describe_fact
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import Entry
 
 
 @dataclass(frozen=True)
@@ -94,3 +101,26 @@ def _failing_entry_point(spec: Spec) -> str:
         if check is not None:
             return f"entry point '@{entry_point.name}' may fail at '{check.name}'"
     return ""
+
+
+def check_sizes(
+    entries: Iterable[Entry], matchers: MatcherConditions, diagnostics: DiagnosticSink
+) -> None:
+    """Warn about entries that only match ops over loops or dimensions of size 0.
+
+    The interpreter matches such ops. But the compiler removes them, or crashes on a reduction of size 0, before it
+    applies specs.
+    """
+    for entry in {entry.matcher: entry for entry in entries}.values():
+        condition = matchers.of(entry.matcher)
+        if isinstance(condition, Opaque):
+            continue
+        extents = static_box(box(condition.sizes))
+        sizes = {dimension: extent.static_size() for dimension, extent in extents.items()}
+        if None in sizes.values():
+            continue  # It matches nothing, which is an error.
+        for dimension, size in sizes.items():
+            if size == 0:
+                fact = describe_fact(HasExtent(dimension, extents[dimension]))
+                message = f"entry '{entry.matcher}' can never match: {fact}, and no dispatch has a size of 0"
+                diagnostics.warning(message, entry.place)

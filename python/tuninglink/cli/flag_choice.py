@@ -140,7 +140,7 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
     Raises:
         TuninglinkError: the file with sets cannot be read.
     """
-    reason = _obstacle(options)
+    reason = obstacle(options)
     if reason:
         return FlagChoice(options, FlagsResult(reason=reason))
     choice = _compare(options)
@@ -259,7 +259,7 @@ def _response(result: FlagsResult) -> bytes:
     return "".join(f"{flag}\n" for flag in flags).encode()
 
 
-def _obstacle(options: TuneOptions) -> str:
+def obstacle(options: TuneOptions) -> str:
     """Return the reason for comparing no sets of flags; empty if they are compared."""
     if options.flag_sets == NONE:
         return "it was not asked for"

@@ -109,6 +109,20 @@ def known_pipelines() -> Iterable[str]:
     return sorted(CPU_PIPELINES.union(*map(gpu_enumerators, GPU_PIPELINES)))
 
 
+def check_pipelines(names: Iterable[str]) -> None:
+    """Check that the compiler has pipelines.
+
+    Raises:
+        TuninglinkError: it lacks one.
+    """
+    for name in names:
+        pipelines = known_pipelines()
+        if name not in pipelines:
+            listed = note(f"the compiler has {', '.join(pipelines)}")
+            message = f"unknown pipeline '{name}'{did_you_mean(name, pipelines)}"
+            raise TuninglinkError(error(message, notes=[listed]))
+
+
 def known_dispatches() -> Iterable[str]:
     """Return the names of the dispatches of the program on the command line that a shell completes."""
     from tuninglink.compiler.probing import iree_compile  # noqa: PLC0415 - loads the compiler

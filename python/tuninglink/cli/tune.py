@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.known_values import check_pipelines
 from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
@@ -67,6 +68,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
+    check_pipelines(options.settings.pipelines)
     _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.
     from tuninglink.cli.tuning import tune_problems, tune_program  # noqa: PLC0415

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -12,14 +13,17 @@ from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
+from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.devices.device import DeviceDescription, check_devices
 from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
 from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
@@ -194,6 +198,37 @@ def read_input(options: TuneOptions) -> DispatchedProgram:
     except CompileError as failure:
         raise with_target_help(failure, options.flags) from None
     return _weighed(program, options.profile) if options.profile else program
+
+
+def check_selected(options: TuneOptions) -> None:
+    """Check that a dispatch matches the patterns, and that one has the selected part of a space.
+
+    The command line of this process must hold the flags.
+
+    Raises:
+        TuninglinkError: none does, or the program does not compile.
+    """
+    settings = options.settings
+    tasks = matching_tasks(read_input(options), settings.patterns)
+    if selection := SpaceSelection(settings.pipelines, settings.fixed):
+        registry = ProviderRegistry(process.show)
+        check_selection(
+            partial(prepare, task, options.flags, (), registry, {}, selection=selection)
+            for task in tasks
+        )
+
+
+def matching_tasks(program: DispatchedProgram, patterns: Sequence[str]) -> list[TuningTask]:
+    """Return the tasks that match a pattern; all without patterns.
+
+    Raises:
+        TuninglinkError: there are none.
+    """
+    tasks = [task for task in program.tasks if not patterns or task.is_meant(patterns)]
+    if not tasks:
+        message = "no dispatch matches --only" if program.tasks else "there is no dispatch to tune"
+        raise TuninglinkError(error(message))
+    return tasks
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_run import (
     candidate_specs,
     check_named_devices,
+    matching_tasks,
     processor_peaks,
     read_input,
     run_tuner,
@@ -114,12 +115,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
         program = read_input(options)
     for omission in program.omissions:
         _omit(omission)
-    tasks = [
-        task for task in program.tasks if not settings.patterns or task.is_meant(settings.patterns)
-    ]
-    if not tasks:
-        message = "no dispatch matches --only" if program.tasks else "there is no dispatch to tune"
-        raise TuninglinkError(error(message))
+    tasks = matching_tasks(program, settings.patterns)
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
     # Prepare them, and omit those without a space.
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)

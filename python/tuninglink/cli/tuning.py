@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.flag_choice import FlagChoice, choose_flags, say, write_flags
-from tuninglink.cli.measuring import check_outputs, stopping
+from tuninglink.cli.flag_choice import FlagChoice, choose_flags, obstacle, say, write_flags
+from tuninglink.cli.measuring import check_outputs, stopping, time_left
 from tuninglink.cli.startup import end_with, exit_on_interrupt
-from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
-from tuninglink.cli.tune_run import Tuned, check_named_devices, tune
+from tuninglink.cli.terminal import Verbosity, progress, set_verbosity, verbosity
+from tuninglink.cli.tune_run import Tuned, check_named_devices, check_selected, tune
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
@@ -24,10 +24,12 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, temporary_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.tuning.candidates.compilation import prepare_whole_worker
 from tuninglink.tuning.flag_sets.results import FlagsResult, TunedSet
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.report import with_flag_sets, write_report
 from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,6 +64,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     if options.profile:
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     check_named_devices(options)
+    _check_selected(options)
     choice = choose_flags(options)
     if options.only_flags:
         write_flags(options, choice.result)
@@ -92,6 +95,25 @@ def tune_problems(options: TuneOptions, command: str) -> TuninglinkError | None:
 _NO_WHOLE_PROGRAM: Final = (
     "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
 )
+
+
+def _check_selected(options: TuneOptions) -> None:
+    """Check the selection of dispatches and spaces, where a comparison of sets of flags would precede its errors.
+
+    Raises:
+        TuninglinkError: nothing is selected, or the program does not compile.
+    """
+    settings = options.settings
+    is_partial = bool(settings.patterns or settings.pipelines or settings.fixed)
+    if not is_partial or options.only_flags or obstacle(options):
+        return
+    # In another process, as flags are set once, and those of the best set are not chosen yet.
+    with (
+        progress(f"reading the dispatches of {options.title}"),
+        suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
+        Pool(1, prepare_whole_worker, (options.flags,)) as pool,
+    ):
+        pool.submit(check_selected, options, seconds=time_left(settings.seconds)).result()
 
 
 def _tune_bases(

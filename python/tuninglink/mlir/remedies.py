@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
 from tuninglink.spelling import nearest
@@ -21,6 +23,10 @@ _OPTIONS: Final = (
 
 _UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter name: (\w+)")
 _NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
+_PIPELINE: Final = re.compile(r"#(\w+\.\w*pipeline)<\s*$")
+_FAMILIES: Final = ("iree_cpu.pipeline", "iree_gpu.pipeline", "iree_gpu.spirv_pipeline")
+"""The attributes that name pipelines (`iree-base-compiler` 3.13)."""
+
 _KEYWORD: Final = re.compile(r"expected '(\w+)'$")
 _UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
 _UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
@@ -59,7 +65,9 @@ def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
     word, candidates = _misspelt(diagnostic, text)
     suggestion = nearest(word, candidates) if word and word not in candidates else ""
     remedies = []
-    if suggestion:
+    if foreign := _foreign_pipeline(diagnostic, text, suggestion):
+        remedies = [note(foreign, diagnostic.place)]
+    elif suggestion:
         advice = f"unknown name '{word}'; did you mean '{suggestion}'?"
         remedies = [note(advice, diagnostic.place)]
     elif _NO_INTEGER.match(diagnostic.message):
@@ -84,6 +92,42 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
     elif _NO_VALUE.match(message):
         candidates = list(_VALUES)
     return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
+
+
+def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:
+    """Return the remedy for a pipeline of another family of targets; empty if no other one has it.
+
+    Args:
+        diagnostic: an error.
+        text: the text that was parsed.
+        suggestion: a similar pipeline of the same family, which is preferred to one of another family.
+    """
+    place, word = diagnostic.place, _word_at(diagnostic, text)
+    if place is None or not word or not _NO_CASE.match(diagnostic.message):
+        return ""
+    family = _PIPELINE.search(text.splitlines()[place.line - 1][: place.column - 1])
+    if family is None:
+        return ""
+    pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family[1]}
+    for other, names_ in pipelines.items():
+        if word in names_:
+            return f"'{word}' is a pipeline of '#{other}', not of '#{family[1]}'; write #{other}<{word}>"
+    if suggestion:
+        return ""
+    families = {name: other for other, names_ in pipelines.items() for name in names_}
+    similar = nearest(word, families)
+    remedy = f"did you mean '#{families.get(similar)}<{similar}>'?"
+    return f"'#{family[1]}' has no '{word}'; {remedy}" if similar else ""
+
+
+def _pipelines(family: str, word: str) -> list[str]:
+    """Return the pipelines of a family: the word if it is one, or those that the parser lists."""
+    try:
+        mlir.Attribute.parse(f"#{family}<{word}>", mlir.Context())
+    except mlir.MLIRError as failure:
+        match = _NO_CASE.match(failure.error_diagnostics[0].message)
+        return match[1].split(", ") if match else []
+    return [word]
 
 
 def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:

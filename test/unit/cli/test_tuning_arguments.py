@@ -14,7 +14,7 @@ from tuninglink.tuning.problems.reading import read_problem
     ("arguments", "message"),
     [
         ("", "no input; name a program, - for standard input, or a problem with --problem"),
-        ("p.mlir --problem=conv", "for flag '--problem': expected sizes NxCxHxW"),
+        ("p.mlir --problem=conv", "for flag '--problem': expected sizes NxCxW or NxCxHxW"),
         (
             "p.mlir --problems examples/problems.txt",
             "expected a program or problems, found both: 'p.mlir' is a program",
@@ -63,7 +63,7 @@ def test_problems_of_flags_and_files_come_once_and_have_no_whole_program() -> No
     file = str(ROOT / "examples" / "problems.txt")
     options = parse_tune_arguments(["--problem", same, "--problem", same, "--problems", file])
     assert options.problems[0] == problem
-    assert len(options.problems) == 11
+    assert len(options.problems) == 13
     assert options.title == "problems"
     assert not options.settings.runs_model
     assert options.flag_sets == "none"

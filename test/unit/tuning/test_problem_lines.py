@@ -17,12 +17,14 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
+    Pooling,
+    PoolingOperation,
     Problem,
-    ProblemError,
     Product,
     RowOperation,
     Rows,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem, read_problem_file
 from tuninglink.tuning.problems.words import read_words
@@ -49,6 +51,24 @@ WORDS = {
     "conv 2x16x14x12 16x3x3 f8E4M3FNUZ groups=16 layout=nhwc_hwcf": Convolution(
         *(2, 16, (14, 12), 16, (3, 3), F8), layout=Layout.NHWC_HWCF, groups=16
     ),
+    "conv 2x16x140 32x3 bf16 stride=2 padding=1": Convolution(
+        *(2, 16, (140,), 32, (3,), ElementType.BF16, (2,), (1,), (1,), Layout.NCW_FCW)
+    ),
+    "conv 2x16x14 16x3 f32 groups=16 layout=nwc_wcf": Convolution(
+        *(2, 16, (14,), 16, (3,), F32, (1,), (0,), (1,), Layout.NWC_WCF, 16)
+    ),
+    "conv 2x16x8x14x12 32x2x3x1 f16 stride=2x1x2 dilation=2": Convolution(
+        *(2, 16, (8, 14, 12), 32, (2, 3, 1), F16, (2, 1, 2), (0,) * 3, (2,) * 3, Layout.NCDHW_FCDHW)
+    ),
+    "max_pool 2x16x14x12 3x2 f16 stride=2 padding=1": Pooling(
+        *(PoolingOperation.MAXIMUM, 2, 16, (14, 12), (3, 2), F16),
+        *((2, 2), (1, 1), (1, 1)),
+    ),
+    "avg_pool 2x16x14 3 f32 channels_last": Pooling(
+        *(PoolingOperation.AVERAGE, 2, 16, (14,), (3,), F32),
+        *((3,), (0,), (1,)),
+        is_channels_last=True,
+    ),
     "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
     "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
     "sum 12x34 f16": Rows(RowOperation.SUM, 12, 34, F16),
@@ -57,6 +77,14 @@ WORDS = {
 
 DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
 DRIVER_CONVOLUTION = Convolution(16, 64, (56, 28), 32, (3, 1), F16, (2, 1), (1, 0))
+DRIVER_VOLUME = (
+    "convbfp16 -n 2 -c 4 -k 8 --in_d 6 -H 9 -W 10 --fil_d 3 -y 2 -x 1 --pad_d 1 -p 0 -q 2 "
+    "--conv_stride_d 2 -u 1 -v 1 --dilation_d 1 -l 2 -j 3 --spatial_dim 3 -m conv -g 1 -F 1 -t 1"
+)
+VOLUME = Convolution(
+    *(2, 4, (6, 9, 10), 8, (3, 2, 1), ElementType.BF16),
+    *((2, 1, 1), (1, 0, 2), (1, 2, 3), Layout.NCDHW_FCDHW),
+)
 BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
 FUSILLI = "--device 0 --iter 2"
@@ -70,6 +98,10 @@ LINES = {
     "convbfp16 --batchsize=1 --in_channels 3 -H 8 -W 8 -k 4 -y 1 -x 1 -F 0 -in_layout=NHWC "
     "--fil_layout NHWC -O NHWC": Convolution(
         *(1, 3, (8, 8), 4, (1, 1), ElementType.BF16), layout=Layout.NHWC_FHWC
+    ),
+    DRIVER_VOLUME: VOLUME,
+    "convbfp16 -n 2 -c 4 -k 8 -! 6 -H 9 -W 10 -@ 3 -y 2 -x 1 -$ 1 -p 0 -q 2 -# 2 -^ 1 -l 2 -j 3 -_ 3": (
+        VOLUME
     ),
     # The libraries store by columns: their first matrix is our right-hand side.
     f"{BENCH} --transA T --transB N --a_type f16_r --b_type f16_r": Product(
@@ -127,7 +159,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "expected one of matmul, batch_matmul, conv, attention, sum, softmax; did you mean 'matmul'?",
+            "expected one of matmul, batch_matmul, conv, max_pool, avg_pool, attention, sum, softmax; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -140,8 +172,23 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
         ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "unknown layout 'nchw': expected one of"),
+        (
+            "conv 1x1x9x9 1x3x3 f16 layout=ncw_fcw",
+            1,
+            "of 9x9 has the layout nchw_fchw or nhwc_hwcf",
+        ),
+        ("conv 1x1 1x3x3 f16", 6, "expected NxCxW or NxCxHxW or NxCxDxHxW, numbers from 1"),
+        ("conv 1x1x9x9x9 1x3x3 f16", 16, "invalid sizes '1x3x3': expected FxKDxKHxKW"),
+        ("conv 1x1x9x9x9 1x3x3x3 f16 stride=1x2", 28, "invalid sizes '1x2': expected DxHxW"),
+        ("conv 1x8x9 8x3 f16 groups=2", 1, "layout nchw_fchw or nhwc_fhwc"),
         ("conv 1x1x9x9 1x3x3 f16 pading=1", 24, "did you mean 'padding='?"),
         ("conv 1x1x2x2 1x3x3 f16", 1, "the filter of 3x3 does not fit into padded images of 2x2"),
+        ("max_pool 1x1x9x9 3x3 i8", 22, "max_pool needs the type f16, bf16 or f32"),
+        ("max_pool 1x1x9x9x9 3x3 f16", 10, "expected NxCxW or NxCxHxW, numbers from 1"),
+        ("max_pool 1x1x9x9 3 f16", 18, "invalid sizes '3': expected KHxKW"),
+        ("max_pool 1x1x2x2 3x3 f16", 1, "the window of 3x3 does not fit into padded images of 2x2"),
+        ("avg_pool 1x1x9x9 3x3 f16 channels_first", 26, "did you mean 'channels_last'?"),
+        ("avg_pool 1x1x9x9 3x3 f16 stride=1x1x1", 26, "invalid sizes '1x1x1': expected HxW"),
         ("attention 1x2x3x4 i8", 19, "attention needs the type f16, bf16 or f32"),
         ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask"),
         ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
@@ -151,7 +198,9 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("conv 1x8x9x9 8x3x3 f16 groups=2 layout=nhwc_hwcf", 1, "layout nchw_fchw or nhwc_fhwc"),
         (f"{DRIVER_LINE[:-1]}2", len(DRIVER_LINE), "only forward convolutions are supported"),
         (f"{DRIVER_LINE} -g 3", 1, "64 channels and 32 filters cannot be divided into 3 groups"),
-        (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 5, "only convolutions in two dimensions"),
+        (f"{DRIVER_LINE} -_ 4", len(DRIVER_LINE) + 5, "only convolutions in two or three dim"),
+        (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 6, "flag '-!' is missing"),
+        (f"{DRIVER_VOLUME} -I NDHWC", len(DRIVER_VOLUME) + 5, "unknown layout 'NDHWC': expected"),
         (f"{DRIVER_LINE} -m trans", len(DRIVER_LINE) + 5, "unknown mode 'trans'"),
         (f"{DRIVER_LINE} -I NHWC", len(DRIVER_LINE) + 5, "layouts NHWC, NCHW, NCHW differ"),
         (f"{DRIVER_LINE} -I NHCW", len(DRIVER_LINE) + 5, "unknown layout 'NHCW': expected one of"),
@@ -233,8 +282,9 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    assert {type(problem) for problem in file.problems} == {Product, Convolution, Attention, Rows}
-    assert len(file.problems) == 11
+    kinds = {Product, Convolution, Pooling, Attention, Rows}
+    assert {type(problem) for problem in file.problems} == kinds
+    assert len(file.problems) == 13
 
 
 FOREIGN_LINES = """
@@ -277,6 +327,32 @@ PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
 
 @st.composite
+def _plain(draw: st.DrawFn) -> Convolution:
+    layout = draw(st.sampled_from(Layout))
+    channels, filters, element = draw(SIZE), draw(SIZE), draw(ELEMENT)
+
+    size, kernel, strides, padding, dilations = _windows(draw, len(layout.axes))
+    image = (2, channels, size)
+    return Convolution(*image, filters, kernel, element, strides, padding, dilations, layout)
+
+
+@st.composite
+def _pooling(draw: st.DrawFn) -> Pooling:
+    operation, channels = draw(st.sampled_from(PoolingOperation)), draw(SIZE)
+    size, kernel, strides, padding, dilations = _windows(draw, draw(st.integers(1, 2)))
+    image = (operation, 2, channels, size, kernel, draw(st.sampled_from([F16, F32])))
+    return Pooling(*image, strides, padding, dilations, draw(st.booleans()))
+
+
+def _windows(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], ...]:
+    """Draw the sizes of an image and of windows, the strides, the padding and the dilations."""
+    ranges = ((16, 20), (1, 4), (1, 4), (0, 2), (1, 4))
+    return tuple(
+        tuple(draw(st.integers(least, most)) for _ in range(rank)) for least, most in ranges
+    )
+
+
+@st.composite
 def _grouped(draw: st.DrawFn) -> Convolution:
     groups, channels, filters = draw(st.integers(1, 4)), draw(SIZE), draw(SIZE)
     layout = draw(st.sampled_from([Layout.NCHW_FCHW, Layout.NHWC_FHWC]))
@@ -292,11 +368,8 @@ PROBLEMS = st.one_of(
         transposes_a=st.booleans(),
         transposes_b=st.booleans(),
     ),
-    st.builds(
-        Convolution,
-        *(SIZE, SIZE, st.tuples(st.integers(16, 20), st.integers(16, 20)), SIZE, PAIR, ELEMENT),
-        *(PAIR, st.tuples(st.integers(0, 2), st.integers(0, 2)), PAIR, st.sampled_from(Layout)),
-    ),
+    _plain(),
+    _pooling(),
     st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
     GROUPED,

@@ -1,6 +1,7 @@
 """Faults in the configurations of entries that the spec alone reveals.
 
-A fault is a warning if the compiler silently uses another configuration, and an error if code generation fails.
+A fault is a warning if the compiler silently uses another configuration, and an error if code generation fails or no
+device runs the code.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ class Fault:
     Attributes:
         message: its description.
         remedy: the advice on how to fix it; may be empty.
-        is_error: whether code generation fails; otherwise it silently uses another configuration.
+        is_error: whether code generation fails, or no device runs the code; otherwise the compiler silently uses another
+            configuration.
         knob: the faulty word in the spec; empty for the configuration as a whole.
     """
 

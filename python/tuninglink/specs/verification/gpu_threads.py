@@ -43,6 +43,7 @@ def thread_faults(
         yield Fault(
             f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
             f"they run {_MOST_THREADS:,} at most",
+            is_error=True,  # The compiler compiles it, and no device runs it.
             knob=gpu.WORKGROUP_SIZE,
         )
     subgroup_sizes = _subgroup_sizes(target)

@@ -1,37 +1,13 @@
-"""Problems given without a program, as words or as lines of other tools: their kinds, and the error of any other line."""
+"""Problems given without a program, as words or as lines of other tools: their kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from tuninglink.spelling import did_you_mean
-
-
-class ProblemError(ValueError):
-    """A text describes no problem.
-
-    Attributes:
-        column: the position of the invalid word, from 1.
-    """
-
-    def __init__(self, message: str, column: int = 1) -> None:
-        super().__init__(message)
-        self.column = column
-
-    @classmethod
-    def unknown(cls, noun: str, word: str, choices: Iterable[str], column: int = 1) -> ProblemError:
-        """Return the error of a word that is not one of the choices."""
-        listed = list(choices)
-        hint = did_you_mean(word, listed)
-        return cls(f"unknown {noun} '{word}': expected one of {', '.join(listed)}{hint}", column)
-
-
-class UnsupportedError(ProblemError):
-    """A line of another tool describes a problem that cannot be tuned."""
-
+from tuninglink.tuning.problems.problem_errors import ProblemError
 
 LARGEST_SIZE: Final = (1 << 31) - 1
 """The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
@@ -69,6 +45,20 @@ class Layout(Enum):
     NCHW_FCHW = "nchw_fchw"
     NHWC_HWCF = "nhwc_hwcf"
     NHWC_FHWC = "nhwc_fhwc"
+    NCW_FCW = "ncw_fcw"
+    NWC_WCF = "nwc_wcf"
+    NCDHW_FCDHW = "ncdhw_fcdhw"
+    NDHWC_DHWCF = "ndhwc_dhwcf"
+
+    @property
+    def axes(self) -> str:
+        """The letters of an image's extents, in their order: depth, rows and columns."""
+        return "".join(letter for letter in "dhw" if letter in self.value)
+
+    @classmethod
+    def default(cls, rank: int) -> Layout:
+        """Return the layout of PyTorch for a number of extents."""
+        return next(layout for layout in cls if len(layout.axes) == rank)
 
 
 @dataclass(frozen=True)
@@ -102,78 +92,141 @@ class Product:
         return " ".join([kind, sizes, self.element.value, *words])
 
 
+class _Windows:
+    """A problem whose windows slide over padded images.
+
+    Attributes:
+        size: the extents of an image, without padding.
+        kernel: the extents of a window.
+        strides: the steps of the window.
+        padding: the elements added on each side of an image.
+        dilations: the steps between elements of a window.
+    """
+
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    @property
+    def padded_size(self) -> tuple[int, ...]:
+        """The extents of a padded image."""
+        sizes = zip(self.size, self.padding, strict=True)
+        return tuple(size + 2 * margin for size, margin in sizes)
+
+    @property
+    def output_size(self) -> tuple[int, ...]:
+        """The extents of the result."""
+        return tuple(
+            (size - dilation * (kernel - 1) - 1) // stride + 1
+            for size, dilation, kernel, stride in zip(
+                self.padded_size, self.dilations, self.kernel, self.strides, strict=True
+            )
+        )
+
+    def _check_fit(self, noun: str) -> None:
+        if min(self.output_size) < 1:
+            kernel, size = _times(*self.kernel), _times(*self.padded_size)
+            raise ProblemError(f"the {noun} of {kernel} does not fit into padded images of {size}")
+
+    def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
+        """Yield the words for steps other than the defaults; `stride` is that of strides."""
+        steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
+        for word, (value, default) in {**steps, "dilation": (self.dilations, (1,))}.items():
+            if _shortest(value) != _shortest(default):
+                yield f"{word}={_times(*_shortest(value))}"
+
+
 @dataclass(frozen=True)
-class Convolution:
-    """A convolution of images.
+class Convolution(_Windows):
+    """A convolution of images, whose extents are columns, rows and columns, or depth, rows and columns.
 
     Attributes:
         images: the number of images.
         channels: the channels of an image.
-        size: the rows and columns of an image, without padding.
         outputs: the channels of the result.
-        kernel: the rows and columns of the filter.
         element: the type of the operands.
-        strides: the steps of the filter.
-        padding: the zeros on each side of rows and of columns.
-        dilations: the steps between elements of the filter.
         layout: the orders of the dimensions.
         groups: the number of groups into which channels and outputs are divided.
     """
 
     images: int
     channels: int
-    size: tuple[int, int]
+    size: tuple[int, ...]
     outputs: int
-    kernel: tuple[int, int]
+    kernel: tuple[int, ...]
     element: ElementType
-    strides: tuple[int, int] = (1, 1)
-    padding: tuple[int, int] = (0, 0)
-    dilations: tuple[int, int] = (1, 1)
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilations: tuple[int, ...] = (1, 1)
     layout: Layout = Layout.NCHW_FCHW
     groups: int = 1
 
     def __post_init__(self) -> None:
+        if len(self.layout.axes) != (rank := len(self.size)):
+            valid = " or ".join(layout.value for layout in Layout if len(layout.axes) == rank)
+            extents = _times(*self.size)
+            raise ProblemError(f"a convolution of images of {extents} has the layout {valid}")
         if self.channels % self.groups or self.outputs % self.groups:
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
-        if self.layout is Layout.NHWC_HWCF and self.groups > 1 and not self.is_depthwise:
-            valid = f"{Layout.NCHW_FCHW.value} or {Layout.NHWC_FHWC.value}"
-            raise ProblemError(f"a convolution with groups has the layout {valid}")
-        if min(self.output_size) < 1:
-            kernel, size = _times(*self.kernel), _times(*self.padded_size)
-            raise ProblemError(f"the filter of {kernel} does not fit into padded images of {size}")
+        grouped = (Layout.NCHW_FCHW, Layout.NHWC_FHWC)
+        if self.layout not in grouped and self.groups > 1 and not self.is_depthwise:
+            valid = " or ".join(layout.value for layout in grouped)
+            grouping = "groups of several channels or filters"
+            raise ProblemError(f"a convolution with {grouping} has the layout {valid}")
+        self._check_fit("filter")
 
     @property
     def is_depthwise(self) -> bool:
         """Whether each channel has a filter of its own."""
         return 1 < self.groups == self.channels == self.outputs
 
-    @property
-    def padded_size(self) -> tuple[int, int]:
-        """The rows and columns of a padded image."""
-        (rows, columns), (above, left) = self.size, self.padding
-        return rows + 2 * above, columns + 2 * left
-
-    @property
-    def output_size(self) -> tuple[int, int]:
-        """The rows and columns of the result."""
-        rows, columns = (
-            (size - dilation * (kernel - 1) - 1) // stride + 1
-            for size, dilation, kernel, stride in zip(
-                self.padded_size, self.dilations, self.kernel, self.strides, strict=True
-            )
-        )
-        return rows, columns
-
     def __str__(self) -> str:
         image = _times(self.images, self.channels, *self.size)
         words = ["conv", image, _times(self.outputs, *self.kernel), self.element.value]
-        steps = {"stride": (self.strides, 1), "padding": (self.padding, 0)}
-        for word, (value, default) in {**steps, "dilation": (self.dilations, 1)}.items():
-            if value != (default, default):
-                words.append(f"{word}={_times(*dict.fromkeys(value))}")
         groups = [f"groups={self.groups}"] if self.groups > 1 else []
-        return " ".join([*words, *groups, f"layout={self.layout.value}"])
+        return " ".join([*words, *self._steps(), *groups, f"layout={self.layout.value}"])
+
+
+class PoolingOperation(Enum):
+    """What a pooling takes of a window. The values are those of the words."""
+
+    MAXIMUM = "max_pool"
+    AVERAGE = "avg_pool"
+
+
+@dataclass(frozen=True)
+class Pooling(_Windows):
+    """A pooling of images with one or two extents: each window becomes an element.
+
+    Attributes:
+        operation: what becomes of a window.
+        images: the number of images.
+        channels: the channels of an image.
+        is_channels_last: whether channels are the last dimension, not the second.
+    """
+
+    operation: PoolingOperation
+    images: int
+    channels: int
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    element: ElementType
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+    is_channels_last: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_fit("window")
+
+    def __str__(self) -> str:
+        image = _times(self.images, self.channels, *self.size)
+        words = [self.operation.value, image, _times(*self.kernel), self.element.value]
+        last = ["channels_last"] if self.is_channels_last else []
+        return " ".join([*words, *self._steps(self.kernel), *last])
 
 
 @dataclass(frozen=True)
@@ -228,8 +281,13 @@ class Rows:
         return f"{self.operation.value} {_times(self.rows, self.columns)} {self.element.value}"
 
 
-Problem = Product | Convolution | Attention | Rows
+Problem = Product | Convolution | Pooling | Attention | Rows
 
 
 def _times(*sizes: int) -> str:
     return "x".join(map(str, sizes))
+
+
+def _shortest(value: tuple[int, ...]) -> tuple[int, ...]:
+    """Return one number for equal ones."""
+    return value[:1] if len(set(value)) == 1 else value

@@ -12,11 +12,10 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
-    ProblemError,
     Product,
-    UnsupportedError,
     read_size,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError, UnsupportedError
 
 _MIOPEN_TYPES: Final = {
     "conv": ElementType.F32,
@@ -28,6 +27,11 @@ _MIOPEN_TYPES: Final = {
 
 _LONG_NAMES: Final = {
     "batchsize": "n",
+    "in_d": "!",
+    "fil_d": "@",
+    "conv_stride_d": "#",
+    "pad_d": "$",
+    "dilation_d": "^",
     "in_channels": "c",
     "in_h": "H",
     "in_w": "W",
@@ -66,8 +70,8 @@ class CommandFlags:
     def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
         self._values: dict[str, tuple[str, int]] = {}
         self._end = len(line.rstrip()) + 1
-        self._names = set(re.findall(r"(?<!\S)-{1,2}([A-Za-z_]\w*)", line[start:]))
-        pattern = r"(?<!\S)-{1,2}([A-Za-z_]\w*)(?:=|\s+)(?!-[A-Za-z_-])(\S+)"
+        self._names = set(re.findall(r"(?<!\S)-{1,2}([A-Za-z_!@#$^]\w*)", line[start:]))
+        pattern = r"(?<!\S)-{1,2}([A-Za-z_!@#$^]\w*)(?:=|\s+)(?!-[A-Za-z_!@#$^-])(\S+)"
         for match in re.finditer(pattern, line[start:]):
             name = long_names.get(match[1], match[1])
             self._values[name] = match[2], start + match.start(2) + 1
@@ -96,10 +100,9 @@ class CommandFlags:
             raise ProblemError(message, self.column(name))
         return number
 
-    def pair(self, names: str, least: int, default: int | None = None) -> tuple[int, int]:
-        """Return the values of two flags as numbers."""
-        rows, columns = (self.number(name, least, default) for name in names)
-        return rows, columns
+    def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
+        """Return the values of flags with one letter as numbers."""
+        return tuple(self.number(name, least, default) for name in names)
 
 
 MIOPEN_COMMAND: Final = re.compile(
@@ -116,7 +119,7 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
         command: the match of `MIOPEN_COMMAND` in it.
 
     Raises:
-        ProblemError: it is not a forward convolution in two dimensions.
+        ProblemError: it is not a forward convolution in two or three dimensions.
     """
     operation = command["driver"] or command["alone"]
     if operation not in _MIOPEN_TYPES:
@@ -124,18 +127,23 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
             "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
         )
     flags = CommandFlags(line, command.end(), _LONG_NAMES)
+    rank = _rank(flags)
     _check_supported(flags)
+
+    def extents(names: str, least: int, default: int | None = None) -> tuple[int, ...]:
+        return flags.numbers(names[-rank:], least, default)
+
     return Convolution(
         flags.number("n", 1),
         flags.number("c", 1),
-        flags.pair("HW", 1),
+        extents("!HW", 1),
         flags.number("k", 1),
-        flags.pair("yx", 1),
+        extents("@yx", 1),
         _miopen_type(operation, flags),
-        flags.pair("uv", 1, 1),
-        flags.pair("pq", 0, 0),
-        flags.pair("lj", 1, 1),
-        _layout(flags),
+        extents("#uv", 1, 1),
+        extents("$pq", 0, 0),
+        extents("^lj", 1, 1),
+        _layout(flags, rank),
         flags.number("g", 1, 1),
     )
 
@@ -153,18 +161,30 @@ def _check_supported(flags: CommandFlags) -> None:
         raise UnsupportedError(
             "only forward convolutions are supported ('-F 1')", flags.column("F")
         )
-    if flags.number("_", 1, 2) != 2:  # noqa: PLR2004 - rows and columns
-        raise UnsupportedError(
-            "only convolutions in two dimensions are supported", flags.column("_")
-        )
     if (mode := flags.text("m", "conv")) != "conv":
         raise UnsupportedError.unknown("mode", mode, ["conv"], flags.column("m"))
 
 
-def _layout(flags: CommandFlags) -> Layout:
+def _rank(flags: CommandFlags) -> int:
+    """Return the number of an image's extents."""
+    rank = flags.number("_", 1, 2)
+    if rank not in _LAYOUTS:
+        message = "only convolutions in two or three dimensions are supported"
+        raise UnsupportedError(message, flags.column("_"))
+    return rank
+
+
+_LAYOUTS: Final = {
+    2: {"NCHW": Layout.NCHW_FCHW, "NHWC": Layout.NHWC_FHWC},
+    3: {"NCDHW": Layout.NCDHW_FCDHW},
+}
+"""The layouts by the number of an image's extents."""
+
+
+def _layout(flags: CommandFlags, rank: int) -> Layout:
     """Return the layout, which is the same for image, filter and result."""
-    layouts = {"NCHW": Layout.NCHW_FCHW, "NHWC": Layout.NHWC_FHWC}
-    given = [flags.text(name, "NCHW") for name in "IfO"]
+    layouts = _LAYOUTS[rank]
+    given = [flags.text(name, next(iter(layouts))) for name in "IfO"]
     for name, layout in zip("IfO", given, strict=True):
         if layout not in layouts:
             raise UnsupportedError.unknown("layout", layout, layouts, flags.column(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
@@ -14,13 +14,15 @@ from tuninglink.tuning.problems import (
     Convolution,
     ElementType,
     Layout,
+    Pooling,
+    PoolingOperation,
     Problem,
-    ProblemError,
     Product,
     RowOperation,
     Rows,
     read_size,
 )
+from tuninglink.tuning.problems.problem_errors import ProblemError
 
 _Choice = TypeVar("_Choice", bound="Enum")
 
@@ -52,17 +54,18 @@ class _Words:
         self.column = word.start() + 1
         return word[0]
 
-    def sizes(self, form: str) -> tuple[int, ...]:
-        """Return the next word as sizes, as many as the form has."""
-        return self.read_sizes(self.take(f"sizes {form}"), form)
+    def sizes(self, *forms: str) -> tuple[int, ...]:
+        """Return the next word as sizes, as many as one of the forms has."""
+        return self.read_sizes(self.take(f"sizes {' or '.join(forms)}"), forms)
 
-    def read_sizes(self, text: str, form: str, least: int = 1) -> tuple[int, ...]:
+    def read_sizes(self, text: str, forms: Sequence[str], least: int = 1) -> tuple[int, ...]:
         """Return the word `text` at the current column as sizes."""
         sizes = [read_size(part, least) for part in text.split("x")]
         valid = tuple(size for size in sizes if size is not None)
-        if len(valid) < len(sizes) or len(sizes) != len(form.split("x")):
-            numbers = f"numbers from {least} to {LARGEST_SIZE}"
-            raise ProblemError(f"invalid sizes '{text}': expected {form}, {numbers}", self.column)
+        counts = [len(form.split("x")) for form in forms]
+        if len(valid) < len(sizes) or len(sizes) not in counts:
+            form = f"{' or '.join(forms)}, numbers from {least} to {LARGEST_SIZE}"
+            raise ProblemError(f"invalid sizes '{text}': expected {form}", self.column)
         return valid
 
     def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
@@ -109,39 +112,84 @@ def _transposes(words: _Words) -> tuple[bool, bool]:
     return "transpose_a" in given, "transpose_b" in given
 
 
+_EXTENTS: Final = ("W", "HxW", "DxHxW")
+"""The forms of an image's extents."""
+
+
 def _read_convolution(words: _Words) -> Convolution:
-    images, channels, rows, columns = words.sizes("NxCxHxW")
-    outputs, kernel_rows, kernel_columns = words.sizes("FxKHxKW")
+    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
+    extents = _EXTENTS[len(size) - 1]
+    outputs, *kernel = words.sizes(f"FxK{extents.replace('x', 'xK')}")
     element = words.member("type", ElementType)
-    steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
-    layout, groups = Layout.NCHW_FCHW, 1
+    steps = _Steps(extents, stride=[1])
+    layout, groups = Layout.default(len(size)), 1
     while words:
         word = words.take("")
         name, _, value = word.partition("=")
         if name == "layout":
             layout = words.member("layout", Layout, value)
         elif name == "groups":
-            (groups,) = words.read_sizes(value, "N")
-        elif name in steps:
-            steps[name] = _step(words, value, least=0 if name == "padding" else 1)
-        else:
-            choices = [f"{choice}=" for choice in (*steps, "groups", "layout")]
+            (groups,) = words.read_sizes(value, ["N"])
+        elif not steps.read(words, name, value):
+            choices = [f"{choice}=" for choice in (*steps.values, "groups", "layout")]
             raise ProblemError.unknown("word", word, choices, words.column)
-    size, kernel = (rows, columns), (kernel_rows, kernel_columns)
-    strides, padding, dilations = steps.values()
     return Convolution(
-        *(images, channels, size, outputs, kernel, element),
-        *(strides, padding, dilations, layout, groups),
+        *(images, channels, tuple(size), outputs, tuple(kernel), element),
+        *steps.all(),
+        layout,
+        groups,
     )
 
 
-def _step(words: _Words, text: str, least: int) -> tuple[int, int]:
-    """Read the number for rows and columns, or both numbers."""
-    if "x" in text:
-        rows, columns = words.read_sizes(text, "HxW", least)
-        return rows, columns
-    (step,) = words.read_sizes(text, "N", least)
-    return step, step
+class _Steps:
+    """The steps and the padding of windows.
+
+    Args:
+        extents: the form of a window's extents.
+        stride: the strides without a word for them.
+    """
+
+    def __init__(self, extents: str, stride: Sequence[int]) -> None:
+        self._extents = extents
+        self.values: dict[str, Sequence[int]] = {"stride": stride, "padding": [0], "dilation": [1]}
+
+    def read(self, words: _Words, name: str, value: str) -> bool:
+        """Read the value of a word; return whether it is one of these."""
+        if name not in self.values:
+            return False
+        form = self._extents if "x" in value else "N"
+        least = 0 if name == "padding" else 1
+        self.values[name] = words.read_sizes(value, [form], least)
+        return True
+
+    def all(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Return strides, padding and dilations, of which one number stands for all extents."""
+        rank = len(self._extents.split("x"))
+        strides, padding, dilations = (
+            tuple(step) * (rank if len(step) == 1 else 1) for step in self.values.values()
+        )
+        return strides, padding, dilations
+
+
+def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
+    forms = _EXTENTS[:2]
+    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in forms))
+    extents = forms[len(size) - 1]
+    kernel = words.sizes(f"K{extents.replace('x', 'xK')}")
+    element = _wide_type(words, operation.value)
+    # PyTorch's windows do not overlap unless strides are given.
+    steps = _Steps(extents, stride=kernel)
+    is_last = False
+    while words:
+        word = words.take("")
+        name, _, value = word.partition("=")
+        if word == "channels_last":
+            is_last = True
+        elif not steps.read(words, name, value):
+            choices = [*(f"{choice}=" for choice in steps.values), "channels_last"]
+            raise ProblemError.unknown("word", word, choices, words.column)
+    image = (images, channels, tuple(size))
+    return Pooling(operation, *image, kernel, element, *steps.all(), is_last)
 
 
 def _read_attention(words: _Words) -> Attention:
@@ -177,6 +225,7 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": _read_matmul,
     "batch_matmul": _read_batch_matmul,
     "conv": _read_convolution,
+    **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
 }
