@@ -11,6 +11,7 @@
 // PROGRESS: running the whole program with the spec and without
 // PROGRESS-NEXT: relative error of the outputs against llvm-cpu for a generic processor: {{.+}} by default, {{.+}} with the spec
 // PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
+// PROGRESS: tuning under these flags took {{.+}} s, the device busy for {{.+}}% of it: {{.+}} s
 
 // RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC
 // SPEC: module @tuned attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence}

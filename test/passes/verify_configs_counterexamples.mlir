@@ -14,7 +14,7 @@ func.func @padded_rows(%lhs: tensor<8x512xf16>, %rhs: tensor<1024x512xf16>, %emp
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x1024xf32>) -> tensor<8x1024xf32>
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (66048 <= 65536 bytes) [wg_0 = 16, wg_1 = 512, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes promoted from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration changes promote_operands from [0, 1] to [0]}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<8x512xf16>, tensor<1024x512xf16>) outs(%init : tensor<8x1024xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 4, 0], workgroup = [16, 512, 0]}>} {

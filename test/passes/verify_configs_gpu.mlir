@@ -185,7 +185,7 @@ func.func @too_much_memory(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (163840 <= 65536 bytes)}}
-  // expected-note@+1 {{the nearest valid configuration changes promoted from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration changes promote_operands from [0, 1] to [0]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x64x96xf32>)
@@ -213,7 +213,7 @@ func.func @layout(%lhs: tensor<4x192x128xf16>, %rhs: tensor<4x128x96xf16>, %empt
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x192x96xf32>) -> tensor<4x192x96xf32>
-  // expected-note@+2 {{the nearest valid configuration changes promoted from 0 to 2}}
+  // expected-note@+2 {{the nearest valid configuration changes promote_operands from [0, 1] to [1]}}
   // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: the 128 threads must be able to share reading the tile 1x48x32 of operand 0 evenly [wg_0 = 1, sg_0_cnt = 1, wg_1 = 48, sg_m_cnt = 1, red_3 = 32, wg_size_x = 128, promoted = 0 ([0, 1])]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]

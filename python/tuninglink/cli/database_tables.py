@@ -122,6 +122,8 @@ def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
         "on problems that it was not learned from": heuristic.regret_elsewhere,
     }
     regret = ", ".join(f"{value:.2f} {name}" for name, value in regrets.items() if value)
+    if heuristic.is_worse_elsewhere:
+        regret += " (worse than the compiler's choice)"
     rows = [("all candidates", f"{heuristic.regret_of_all:.2f}", "", "")]
     rows += [
         (

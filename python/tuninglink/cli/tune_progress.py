@@ -221,7 +221,8 @@ class ProgressLines(Listener):
         stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
         parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)
         busy = total.use.busy_seconds / total.seconds
-        self._say(f"{total.seconds:.1f} s, the device busy for {busy:.0%} of it: {parts}")
+        took = f"tuning under these flags took {total.seconds:.1f} s"
+        self._say(f"{took}, the device busy for {busy:.0%} of it: {parts}")
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""

@@ -190,7 +190,18 @@ class Usage:
             hint = did_you_mean(name, map(dashed, self.flags))
             raise TuninglinkError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
         self._check_count(line.words)
+        self._check_names(line.words)
         return line.values, tuple(line.words)
+
+    def _check_names(self, words: Sequence[str]) -> None:
+        """Check that no argument is empty, which file systems take for the working directory."""
+        for position, word in enumerate(words):
+            if not word:
+                argument = self.positionals[min(position, len(self.positionals) - 1)]
+                remedy = note(f"usage: {self.line}")
+                raise TuninglinkError(
+                    error(f"the argument {argument.metavar} is empty", notes=[remedy])
+                )
 
     def _check_count(self, words: Sequence[str]) -> None:
         needed = [argument for argument in self.positionals if not argument.optional]

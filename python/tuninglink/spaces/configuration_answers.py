@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,7 @@ from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict, Violation
 from tuninglink.spaces.configuration import Configuration, dictionary_of
-from tuninglink.spaces.knob_reference import entries_of_knob
+from tuninglink.spaces.knob_reference import entries_of_knob, knob_place
 
 if TYPE_CHECKING:
     from tuninglink.spaces.providers import Space
@@ -41,23 +41,28 @@ class Proposal:
         compilation_info: the whole configuration, None if the provider cannot write it.
         is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
         untiled: the knobs whose old value is 0, which means the whole loop.
+        options: the options of the knobs whose values are numbers of options.
     """
 
     changes: tuple[tuple[str, int, int], ...]
     compilation_info: mlir.Attribute | None
     is_proven: bool
     untiled: frozenset[str] = frozenset()
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        changes = ", ".join(
-            f"{name} from {of_zero(old) if name in self.untiled else old} to {new}"
-            for name, old, new in self.changes
-        )
+        changes = ", ".join(self._change(*change) for change in self.changes)
         which = "the nearest" if self.is_proven else "the nearest found in time"
         text = f"{which} valid configuration changes {changes}"
         if self.compilation_info is None:
             return text
         return f"{text}: {self.compilation_info}"
+
+    def _change(self, name: str, old: int, new: int) -> str:
+        options = self.options.get(name, ())
+        if max(old, new) < len(options):
+            return f"{knob_place(name)} from {options[old]} to {options[new]}"
+        return f"{name} from {of_zero(old) if name in self.untiled else old} to {new}"
 
 
 @dataclass(frozen=True)

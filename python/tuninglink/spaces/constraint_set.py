@@ -81,6 +81,10 @@ class ConstraintSet(SolutionSet):
         everything = range(len(self.assertions))
         return frozenset().union(*map(self._decider.unknowns, everything))
 
+    def unknowns_of(self, index: int) -> frozenset[str]:
+        """Return the names of the unknowns in an assertion."""
+        return self._decider.unknowns(index)
+
     def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
         """Return the assertions as Z3 expressions over integer constants named like the unknowns.
 

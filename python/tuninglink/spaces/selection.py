@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.solver import Assertion
+from tuninglink.solver import Assertion, Grade
 from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError, Verdict
 from tuninglink.solver.expressions import unknown
 from tuninglink.spaces.configuration import Configuration
@@ -130,6 +130,8 @@ def pipeline_name(pipeline: str) -> str:
 class FixedSpace(Space):
     """A space in which a knob has one value.
 
+    A value that only heuristics on the knob exclude is possible: these are left out then.
+
     Args:
         space: the space.
         knob: the knob.
@@ -152,15 +154,9 @@ class FixedSpace(Space):
         whole = self._space.constraints
         condition = unknown(self._knob.name) == self._value
         message = f"{self._knob.name} is fixed to {self._knob.describe(self._value)}"
-        return ConstraintSet(
-            problem=whole.problem,
-            pipeline=whole.pipeline,
-            provider=whole.provider,
-            knobs=whole.knobs,
-            auxiliaries=whole.auxiliaries,
-            assertions=(*whole.assertions, Assertion(condition.term, message)),
-            unknown=whole.unknown,
-        )
+        if not _is_possible(whole, self._knob, self._value):
+            whole = _without_heuristics(whole, self._knob)
+        return _with_assertions(whole, (*whole.assertions, Assertion(condition.term, message)))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """See `Space`."""
@@ -206,7 +202,7 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
     selected: list[Space] = []
     for space, knob in with_knob:
         value = _value_of(knob, fixed.value)
-        if value is not None and _is_possible(space, knob, value):
+        if value is not None and _is_selectable(space, knob, value):
             selected.append(FixedSpace(space, knob, value))
     if not selected:
         listed = note(f"possible values: {', '.join(_possible_values(with_knob))}")
@@ -235,9 +231,45 @@ def _knobs(space: Space) -> Iterable[Knob]:
         return ()
 
 
-def _is_possible(space: Space, knob: Knob, value: int) -> bool:
-    """Return whether a space has a valid assignment with a value of a knob, as far as it can be decided."""
-    answer = space.constraints.explain_unsat({knob.name: value}, _LIMITS)
+def _is_selectable(space: Space, knob: Knob, value: int) -> bool:
+    """Return whether a space has a valid assignment with a value, or would have one without heuristics on the knob.
+
+    The compiler's choice may violate heuristics, and the candidates near it, which are tried, then do, too.
+    """
+    whole = space.constraints
+    if _is_possible(whole, knob, value):
+        return True
+    return value in values_worth_trying(knob, whole.problem) and _is_possible(
+        _without_heuristics(whole, knob), knob, value
+    )
+
+
+def _without_heuristics(whole: ConstraintSet, knob: Knob) -> ConstraintSet:
+    """Return a set without the heuristic assertions on a knob."""
+    kept = (
+        assertion
+        for index, assertion in enumerate(whole.assertions)
+        if assertion.grade is not Grade.HEURISTIC or knob.name not in whole.unknowns_of(index)
+    )
+    return _with_assertions(whole, tuple(kept))
+
+
+def _with_assertions(whole: ConstraintSet, assertions: tuple[Assertion, ...]) -> ConstraintSet:
+    """Return a set with other assertions."""
+    return ConstraintSet(
+        problem=whole.problem,
+        pipeline=whole.pipeline,
+        provider=whole.provider,
+        knobs=whole.knobs,
+        auxiliaries=whole.auxiliaries,
+        assertions=assertions,
+        unknown=whole.unknown,
+    )
+
+
+def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:
+    """Return whether a set has a valid assignment with a value of a knob, as far as it can be decided."""
+    answer = constraints.explain_unsat({knob.name: value}, _LIMITS)
     return answer.verdict is not Verdict.PROVEN
 
 
@@ -248,7 +280,7 @@ def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
         for value in values_worth_trying(knob, space.constraints.problem):
             text = value_text(knob, value)
             # One space suffices: to ask another takes as long as the plan of a search.
-            if text not in texts and _is_possible(space, knob, value):
+            if text not in texts and _is_selectable(space, knob, value):
                 texts[text] = None
     numbers = sorted(filter(str.isdecimal, texts), key=int)
     return [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]

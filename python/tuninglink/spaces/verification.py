@@ -27,6 +27,7 @@ from tuninglink.spaces.configuration import (
     with_defaults,
 )
 from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal, of_zero
+from tuninglink.spaces.knobs import OneOfKnob
 
 if TYPE_CHECKING:
     from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -196,10 +197,7 @@ class _Finding:
         """Return the nearest valid configuration, or why there is none."""
         if self.assignment is None:
             return None, ""
-        proposal, reason = _nearest(self.space, self.assignment, limits)
-        if proposal is not None:
-            proposal = replace(proposal, untiled=self.untiled)
-        return proposal, reason
+        return _nearest(self.space, self.assignment, self.untiled, limits)
 
 
 def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
@@ -278,7 +276,7 @@ def _join(texts: Iterable[str]) -> str:
 
 
 def _nearest(
-    space: Space, assignment: Mapping[str, int], limits: Limits
+    space: Space, assignment: Mapping[str, int], untiled: frozenset[str], limits: Limits
 ) -> tuple[Proposal | None, str]:
     constraints = space.constraints
     answer = constraints.nearest(assignment, limits)
@@ -297,4 +295,6 @@ def _nearest(
     except AssignmentError:
         info = None
     changes = tuple((name, assignment[name], value) for name, value in answer.changed.items())
-    return Proposal(changes, info, answer.verdict is Verdict.PROVEN), ""
+    knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
+    options = {knob.name: knob.options for knob in knobs}
+    return Proposal(changes, info, answer.verdict is Verdict.PROVEN, untiled, options), ""

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
+from urllib.parse import urlsplit
 
 from iree.compiler import ir as mlir
 
@@ -25,6 +26,9 @@ LIMIT_VARIABLE: Final = "TUNINGLINK_FETCH_SECONDS"
 DEFAULT_LIMIT: Final = "30"
 """The time limit of a transfer, in seconds. Specs are small."""
 
+
+_WITH_HOST: Final = ("http", "https")
+"""The schemes whose URLs name a host."""
 
 SPEC_FOLDERS: Final = ("specs", "urls")
 """The folders of the cache with specs by hash, and with the last hash of each URL."""
@@ -143,6 +147,9 @@ def _read(url: str) -> bytes:
             error(f"'{url}' is a URL, and fsspec is not installed", notes=[remedy])
         ) from None
 
+    if fault := _malformed(url):
+        raise SpecError(error(f"cannot fetch '{url}': {fault}"))
+
     def transfer() -> None:
         try:
             with fsspec.open(url, "rb") as file:
@@ -163,6 +170,19 @@ def _read(url: str) -> bytes:
     if isinstance(answer, bytes):
         return answer
     raise SpecError(error(f"cannot fetch '{url}': {_reason(answer, url)}")) from None
+
+
+def _malformed(url: str) -> str:
+    """Return the fault of a malformed URL; empty for any other."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in _WITH_HOST and not parts.hostname:
+            return "the URL has no host"
+        if parts.scheme in _WITH_HOST and parts.port == 0:
+            return "the URL has port 0"
+    except ValueError as failure:
+        return f"the URL is malformed: {failure}"
+    return ""
 
 
 def _time_limit() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from dataclasses import replace
@@ -11,6 +12,7 @@ from browser import AS_IT_SHOULD_BE, CLIPPED, browse, needs_chromium, of_width
 from database_writers import HERE, PROBLEM
 
 from tuninglink.cli import commands
+from tuninglink.cli.database_tables import insights_table
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
 from tuninglink.tuning.database.insights import insights_among, to_html
 from tuninglink.tuning.results import Failure, FailureKind
@@ -60,12 +62,28 @@ def test_the_conditions_of_fast_candidates_are_found_with_their_regret() -> None
     assert (heuristic.problems, heuristic.candidates, heuristic.known_defaults) == (3, 900, 3)
     assert {str(step.condition) for step in heuristic.steps} == {
         "knob threads >= 128",
-        "knob wg_1 >= 256",
+        "knob workgroup[1] >= 256",
     }
     assert heuristic.regret_of_all > heuristic.steps[0].regret > heuristic.steps[1].regret == 1
     assert all((step.winners, step.defaults) == (3, 0) for step in heuristic.steps)
     assert heuristic.regret_of_defaults == 8
     assert heuristic.regret_elsewhere == 1
+
+
+def test_a_heuristic_that_is_worse_elsewhere_than_the_compiler_says_so() -> None:
+    def time_of(knobs: Mapping[str, int]) -> float:
+        return 1 if knobs["wg_1"] >= 256 else 8
+
+    # What is fast for one problem is slow for the other.
+    recorded = [
+        *trials(time_of=time_of),
+        *trials(time_of=lambda knobs: 1 / time_of(knobs), problem=2),
+    ]
+    insights = insights_among(recorded)
+    (heuristic,) = insights.heuristics
+    assert heuristic.regret_elsewhere > heuristic.regret_of_defaults
+    title = insights_table(insights, io.StringIO()).splitlines()[0]
+    assert title.endswith("not learned from (worse than the compiler's choice)")
 
 
 def test_equal_times_give_no_heuristic() -> None:
@@ -79,7 +97,7 @@ def test_a_product_beyond_a_limit_explains_failures() -> None:
         return f"shared memory: {used} of 8192 bytes\nand more" if used > 8192 else ""
 
     (rule,) = insights_among(trials(failure)).failures
-    assert list(map(str, rule.conditions)) == ["knob k * knob wg_0 >= 16384"]
+    assert list(map(str, rule.conditions)) == ["knob k * knob workgroup[0] >= 16384"]
     assert rule.reason == "shared memory: N of N bytes"
     assert rule.explained == rule.failures == 300 - rule.successes
     assert rule.problems == 1
@@ -94,7 +112,7 @@ def test_each_reason_has_its_rule() -> None:
     rules = {rule.reason: rule for rule in insights_among(trials(failure)).failures}
     narrow = set(map(str, rules["too narrow"].conditions))
     assert narrow == {"knob threads >= 128", "knob k <= 16"}
-    assert list(map(str, rules["too wide"].conditions)) == ["knob wg_1 >= 256"]
+    assert list(map(str, rules["too wide"].conditions)) == ["knob workgroup[1] >= 256"]
     assert all(rule.explained == rule.failures for rule in rules.values())
 
 
@@ -146,7 +164,7 @@ def test_a_page_shows_heuristics_and_failures(tmp_path: Path) -> None:
     assert [row[0] for row in found["steps"][:2]] == ["all candidates", "the compiler's choice"]
     words = [row[0] for row in found["steps"][2:]]
     assert "1. knob threads >= 128 proposal" in words
-    assert found["rules"][0][1].startswith("knob wg_0 >= 256")
+    assert found["rules"][0][1].startswith("knob workgroup[0] >= 256")
     assert found["rules"][0][5] == "compile: too many"
     assert found["bars"][2] < found["bars"][0]
     assert browse(of_width(page, 400), tmp_path, ask=CLIPPED) == AS_IT_SHOULD_BE

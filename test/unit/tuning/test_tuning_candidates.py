@@ -20,9 +20,11 @@ from tuning_programs import (
     whole_samples,
 )
 
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver import Grade
+from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.configuration import Configuration
-from tuninglink.spaces.selection import EVERYTHING
+from tuninglink.spaces.knobs import FixedKnob
+from tuninglink.spaces.selection import EVERYTHING, SelectionError, SpaceSelection
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.drawing import DrawingProcess
@@ -230,3 +232,17 @@ def test_a_draw_that_was_begun_elsewhere_is_taken() -> None:
 
 def test_a_draw_that_fails_elsewhere_is_made_here() -> None:
     assert len(begun_elsewhere(RuntimeError("the process is gone"))) == 4
+
+
+def test_a_knob_can_be_fixed_to_a_divisor_that_only_heuristics_exclude() -> None:
+    # The compiler's choice may violate heuristics, and its neighbors then do, too.
+    (space,) = prepared(matmul(60, 128, 64), "llvm-cpu").spaces.spaces
+    assert all(sample["distribution_0"] != 30 for sample in space.constraints.sample(50, 0))
+    (fixed,) = SpaceSelection(fixed=(FixedKnob("distribution[0]", "30"),)).of([space])
+    samples = list(fixed.constraints.sample(8, 0))
+    assert {sample["distribution_0"] for sample in samples} == {30}
+    for sample in samples:
+        answer = space.check(sample, DEFAULT_LIMITS)
+        assert {violation.grade for violation in answer.violations} == {Grade.HEURISTIC}
+    with pytest.raises(SelectionError, match="cannot be 33"):
+        SpaceSelection(fixed=(FixedKnob("distribution[0]", "33"),)).of([space])

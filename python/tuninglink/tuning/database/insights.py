@@ -88,6 +88,12 @@ class Heuristic:
     regret_elsewhere: float | None
     steps: tuple[HeuristicStep, ...]
 
+    @property
+    def is_worse_elsewhere(self) -> bool:
+        """Whether it chooses slower candidates than the compiler on problems that it was not learned from."""
+        ours, compiler = self.regret_elsewhere, self.regret_of_defaults
+        return ours is not None and compiler is not None and ours > compiler
+
 
 @dataclass(frozen=True)
 class Insights:
