@@ -58,19 +58,22 @@ def reduced(element: str, operation: str, length: int = 77) -> str:
     return function.text(function.generic("ad->a", rows, body=body, start=1))
 
 
-def image(columns: int) -> str:
+def image(columns: int, inputs: int = 16, outputs: int = 16) -> str:
     """Return a convolution of an image with as many columns."""
     function = Function("convolved")
-    pixels = function.argument(2, 20, columns + 4, 16, element="f16")
-    weights = function.argument(5, 5, 16, 16, element="f16")
+    pixels = function.argument(2, 20, columns + 4, inputs, element="f16")
+    weights = function.argument(5, 5, inputs, outputs, element="f16")
     convolution = "linalg.conv_2d_nhwc_hwcf"
     return function.text(
-        function.named(convolution, (pixels, weights), (2, 16, columns, 16), "f32", 0)
+        function.named(convolution, (pixels, weights), (2, 16, columns, outputs), "f32", 0)
     )
 
 
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """The numbers of the spaces of TileAndFuse."""
+
+TAKEN_AS_IT_IS = -2
+"""The space of convolutions without implicit GEMM."""
 
 LOADS = 1
 """The space of direct loads on gfx950, which come before padding."""
@@ -507,6 +510,29 @@ CASES = {
         IMAGE_TILES,
         Verdict.REFUTED,
         compiles=False,
+    ),
+    "a tile of a filter, of which one element is copied at a time": Case(
+        image(28, inputs=64, outputs=256),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 1, 2, 32, 128)
+        | of_dimensions("sg", 1, 2, 2, 4)
+        | {"red_4": 5, "red_5": 2, "red_6": 1, "wg_size_x": 128, "sg_size": 64},
+        Verdict.PROVEN,
+        compiles=True,
+        space=TAKEN_AS_IT_IS,
+    ),
+    "a tile of a whole filter and all channels, in steps all the same": Case(
+        image(28, inputs=64, outputs=256),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 1, 2, 16, 128)
+        | of_dimensions("sg", 1, 1, 1, 4)
+        | {"red_4": 5, "red_5": 5, "red_6": 4, "promoted": 3, "wg_size_x": 256}
+        | {"sg_size": 64},
+        Verdict.REFUTED,
+        compiles=False,
+        space=TAKEN_AS_IT_IS,
     ),
     "the results of subgroups without rows": Case(
         matmul(48, 256, 64, batch=8),

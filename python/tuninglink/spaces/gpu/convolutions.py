@@ -117,6 +117,7 @@ def read_direct_convolution(workload: Workload) -> Contraction:
         read_operand(result, op.maps[2]),
         accumulates=not starts_from_fill(op),
         is_plain=False,
+        filter_loops=tuple(loops[Role.FILTER]),
     )
 
 

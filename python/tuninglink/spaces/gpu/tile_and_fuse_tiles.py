@@ -122,6 +122,9 @@ class TileAndFuseTiles(ContractionTiles):
     def _tile_outer_reduction(self, loop: int) -> None:
         size = self.contraction.size(loop)
         tile = self.tiles[loop] = self.table.tile(REDUCTION, loop, size, zero=size)
+        if loop in self.contraction.filter_loops:
+            self.tiles[loop] = number(1)  # the code is the same for all tiles
+            return
         self.rules.sufficient(
             size % tile == 0,
             f"dimension {loop} must be divisible by red_{loop} ({{}} % {{}} == 0)",
