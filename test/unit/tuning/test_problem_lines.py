@@ -23,8 +23,9 @@ from tuninglink.tuning.problems import (
     Product,
     RowOperation,
     Rows,
+    TopK,
 )
-from tuninglink.tuning.problems.problem_errors import ProblemError
+from tuninglink.tuning.problems.problem_text import ProblemError
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem, read_problem_file
 from tuninglink.tuning.problems.words import read_words
@@ -73,6 +74,8 @@ WORDS = {
     "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
     "sum 12x34 f16": Rows(RowOperation.SUM, 12, 34, F16),
     "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
+    "arg_compare 12x34 f16": Rows(RowOperation.ARG_COMPARE, 12, 34, F16),
+    "topk 12x34x5 f32": TopK(12, 34, 5, F32),
 }
 
 DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
@@ -159,7 +162,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "expected one of matmul, batch_matmul, conv, max_pool, avg_pool, attention, sum, softmax; did you mean 'matmul'?",
+            "attention, sum, softmax, arg_compare, topk; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -194,6 +197,10 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
         ("softmax 8x9 f16 mask", 17, "unexpected word 'mask' after the type"),
         ("softmax 8x9x2 f16", 9, "invalid sizes '8x9x2': expected ROWSxCOLUMNS"),
+        ("topk 8x9 f16", 6, "invalid sizes '8x9': expected ROWSxCOLUMNSxK"),
+        ("topk 8x9x10 f16", 1, "10 elements cannot be taken of rows of 9"),
+        ("topk 8x9x2 i8", 12, "topk needs the type f16, bf16 or f32"),
+        ("topk 8x9x2 f16 sorted", 16, "unexpected word 'sorted' after the type"),
         ("conv 1x6x9x9 8x3x3 f16 groups=4", 1, "6 channels and 8 filters cannot be divided into 4"),
         ("conv 1x8x9x9 8x3x3 f16 groups=2 layout=nhwc_hwcf", 1, "layout nchw_fchw or nhwc_fhwc"),
         (f"{DRIVER_LINE[:-1]}2", len(DRIVER_LINE), "only forward convolutions are supported"),
@@ -282,9 +289,9 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    kinds = {Product, Convolution, Pooling, Attention, Rows}
+    kinds = {Product, Convolution, Pooling, Attention, Rows, TopK}
     assert {type(problem) for problem in file.problems} == kinds
-    assert len(file.problems) == 13
+    assert len(file.problems) == 15
 
 
 FOREIGN_LINES = """
@@ -372,6 +379,7 @@ PROBLEMS = st.one_of(
     _pooling(),
     st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
     GROUPED,
 )
 

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
 
-from tuninglink.tuning.problems.problem_errors import ProblemError
-
-LARGEST_SIZE: Final = (1 << 31) - 1
-"""The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
-
-
-def read_size(text: str, least: int = 1) -> int | None:
-    """Return the size that a text gives; None unless it is a number from `least` to `LARGEST_SIZE`."""
-    if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
-        return None
-    size = int(text)
-    return size if least <= size <= LARGEST_SIZE else None
+from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes, shortest
 
 
 class ElementType(Enum):
@@ -86,7 +74,7 @@ class Product:
     def __str__(self) -> str:
         batch = () if self.batch is None else (self.batch,)
         kind = "batch_matmul" if batch else "matmul"
-        sizes = _times(*batch, self.m, self.n, self.k)
+        sizes = joined_sizes(*batch, self.m, self.n, self.k)
         transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
         words = [word for word, is_given in transposes.items() if is_given]
         return " ".join([kind, sizes, self.element.value, *words])
@@ -127,15 +115,15 @@ class _Windows:
 
     def _check_fit(self, noun: str) -> None:
         if min(self.output_size) < 1:
-            kernel, size = _times(*self.kernel), _times(*self.padded_size)
+            kernel, size = joined_sizes(*self.kernel), joined_sizes(*self.padded_size)
             raise ProblemError(f"the {noun} of {kernel} does not fit into padded images of {size}")
 
     def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
         """Yield the words for steps other than the defaults; `stride` is that of strides."""
         steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
         for word, (value, default) in {**steps, "dilation": (self.dilations, (1,))}.items():
-            if _shortest(value) != _shortest(default):
-                yield f"{word}={_times(*_shortest(value))}"
+            if shortest(value) != shortest(default):
+                yield f"{word}={joined_sizes(*shortest(value))}"
 
 
 @dataclass(frozen=True)
@@ -166,7 +154,7 @@ class Convolution(_Windows):
     def __post_init__(self) -> None:
         if len(self.layout.axes) != (rank := len(self.size)):
             valid = " or ".join(layout.value for layout in Layout if len(layout.axes) == rank)
-            extents = _times(*self.size)
+            extents = joined_sizes(*self.size)
             raise ProblemError(f"a convolution of images of {extents} has the layout {valid}")
         if self.channels % self.groups or self.outputs % self.groups:
             counts = f"{self.channels} channels and {self.outputs} filters"
@@ -184,8 +172,8 @@ class Convolution(_Windows):
         return 1 < self.groups == self.channels == self.outputs
 
     def __str__(self) -> str:
-        image = _times(self.images, self.channels, *self.size)
-        words = ["conv", image, _times(self.outputs, *self.kernel), self.element.value]
+        image = joined_sizes(self.images, self.channels, *self.size)
+        words = ["conv", image, joined_sizes(self.outputs, *self.kernel), self.element.value]
         groups = [f"groups={self.groups}"] if self.groups > 1 else []
         return " ".join([*words, *self._steps(), *groups, f"layout={self.layout.value}"])
 
@@ -223,8 +211,8 @@ class Pooling(_Windows):
         self._check_fit("window")
 
     def __str__(self) -> str:
-        image = _times(self.images, self.channels, *self.size)
-        words = [self.operation.value, image, _times(*self.kernel), self.element.value]
+        image = joined_sizes(self.images, self.channels, *self.size)
+        words = [self.operation.value, image, joined_sizes(*self.kernel), self.element.value]
         last = ["channels_last"] if self.is_channels_last else []
         return " ".join([*words, *self._steps(self.kernel), *last])
 
@@ -250,7 +238,7 @@ class Attention:
     has_mask: bool = False
 
     def __str__(self) -> str:
-        sizes = _times(self.heads, self.queries, self.keys, self.features)
+        sizes = joined_sizes(self.heads, self.queries, self.keys, self.features)
         return f"attention {sizes} {self.element.value}{' mask' if self.has_mask else ''}"
 
 
@@ -259,6 +247,7 @@ class RowOperation(Enum):
 
     SUM = "sum"
     SOFTMAX = "softmax"
+    ARG_COMPARE = "arg_compare"
 
 
 @dataclass(frozen=True)
@@ -278,16 +267,33 @@ class Rows:
     element: ElementType
 
     def __str__(self) -> str:
-        return f"{self.operation.value} {_times(self.rows, self.columns)} {self.element.value}"
+        return (
+            f"{self.operation.value} {joined_sizes(self.rows, self.columns)} {self.element.value}"
+        )
 
 
-Problem = Product | Convolution | Pooling | Attention | Rows
+@dataclass(frozen=True)
+class TopK:
+    """The largest elements of each row of a matrix, and their positions.
+
+    Attributes:
+        rows: the number of rows.
+        columns: the size of a row.
+        count: the number of elements that are taken of a row.
+        element: the type of the matrix.
+    """
+
+    rows: int
+    columns: int
+    count: int
+    element: ElementType
+
+    def __post_init__(self) -> None:
+        if self.count > self.columns:
+            raise ProblemError(f"{self.count} elements cannot be taken of rows of {self.columns}")
+
+    def __str__(self) -> str:
+        return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
 
 
-def _times(*sizes: int) -> str:
-    return "x".join(map(str, sizes))
-
-
-def _shortest(value: tuple[int, ...]) -> tuple[int, ...]:
-    """Return one number for equal ones."""
-    return value[:1] if len(set(value)) == 1 else value
+Problem = Product | Convolution | Pooling | Attention | Rows | TopK

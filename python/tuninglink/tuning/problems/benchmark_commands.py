@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from tuninglink.tuning.problems import (
-    LARGEST_SIZE,
     Attention,
     Convolution,
     ElementType,
     Layout,
     Product,
+)
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ProblemError,
+    UnsupportedError,
     read_size,
 )
-from tuninglink.tuning.problems.problem_errors import ProblemError, UnsupportedError
 
 _MIOPEN_TYPES: Final = {
     "conv": ElementType.F32,

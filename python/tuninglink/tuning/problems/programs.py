@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
@@ -14,11 +17,13 @@ from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems import (
     Attention,
     Convolution,
+    ElementType,
     Pooling,
     Problem,
     Product,
     RowOperation,
     Rows,
+    TopK,
 )
 from tuninglink.tuning.problems.building_values import (
     accumulator_type,
@@ -55,14 +60,15 @@ def _add(problem: Problem) -> None:
     function = func.FuncOp(function_name(problem), (inputs, []))
     block = function.add_entry_block()
     with mlir.InsertionPoint(block):
-        result = compute(*block.arguments)
-        func.ReturnOp([result])
-    kind = mlir.FunctionType.get(inputs, [result.type])
+        computed = compute(*block.arguments)
+        results = [computed] if isinstance(computed, mlir.Value) else list(computed)
+        func.ReturnOp(results)
+    kind = mlir.FunctionType.get(inputs, [result.type for result in results])
     function.attributes["function_type"] = mlir.TypeAttr.get(kind)
 
 
-def _parts(problem: Problem) -> tuple[list[list[int]], Callable[..., Value]]:
-    """Return the shapes of the arguments, and the builder of the result from them."""
+def _parts(problem: Problem) -> tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]:
+    """Return the shapes of the arguments, and the builder of the result or the results from them."""
     match problem:
         case Product():
             return _product(problem)
@@ -74,6 +80,9 @@ def _parts(problem: Problem) -> tuple[list[list[int]], Callable[..., Value]]:
             return _attention(problem)
         case Rows():
             return _rows(problem)
+        case TopK(rows, columns, count):
+            compute = partial(_selected, "topk", [rows, count], problem.element)
+            return [[rows, columns]], compute
 
 
 def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
@@ -127,7 +136,7 @@ def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value
     return [*shapes, *([[heads, queries, keys]] if mask else [])], compute
 
 
-def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value]]:
+def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]:
     shape = [problem.rows, problem.columns]
 
     def softmax(matrix: Value) -> Value:
@@ -152,4 +161,38 @@ def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value]]:
             linalg.YieldOp([arith.addf(wide, total)])
         return narrowed(op, problem.element)
 
-    return [shape], softmax if problem.operation is RowOperation.SOFTMAX else sums
+    builders: dict[RowOperation, Callable[..., Value | Sequence[Value]]] = {
+        RowOperation.SUM: sums,
+        RowOperation.SOFTMAX: softmax,
+        RowOperation.ARG_COMPARE: partial(_selected, "arg_compare", shape[:1], problem.element),
+    }
+    return [shape], builders[problem.operation]
+
+
+def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Value) -> Any:
+    """Return the largest elements of rows and their positions, by an op of IREE."""
+    # The compiler takes positions of 32 bits alone in a top-k.
+    bits = {"arg_compare": 64, "topk": 32}[op_name]
+    value, index = mlir_type(element), mlir.IntegerType.get_signless(bits)
+    starts = [arith.constant(value, -math.inf), arith.constant(index, 0)]
+    inits = [
+        value_of(linalg.fill(value_of(start), outs=[tensor.empty(shape, kind)]))
+        for start, kind in zip(starts, (value, index), strict=True)
+    ]
+    dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
+    attributes: dict[str, mlir.Attribute] = {"dimension": dimension}
+    if op_name == "arg_compare":
+        # The positions that it could be given, and their base, are absent.
+        attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
+    op = mlir.Operation.create(
+        f"iree_linalg_ext.{op_name}",
+        results=[init.type for init in inits],
+        operands=[matrix, *inits],
+        attributes=attributes,
+        regions=1,
+    )
+    body = op.regions[0].blocks.append(value, value, arg_locs=[mlir.Location.unknown()] * 2)
+    with mlir.InsertionPoint(body):
+        is_larger = arith.cmpf(arith.CmpFPredicate.OGT, *body.arguments)
+        mlir.Operation.create("iree_linalg_ext.yield", operands=[value_of(is_larger)])
+    return op.results

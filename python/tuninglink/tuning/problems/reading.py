@@ -18,7 +18,11 @@ from typing import Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
-from tuninglink.tuning.problems import ElementType, Problem, Product, read_size
+from tuninglink.tuning.problems import (
+    ElementType,
+    Problem,
+    Product,
+)
 from tuninglink.tuning.problems.benchmark_commands import (
     FUSILLI_COMMAND,
     MIOPEN_COMMAND,
@@ -27,7 +31,7 @@ from tuninglink.tuning.problems.benchmark_commands import (
     read_fusilli,
     read_miopen,
 )
-from tuninglink.tuning.problems.problem_errors import ProblemError, UnsupportedError
+from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError, read_size
 from tuninglink.tuning.problems.words import read_words
 
 _HIPBLASLT_TYPES: Final = {

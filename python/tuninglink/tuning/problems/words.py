@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
-    LARGEST_SIZE,
     Attention,
     Convolution,
     ElementType,
@@ -20,9 +19,9 @@ from tuninglink.tuning.problems import (
     Product,
     RowOperation,
     Rows,
-    read_size,
+    TopK,
 )
-from tuninglink.tuning.problems.problem_errors import ProblemError
+from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
 
 _Choice = TypeVar("_Choice", bound="Enum")
 
@@ -206,11 +205,21 @@ def _read_attention(words: _Words) -> Attention:
 
 def _read_rows(operation: RowOperation, words: _Words) -> Rows:
     rows, columns = words.sizes("ROWSxCOLUMNS")
-    element = _wide_type(words, operation.value)
+    return Rows(operation, rows, columns, _last_type(words, operation.value))
+
+
+def _read_topk(words: _Words) -> TopK:
+    rows, columns, count = words.sizes("ROWSxCOLUMNSxK")
+    return TopK(rows, columns, count, _last_type(words, "topk"))
+
+
+def _last_type(words: _Words, operation: str) -> ElementType:
+    """Return the last word as such a type."""
+    element = _wide_type(words, operation)
     if words:
         word = words.take("")
         raise ProblemError(f"unexpected word '{word}' after the type", words.column)
-    return Rows(operation, rows, columns, element)
+    return element
 
 
 def _wide_type(words: _Words, operation: str) -> ElementType:
@@ -228,5 +237,6 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
+    "topk": _read_topk,
 }
 """Readers of what follows the word for an operation."""
