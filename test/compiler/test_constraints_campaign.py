@@ -688,6 +688,20 @@ def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) ->
         assert answer.knobs
 
 
+@pytest.mark.parametrize(("step", "is_slow"), [(1, False), (2, False), (4, True), (9, True)])
+def test_many_masked_weights_that_are_dequantized_take_minutes(step: int, *, is_slow: bool) -> None:
+    trials = Trials.of(dequantized(8, 96, 1024, "i8", "bf16"), TARGETS["gfx1100"])
+    space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
+    knobs = of_dimensions("wg", 32, 64) | of_dimensions("pad", 32, 64, 16 * step)
+    knobs |= of_dimensions("sg", 1, 4) | {"red_2": step, "promoted": 1, "wg_size_x": 64}
+    trials.configure(space, whole(space, {**knobs, "sg_size": 32, "prefetch_num_stages": 1}))
+    answer = trials.judge(registry())
+    assert answer is not None
+    assert any("which is computed" in str(rule) for rule in answer.slow) is is_slow, answer
+    if step == 1:
+        assert (answer.verdict, trials.compile().compiles) == (Verdict.PROVEN, True)
+
+
 def test_copies_of_bytes_under_masks_are_limited_further() -> None:
     source = matmul(2048, 192, 40, "i8", result="i32", transposed=True)
     trials = Trials.of(source, TARGETS["gfx942"])

@@ -24,6 +24,8 @@ _SWIZZLED: Final = 8
 _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
 """The maximum number of masked reads in a step: 51 by 928 threads took a minute to compile."""
+_MOST_COMPUTED: Final = 1 << 6
+"""Elements: 64 took 16 s to compile, 84 over a minute."""
 _MOST_PREFETCHED: Final = 1 << 7
 """240 elements in each of two steps took a minute to compile."""
 
@@ -94,12 +96,27 @@ class Copies:
                 count = product([pairs[-1][1], *(clip(tile, size) for size, tile in pairs[:-1])])
                 most = _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES
             tiling.rules.unrolled(select(is_masked, count, 0), f"{what} of operand {index}", most)
+            if self.pads and operand.inputs:
+                what = f"masked elements of operand {index}, which is computed,"
+                count = self._elements(operand)
+                tiling.rules.unrolled(select(is_masked, count, 0), what, _MOST_COMPUTED)
 
     def _is_masked(self, operand: Operand) -> Number:
         """Return the condition that tiles do not divide a known size of an operand."""
         pairs = [(self.tiling.contraction.sizes[loop], loop) for loop in operand.loops]
         uneven = (size % self.tiling.tiles[loop] != 0 for size, loop in pairs if size is not None)
         return any_of(*uneven)
+
+    def _elements(self, operand: Operand) -> Number:
+        """Return how many elements of an operand each thread of a subgroup takes in a step."""
+        tiling = self.tiling
+        taken = {**tiling.tiles, **{loop: tiling.pieces[loop] for loop in tiling.contraction.outer}}
+        for loop in (tiling.contraction.m, tiling.contraction.n):
+            taken[loop] = tiling.pieces[loop] * tiling.shapes[loop]
+        sizes = (
+            select(taken[loop] == 0, tiling.tiles[loop], taken[loop]) for loop in operand.loops
+        )
+        return product(sizes) / self.device.subgroup_size
 
     def limit_stages(self, threads: Number, stages: Number) -> None:
         """Require few copies, shared by all threads, where two steps are in flight.
