@@ -71,6 +71,7 @@ MISTAKES = {
     "pipeline of GPUs": Mistake("DoubleTilingExpert", "TileAndFuse", "expected ::mlir", "write #iree_gpu.pipeline<TileAndFuse>", example=CPU),
     "pipeline of CPUs": Mistake("VectorDistribute", "DoubleTilingExpert", "expected ::mlir", "write #iree_cpu.pipeline<DoubleTilingExpert>"),
     "misspelt pipeline of GPUs": Mistake("DoubleTilingExpert", "TileAndFus", "expected ::mlir", "'#iree_gpu.pipeline<TileAndFuse>'", example=CPU),
+    "action for a matcher": Mistake(f"@{ENTRY} -> @configure", f"@configure -> @{ENTRY}", "matcher arguments (2) for @configure", f"write @{ENTRY} -> @configure", line="foreach_match"),
     "misspelt annotation": Mistake('"compilation_info"', '"compilation_infos"', "'compilation_infos'", "'compilation_info'", "warning"),
     "sixth operand": Mistake("promote_operands = [0, 1]", "promote_operands = [0, 5]", "names operand 5", "[0, 1]"),
     "two sizes of m": Mistake("%m, [2048]", "%m, [2048, 1]", "'m' with 2 sizes", "one size", line=ENTRY),
@@ -137,6 +138,8 @@ MISTAKES = {
     "threads for subgroups": Mistake("subgroup = [1, 2, 1, 2, 0, 0, 0]", "thread = [1, 2, 1, 2, 0, 0, 0]", "needs 'subgroup' with 'mma_kind'", "such as subgroup", "warning", example=CONVOLUTION, line="lowering_config"),
     "scalable vectors": Mistake(VECTORS, "vector_common_parallel = [8, [16], 0]", "znver4 has no scalable vectors", "[8, 16, 0]", target="znver4", example=CPU),
     "scalable vectors of a generic CPU": Mistake(VECTORS, "vector_common_parallel = [8, [16], 0]", "a generic aarch64 has none", "[8, 16, 0]", "warning", target="aarch64", example=CPU),
+    "tiles of GPUs": Mistake("distribution = ", "workgroup = ", "'workgroup' is not a level", "'distribution'", "warning", example=CPU),
+    "steps of GPUs": Mistake("vector_reduction = ", "reduction = ", "'reduction' is not a level", "'vector_reduction'", "warning", example=CPU),
     "misspelt distribution": Mistake("distribution = ", "distributions = ", "'distributions' is not a level", "'distribution'", example=CPU),
 }  # fmt: skip
 

@@ -276,6 +276,32 @@ CASES = {
         compiles=False,
         space=PADDED,
     ),
+    "weights that are padded and dequantized two steps ahead": Case(
+        dequantized(77, 320, 512, "i8"),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 64, 128)
+        | of_dimensions("pad", 64, 128, 64)
+        | of_dimensions("sg", 1, 1)
+        | {"red_2": 8, "promoted": 0, "wg_size_x": 512, "mma_idx": 1, "sg_size": 64}
+        | {"prefetch_num_stages": 3},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=PADDED,
+    ),
+    "weights that are dequantized two steps ahead": Case(
+        dequantized(77, 256, 512, "i8"),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 64, 128)
+        | of_dimensions("pad", 64, 128, 64)
+        | of_dimensions("sg", 1, 1)
+        | {"red_2": 8, "promoted": 0, "wg_size_x": 512, "mma_idx": 1, "sg_size": 64}
+        | {"prefetch_num_stages": 3},
+        Verdict.PROVEN,
+        compiles=True,
+        space=PADDED,
+    ),
     "scales that the threads cannot share": Case(
         dequantized(384, 1280, 320, "i8"),
         "gfx942",

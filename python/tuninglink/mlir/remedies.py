@@ -29,6 +29,7 @@ _FAMILIES: Final = ("iree_cpu.pipeline", "iree_gpu.pipeline", "iree_gpu.spirv_pi
 
 _KEYWORD: Final = re.compile(r"expected '(\w+)'$")
 _UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
+_FOREIGN_ARGUMENTS: Final = re.compile(r"matcher arguments \(\d+\) for @([\w$.\-]+)")
 _UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
 _TRANSFORM_OPS: Final = [
     value for value in vars(names).values() if str(value).startswith("transform.")
@@ -70,6 +71,8 @@ def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
     elif suggestion:
         advice = f"unknown name '{word}'; did you mean '{suggestion}'?"
         remedies = [note(advice, diagnostic.place)]
+    elif swap := _swapped(diagnostic.message, text):
+        remedies = [note(swap, diagnostic.place)]
     elif _NO_INTEGER.match(diagnostic.message):
         remedies = [note("write an integer, without quotes", diagnostic.place)]
     return replace(diagnostic, notes=(*remedies, *_enclosing(diagnostic, text), *diagnostic.notes))
@@ -92,6 +95,15 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
     elif _NO_VALUE.match(message):
         candidates = list(_VALUES)
     return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
+
+
+def _swapped(message: str, text: str) -> str:
+    """Return the remedy for a matcher that takes as many arguments as an action; empty for any other error."""
+    matcher = _FOREIGN_ARGUMENTS.search(message)
+    pair = matcher and re.search(rf"@({re.escape(matcher[1])})\s*->\s*@([\w$.\-]+)", text)
+    if not pair:
+        return ""
+    return f"the matcher comes first; write @{pair[2]} -> @{pair[1]} if the two are swapped"
 
 
 def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:

@@ -84,7 +84,7 @@ class Copies:
         k = tiling.contraction.k
         for index, operand in enumerate(self._operands):
             pairs = [(tiling.contraction.sizes[loop], tiles[loop]) for loop in operand.loops]
-            is_padded = any_of(*(size % tile != 0 for size, tile in pairs if size is not None))
+            is_padded = self._is_masked(operand)
             is_copied = self.promotion.of(index)
             if self.pads:
                 is_masked, what = all_of(is_padded, negation(is_copied)), "masked reads"
@@ -94,6 +94,12 @@ class Copies:
                 count = product([pairs[-1][1], *(clip(tile, size) for size, tile in pairs[:-1])])
                 most = _MOST_MASKED if operand.bits > _BYTE else _MOST_MASKED_BYTES
             tiling.rules.unrolled(select(is_masked, count, 0), f"{what} of operand {index}", most)
+
+    def _is_masked(self, operand: Operand) -> Number:
+        """Return the condition that tiles do not divide a known size of an operand."""
+        pairs = [(self.tiling.contraction.sizes[loop], loop) for loop in operand.loops]
+        uneven = (size % self.tiling.tiles[loop] != 0 for size, loop in pairs if size is not None)
+        return any_of(*uneven)
 
     def limit_stages(self, threads: Number, stages: Number) -> None:
         """Require few copies, shared by all threads, where two steps are in flight.
@@ -112,6 +118,13 @@ class Copies:
                 threads,
                 elements,
             )
+        if self.pads:
+            # The compiler crashes where masked weights are dequantized two steps ahead.
+            for index, operand in self._computed():
+                rules.sufficient(
+                    any_of(one_is, negation(self._is_masked(operand))),
+                    f"operand {index}, which is computed, must not be padded two steps ahead",
+                )
         prefetched = select(one_is, 0, sum(counts) / threads)
         rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
 

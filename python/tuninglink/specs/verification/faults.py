@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
+from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -186,6 +187,11 @@ def similar_integers(value: mlir.Attribute) -> list[int] | None:
 
 _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
+_LEVELS_OF_GPUS: Final = {
+    gpu.WORKGROUP: CpuLevel.DISTRIBUTION.value,
+    gpu.REDUCTION: CpuLevel.VECTOR_REDUCTION.value,
+}
+"""Entries of configurations for GPUs with the level that has their place on CPUs."""
 
 _UNSCALABLE: Final = "x86_64"
 """The family of CPUs without vectors of a size that is known only at run time; in others, features add them."""
@@ -203,13 +209,16 @@ def level_faults(
         loops: the number of loops of the op, None if unknown.
         target: the compilation target, None if unknown.
     """
-    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
+    levels = read_cpu_configuration(lowering) or {}
+    for name, tiling in levels.items():
         if name not in _LEVELS:
-            nearest = misspelt(name, _LEVELS)
-            hint = f"; did you mean '{nearest}'?" if nearest else ""
-            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
+            similar = misspelt(name, _LEVELS)
+            level = similar or _LEVELS_OF_GPUS.get(name, "")
+            is_open = bool(similar) or (bool(level) and level not in levels)
+            hint = f"; did you mean '{level}'?" if is_open else ""
+            remedy = "" if is_open else f"the levels are {', '.join(_LEVELS)}"
             message = f"'{name}' is not a level of tiling, and ignored{hint}"
-            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
+            yield Fault(message, remedy, is_error=bool(similar), knob=name)
             continue
         sizes = () if tiling is None else tiling.sizes
         if min(sizes, default=0) < 0:
