@@ -211,6 +211,11 @@ def _show_sizes(tasks: Sequence[PreparedTask]) -> None:
     for task in tasks:
         with progress(f"counting the spaces of {task.task.short_name}"):
             sizes = space_sizes(task.spaces)
+        if not sizes:
+            # Configurations from other sources remain, such as a rewriting of the operation.
+            given = f"configurations from other sources: {len(task.spaces.given)}"
+            message = f"{task.task.short_name}: its operation has no space; {given}"
+            process.show(Diagnostic(Severity.REMARK, message))
         rows += [
             (
                 task.task.short_name,
