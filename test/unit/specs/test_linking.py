@@ -234,6 +234,7 @@ def test_bad_files(data: bytes, message: str) -> None:
     assert raised.value.diagnostics[0].place.file == "bad.mlir"
 
 
+@pytest.mark.usefixtures("as_in_commands")
 def test_truncated_bytecode_is_refused_at_every_length() -> None:
     data = load(generated("a", Shape.DEFAULT, 1))[0].bytecode()
     for length in range(1, len(data)):
