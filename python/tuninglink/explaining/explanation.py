@@ -93,7 +93,7 @@ class Explanation:
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
         format: the kind of the document.
-        version: its version. What is added does not change it; what is changed or removed does.
+        version: its version. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.explanation"] = field(default=EXPLANATION, init=False)

@@ -158,7 +158,7 @@ class Search(ABC):
         """Return candidates, best first. Candidates returned before are skipped.
 
         Args:
-            count: the requested number. More cost nothing, fewer mean to be asked again; if all are old, the search
+            count: the requested number. The search may return more, or fewer at once; if all are old, the search
                 is over.
         """
 
