@@ -27,6 +27,7 @@ from tuninglink.tuning.devices.device import (
     describe,
     driver_of,
     physical_cores,
+    runtime_uri,
 )
 from tuninglink.tuning.devices.program_running import input_bytes, parameter_indexes
 from tuninglink.tuning.devices.running import MeasurementError
@@ -175,7 +176,7 @@ class _Recorder:
         self._output = directory / "program.ireeprof"
         self._command = [
             str(runtime_tool("iree-benchmark-module")),
-            f"--device={uri}",
+            f"--device={runtime_uri(uri)}",
             f"--function={program.function}",
             f"--device_profiling_mode={_RECORDED[driver_of(uri)]}",
             f"--device_profiling_output={self._output}",
