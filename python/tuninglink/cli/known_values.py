@@ -44,9 +44,9 @@ def _typed_line() -> str:
 
 def known_targets() -> Iterable[str]:
     """Return the names of targets."""
-    from tuninglink.iree.targets import known_target_names  # noqa: PLC0415 - only a shell needs the list
+    from tuninglink.compiler.target_flags import target_names  # noqa: PLC0415 - only a shell needs the list
 
-    return known_target_names()
+    return target_names()
 
 
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:
