@@ -25,8 +25,8 @@ from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import reference
 from tuninglink.specs.module_scan import is_any_op
-from tuninglink.specs.sequences import Handle, SequenceTable
-from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.transform_ops import FAILURES_PROPAGATE, Handle
 
 _MAX_DEPTH: Final = 32
 """The depth to which nested includes are followed."""

@@ -8,9 +8,8 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from tuninglink.solver import Kind, Term, evaluate
-from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.bounds import Bounds, Interval
 from tuninglink.solver.compiled_terms import conjunction
-from tuninglink.solver.intervals import Interval
 
 if TYPE_CHECKING:
     from tuninglink.solver.answers import Deadline

@@ -19,7 +19,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
 from tuninglink.specs.bindings import entry_binding
-from tuninglink.specs.linking.chains import split
+from tuninglink.specs.linking.merging import split
 from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:

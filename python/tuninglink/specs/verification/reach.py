@@ -11,7 +11,8 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import Handle, SequenceTable
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.transform_ops import Handle
 
 
 @dataclass(frozen=True, eq=False)

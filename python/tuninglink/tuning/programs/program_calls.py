@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import Run, SavedProgram, compiler_run, refuse_spec
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, did_you_mean
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.walk import body
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput
 from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
