@@ -13,7 +13,7 @@ from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
-from tuninglink.spaces.cpu.tiles import Tiles
+from tuninglink.spaces.cpu.nest import Tiles
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from tuninglink.spaces.cpu.compile_rules import (
     unknown,
 )
 from tuninglink.spaces.cpu.cpu_rules import BYTE, PIPELINES, CpuRules
-from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
+from tuninglink.spaces.cpu.nest import LOOP_PEELING, knob_name
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ from tuninglink.tuning.programs.compiled_program import (
     ParameterSource,
     ProgramInput,
     element_type,
+    read_expected,
+    read_input,
     read_parameters,
 )
 from tuninglink.tuning.programs.entry_functions import (
@@ -27,7 +29,6 @@ from tuninglink.tuning.programs.entry_functions import (
     is_stateful,
     read_entry_functions,
 )
-from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
