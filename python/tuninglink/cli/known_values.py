@@ -59,7 +59,7 @@ def known_compiler_flags() -> Mapping[str, Sequence[str]]:
     for target in known_target_names().values():
         for flag in compile_flags(target):
             name, _, value = flag.removeprefix("--").partition("=")
-            flags[name].append(value)
+            flags.setdefault(name, []).append(value)
     return {name: list(dict.fromkeys(values)) for name, values in flags.items()}
 
 

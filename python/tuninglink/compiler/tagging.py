@@ -24,6 +24,7 @@ from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     annotate,
+    any_op,
     include,
     named_sequence,
     yield_,
@@ -247,7 +248,7 @@ def _function_around(operation: Handle) -> Handle:
     """Add a handle to the function around an operation at the insertion point."""
     parent = mlir.Operation.create(
         names.GET_PARENT,
-        results=[operation.type],
+        results=[any_op()],
         operands=[operation],
         attributes={"op_name": mlir.StringAttr.get(names.FUNCTION)},
     )

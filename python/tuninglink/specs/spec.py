@@ -185,14 +185,19 @@ def dissolve_nested(module: mlir.Operation) -> None:
     """
     _mark_parts(module, _chained(module))
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
-    while nested := next(_nested(module), None):
-        renames = {name: fresh.take(inner_name(name)) for name in symbols(nested)}
-        scope = symbol_name(nested) or ""
-        rename_symbols(nested, renames)
-        rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
-        for operation in list(body(nested)):
-            operation.move_before(nested)
-        nested.erase()
+    # A pass of the loop dissolves one level of nesting: the references to it are renamed together.
+    while parts := list(_nested(module)):
+        new_names: dict[tuple[str, str], str] = {}
+        for part in parts:
+            renames = {name: fresh.take(inner_name(name)) for name in symbols(part)}
+            rename_symbols(part, renames)
+            scope = symbol_name(part) or ""
+            new_names |= {(scope, old): new for old, new in renames.items()}
+        rename_symbols(module, {}, new_names)
+        for part in parts:
+            for operation in list(body(part)):
+                operation.move_before(part)
+            part.erase()
 
 
 def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:

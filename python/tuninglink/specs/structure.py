@@ -144,11 +144,18 @@ class Anatomy:
         """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
         is_driven = self.driver not in (None, entry_point)
         reference_to_it = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
-        return self.table.scan.included[entry_point.path] > is_driven or any(
-            reference_to_it in pair
-            for foreach_match in self.table.scan.lists
-            for pair in pairs_of(foreach_match)
+        return (
+            self.table.scan.included[entry_point.path] > is_driven
+            or reference_to_it in self._listed
         )
+
+    @cached_property
+    def _listed(self) -> frozenset[mlir.Attribute]:
+        """The references of all lists."""
+        pairs = (
+            pair for foreach_match in self.table.scan.lists for pair in pairs_of(foreach_match)
+        )
+        return frozenset(reference for pair in pairs for reference in pair)
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         effects = SideEffects(self.table)

@@ -250,7 +250,8 @@ def form_dispatches(
     first = _advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     if first < Phase.FLOW:
-        run.advance(first, first := Phase.FLOW)
+        run.advance(first, Phase.FLOW)
+        first = Phase.FLOW
     if first is Phase.FLOW:
         saved = run.save(first)
         run.advance(first, Phase.EXECUTABLE_SOURCES)
