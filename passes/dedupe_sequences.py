@@ -13,7 +13,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
-from tuninglink.specs.revision import SequenceScope, scopes
+from tuninglink.specs.side_effects import SequenceScope, scopes
 from tuninglink.specs.transform_ops import pairs_of, set_pairs
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, did_you_mean
-from tuninglink.iree.cpu_vectors import CpuVectors, known_cpu_vectors
+from tuninglink.iree.cpus import CpuVectors, known_cpu_vectors
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 
