@@ -165,7 +165,7 @@ def check_recorded(
         columns: the columns that may have them; see `Database.values`.
 
     Raises:
-        TuninglinkError: one is not there.
+        TuninglinkError: a name is missing there.
     """
     recorded = {value for column in columns for value in database.values(column) if value}
     for name in names:

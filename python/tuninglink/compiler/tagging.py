@@ -153,7 +153,7 @@ class _Pair:
 
 
 class _Scope:
-    """What the entry points of some linked specs run, with the entries and their origins."""
+    """The sequences that the entry points of some linked specs run, with the entries and their origins."""
 
     def __init__(
         self,

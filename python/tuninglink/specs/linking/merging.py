@@ -84,7 +84,7 @@ def spec_module(name: str) -> mlir.Operation:
 
 
 def prepared(spec: Anatomy) -> Anatomy:
-    """Return a spec whose entries are bound as it is and whose module nests none: a copy if there is anything to do."""
+    """Return a spec with its binding on its entries and without nested modules: itself, or a changed copy."""
     if binding_of(spec.module) is None and not spec.table.scan.has_nested:
         return spec
     module = spec.module.clone().operation
@@ -155,7 +155,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     renames = merge(container, members, drivers)
     steps = list(_steps(container, members, renames))
     if are_guarded:
-        guard(container, [one for step in steps for one in step.entry_points])
+        guard(container, [sequence for step in steps for sequence in step.entry_points])
     sequence = add_kernel_config(container, consumes=False)
     block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
@@ -163,7 +163,8 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         if are_guarded:
             root, _ = _run_guarded(steps, root, empty_handle(root))
         else:
-            for entry_point in (one for step in steps for one in step.entry_points):
+            entry_points = (sequence for step in steps for sequence in step.entry_points)
+            for entry_point in entry_points:
                 path = [symbol_name(entry_point) or ""]
                 root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
         yield_([root])
@@ -182,7 +183,9 @@ def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
 def split(spec: Spec) -> list[Spec]:
     """Return the specs in a chain, as copies of its parts; none if `spec` is not a chain."""
     anatomy = spec.anatomy
-    return [] if anatomy.driver is None else [_part(spec, *one) for one in specs_of(anatomy)]
+    if anatomy.driver is None:
+        return []
+    return [_part(spec, name, points) for name, points in specs_of(anatomy)]
 
 
 def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:

@@ -10,7 +10,7 @@ from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes, 
 
 
 class ElementType(Enum):
-    """The type of the operands. The values are those of the words and of MLIR."""
+    """The type of the operands. The values are the words for them, and MLIR's names."""
 
     F16 = "f16"
     BF16 = "bf16"
@@ -28,7 +28,7 @@ class ElementType(Enum):
 
 
 class Layout(Enum):
-    """The layouts of a convolution's image and filter. The values are those of the words and of MLIR's ops."""
+    """The layouts of a convolution's image and filter. The values are the words for them, and parts of the names of MLIR's ops."""
 
     NCHW_FCHW = "nchw_fchw"
     NHWC_HWCF = "nhwc_hwcf"
@@ -168,7 +168,7 @@ class Convolution(_Windows):
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel has a filter of its own."""
+        """Whether each channel has a separate filter."""
         return 1 < self.groups == self.channels == self.outputs
 
     def __str__(self) -> str:
@@ -179,7 +179,7 @@ class Convolution(_Windows):
 
 
 class PoolingOperation(Enum):
-    """What a pooling takes of a window. The values are those of the words."""
+    """The result of a pooling for a window. The values are the words for it."""
 
     MAXIMUM = "max_pool"
     AVERAGE = "avg_pool"
@@ -190,7 +190,7 @@ class Pooling(_Windows):
     """A pooling of images with one or two extents: each window becomes an element.
 
     Attributes:
-        operation: what becomes of a window.
+        operation: the result for a window.
         images: the number of images.
         channels: the channels of an image.
         is_channels_last: whether channels are the last dimension, not the second.
@@ -243,7 +243,7 @@ class Attention:
 
 
 class RowOperation(Enum):
-    """An operation on each row of a matrix. The values are those of the words."""
+    """An operation on each row of a matrix. The values are the words for it."""
 
     SUM = "sum"
     SOFTMAX = "softmax"
@@ -290,7 +290,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         if self.count > self.columns:
-            raise ProblemError(f"{self.count} elements cannot be taken of rows of {self.columns}")
+            raise ProblemError(f"rows of {self.columns} do not have {self.count} elements")
 
     def __str__(self) -> str:
         return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"

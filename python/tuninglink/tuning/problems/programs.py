@@ -144,6 +144,7 @@ def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value | Sequenc
         return value_of(linalg.SoftmaxOp([init.type], matrix, init, 1))
 
     def sums(matrix: Value) -> Value:
+        # Sums have their own type until the end.
         init = zeros(shape[:1], problem.element)
         kinds = [
             mlir.Attribute.parse(f"#linalg.iterator_type<{kind}>")

@@ -170,7 +170,7 @@ def element_type(name: str) -> np.dtype | None:
         name: an element type as MLIR writes it.
 
     Returns:
-        The type, or None if elements do not lie at whole bytes or are not known here: then their bytes are random,
+        The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,
         and outputs must be equal to the bit.
     """
     dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
@@ -198,7 +198,9 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     """
     dtype = element_type(argument.element_type)
     if dtype is None:
-        raise CompileError(error(f"{place} is of type '{argument.element_type}'; no value fits"))
+        raise CompileError(
+            error(f"{place} is of type '{argument.element_type}', which is not supported")
+        )
     # Load a file, or parse a literal.
     if given.text.startswith("@"):
         value = _load(given)

@@ -42,7 +42,7 @@ class FunctionCall:
     Attributes:
         name: its name.
         weight: the number of its counted calls.
-        inputs: what it is called with.
+        inputs: its arguments.
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.
         sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
