@@ -15,6 +15,11 @@
 // RUN: not tuninglink-opt %t.mlirbc --tuninglink-verify-specs 2>&1 | filecheck %s --check-prefix=PARSED
 // RUN: not tuninglink link %t.mlirbc 2>&1 | filecheck %s --check-prefix=PARSED
 // RUN: not %python -c 'import tuninglink; tuninglink.load_spec("%t.mlir")' 2>&1 | filecheck %s --check-prefix=PARSED
+// RUN: not %python -c 'import tuninglink; tuninglink.load_spec("%t.mlirbc")' 2>&1 | filecheck %s --check-prefix=PARSED
+
+// Generic text over several lines:
+// RUN: sed 's/, matchers = /,\n matchers = /' %t.mlir > %t.lines.mlir
+// RUN: not %python -c 'import tuninglink; tuninglink.load_spec("%t.lines.mlir")' 2>&1 | filecheck %s --check-prefix=PARSED
 
 // PARSED: error: matcher '@matmul' is used more than once
 

@@ -1,4 +1,4 @@
-"""`tuninglink database`: look at databases of trials, merge, export and import them, learn from them."""
+"""`tuninglink database`: show databases of trials, merge, export and import them, learn from them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class DeviceOptions:
     Attributes:
         device: the device; empty if nothing is measured.
         functions: the functions of the program that count; empty for all.
-        inputs: what they are called with.
+        inputs: their arguments.
         parameters: files with the program's weights.
         caches: the data in the caches where dispatches are measured alone.
     """
@@ -93,7 +93,7 @@ class ProgramMeasurement:
     Args:
         path: the program.
         options: the options of the compilation.
-        device: how times are measured.
+        device: the settings of the measurement.
 
     Raises:
         CompileError: the program is read from standard input.

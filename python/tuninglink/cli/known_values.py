@@ -60,7 +60,7 @@ def known_compiler_flags() -> Mapping[str, Sequence[str]]:
     for target in known_target_names().values():
         for flag in compile_flags(target):
             name, _, value = flag.removeprefix("--").partition("=")
-            flags[name].append(value)
+            flags.setdefault(name, []).append(value)
     return {name: list(dict.fromkeys(values)) for name, values in flags.items()}
 
 
@@ -166,7 +166,7 @@ def check_recorded(
         columns: the columns that may have them; see `Database.values`.
 
     Raises:
-        TuninglinkError: one is not there.
+        TuninglinkError: a name is missing there.
     """
     recorded = {value for column in columns for value in database.values(column) if value}
     for name in names:

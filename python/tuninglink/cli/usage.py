@@ -52,6 +52,12 @@ SUMMARIES: Final = {
 }
 """The first word is the module of a command, the last one its function."""
 
+GROUPS: Final = {
+    "": "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.",
+    "database": "Show, combine and analyze databases of trials, which `tuninglink tune --database` writes.",
+}
+"""The summaries of groups of commands."""
+
 INSTALL_FLAG: Final = "--install-completion"
 
 COMPLETION_REQUEST: Final = "_TUNINGLINK_COMPLETE"

@@ -24,6 +24,7 @@ from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     annotate,
+    any_op,
     include,
     named_sequence,
     yield_,
@@ -151,7 +152,7 @@ class _Pair:
 
 
 class _Scope:
-    """What the entry points of some linked specs run, with the entries and their origins."""
+    """The sequences that the entry points of some linked specs run, with the entries and their origins."""
 
     def __init__(
         self,
@@ -246,7 +247,7 @@ def _function_around(operation: Handle) -> Handle:
     """Add a handle to the function around an operation at the insertion point."""
     parent = mlir.Operation.create(
         names.GET_PARENT,
-        results=[operation.type],
+        results=[any_op()],
         operands=[operation],
         attributes={"op_name": mlir.StringAttr.get(names.FUNCTION)},
     )

@@ -16,7 +16,7 @@ from tuninglink.errors import CompileError
 from tuninglink.iree import known_targets
 from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir.attributes import parameters
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.mlir.walk import children
 
 _PROGRAM: Final = b"module {}\0"
@@ -31,7 +31,7 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
         context: the context of the attribute.
 
     Raises:
-        CompileError: the target is unknown.
+        CompileError: the target is unknown, or the flags name none.
     """
     return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
 
@@ -49,12 +49,30 @@ def _executable_target(flags: tuple[str, ...]) -> str:
     ):
         # The first phase after which the module has the devices.
         succeeded = invocation.parse(program) and invocation.run(Phase.START, Phase.PREPROCESSING)
-        errors = [each for each in diagnostics if each.severity is Severity.ERROR]
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
         if errors or not succeeded:
             raise CompileError(*errors or [error("the compiler failed to derive a target")])
         operations = children(invocation.module())
         values = (operation.attributes.get("initial_value") for operation in operations)
-        return str(next(target for value in values if value for target in _targets_in(value)))
+        targets = (target for value in values if value for target in _targets_in(value))
+        target = next(targets, None)
+        if target is None:
+            raise no_target()
+        return str(target)
+
+
+_EXAMPLES: Final = {
+    "this CPU": "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu "
+    "--iree-llvmcpu-target-cpu=host",
+    "CUDA": "--iree-hal-target-device=cuda --iree-cuda-target=sm_80",
+    "HIP": "--iree-hal-target-device=hip --iree-rocm-target=gfx942",
+}
+
+
+def no_target() -> CompileError:
+    """Return the error for flags without a target, with flags to copy."""
+    notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
+    return CompileError(error("no target; name the target of the program", notes=notes))
 
 
 def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:

@@ -139,7 +139,7 @@ class Reading:
         if result is None:
             raise NotUnderstoodError(f"it includes {target}, which is not known")
         if self.depth == _MAX_DEPTH:
-            raise NotUnderstoodError(f"it includes more than {_MAX_DEPTH} sequences in each other")
+            raise NotUnderstoodError(f"its includes are nested more than {_MAX_DEPTH} deep")
         inner, sequence = result
         blocks = list(sequence.regions[0].blocks)
         types = [operand.type for operand in op.operands]

@@ -197,6 +197,22 @@ def thread_context() -> mlir.Context:
     return context
 
 
+def quotes_operations(context: mlir.Context) -> bool:
+    """Return whether the compiler's diagnostics about IR in `context` quote their operation.
+
+    To quote it, the compiler verifies it, which does not end if the verifier itself emits a warning about it.
+    """
+    try:
+        mlir.Operation.parse(_INVALID, context=context)
+    except mlir.MLIRError as failure:
+        return any(diagnostic.notes for diagnostic in failure.error_diagnostics)
+    return False
+
+
+_INVALID: Final = '"builtin.module"() : () -> ()'
+"""An operation that the verifier refuses, as it lacks a region."""
+
+
 @contextmanager
 def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
     """Collect the compiler's diagnostics about IR in `context` while the block runs.

@@ -32,7 +32,7 @@ class OptRequest:
         input: the path of the input.
         pipeline: the passes.
         nest_implicitly: whether the passes were given as flags. They then run on the outermost operation of the input,
-            whatever it is, and passes for other operations are nested.
+            of any name, and passes for other operations are nested.
         runs_python: whether a pass written in Python is among them.
         needs_target_backends: whether a pass among them uses target backends.
         compiler_flags: the flags for the compiler.

@@ -34,7 +34,7 @@ def summary(pass_type: type[Pass]) -> str:
 def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
     """Return the titles and texts of the sections of a pass's docstring.
 
-    The first section has no title: it is the text before `Example:` and the like. Indentation is removed.
+    The first section has no title: it is the text before `Example:` and other headings. Indentation is removed.
     """
     text = _docstring(pass_type)
     starts = list(_SECTION.finditer(text))

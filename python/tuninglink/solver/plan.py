@@ -157,7 +157,7 @@ def _both(
 def with_late_variables(
     late: set[str], order: Sequence[str], assertions: Sequence[Term]
 ) -> list[str]:
-    """Move some variables behind all variables that they are connected with, otherwise to the end."""
+    """Move some variables after all variables that they are connected with, otherwise to the end."""
     arranged = [name for name in order if name not in late]
     alone: list[tuple[int, str]] = []
     for name in sorted(late):

@@ -29,24 +29,29 @@ def is_nested_chain(module: mlir.Operation) -> bool:
 def dissolve_nested(module: mlir.Operation) -> None:
     """Move the ops of nested modules into `module`, under free names.
 
-    What runs in a nested module by itself does not run in the outer one, except in a chain.
+    The entry points of nested modules are not run in the outer one, except in a chain.
     """
     _mark_parts(module, _chained(module))
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
-    while nested := next(_nested(module), None):
-        renames = {name: fresh.take(inner_name(name)) for name in symbols(nested)}
-        scope = symbol_name(nested) or ""
-        rename_symbols(nested, renames)
-        rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
-        for operation in list(body(nested)):
-            operation.move_before(nested)
-        nested.erase()
+    # A pass of the loop dissolves one level of nesting: the references to it are renamed together.
+    while parts := list(_nested(module)):
+        new_names: dict[tuple[str, str], str] = {}
+        for part in parts:
+            renames = {name: fresh.take(inner_name(name)) for name in symbols(part)}
+            rename_symbols(part, renames)
+            scope = symbol_name(part) or ""
+            new_names |= {(scope, old): new for old, new in renames.items()}
+        rename_symbols(module, {}, new_names)
+        for part in parts:
+            for operation in list(body(part)):
+                operation.move_before(part)
+            part.erase()
 
 
 def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
     """Mark the entry points of nested modules that are those of a chain, and unmark the others.
 
-    A guarded entry point is that of a spec of its own. Without guards, a later entry point may override an earlier one, as in
+    A guarded entry point belongs to a separate spec. Without guards, a later entry point may override an earlier one, as in
     one spec. But a spec applies to a target as a whole or not at all, so that modules with bindings are separate specs.
     """
     parts = [part for part in _nested(module) if has_entry_point(part)]

@@ -65,7 +65,9 @@ def declares_a_write(operation: mlir.Operation) -> bool:
         except ValueError:
             return False
     # What is written to a handle has a value; the bindings do not name the other resources.
-    return any(one.effect == mlir.MemoryEffect.Write and one.value is None for one in effects)
+    return any(
+        effect.effect == mlir.MemoryEffect.Write and effect.value is None for effect in effects
+    )
 
 
 _CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")

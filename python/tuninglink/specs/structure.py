@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 
 from iree.compiler import ir as mlir
 
@@ -142,12 +143,14 @@ class Anatomy:
     def is_used(self, entry_point: EntryPoint) -> bool:
         """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
         is_driven = self.driver not in (None, entry_point)
-        reference_to_it = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
-        return self.table.scan.included[entry_point.path] > is_driven or any(
-            reference_to_it in pair
-            for foreach_match in self.table.scan.lists
-            for pair in pairs_of(foreach_match)
-        )
+        symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
+        return self.table.scan.included[entry_point.path] > is_driven or symbol in self._listed
+
+    @cached_property
+    def _listed(self) -> frozenset[mlir.Attribute]:
+        """The references of all lists."""
+        pairs = chain.from_iterable(map(pairs_of, self.table.scan.lists))
+        return frozenset(chain.from_iterable(pairs))
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         effects = SideEffects(self.table)

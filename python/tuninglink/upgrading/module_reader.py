@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
+from collections import Counter
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error, note
-from tuninglink.mlir.serialization import decode, is_bytecode, parse_module, repeated_matcher
+from tuninglink.mlir.diagnostics import (
+    Diagnostic,
+    DiagnosticSink,
+    Place,
+    Severity,
+    error,
+    note,
+    quotes_operations,
+)
+from tuninglink.mlir.serialization import (
+    QUOTE_OPERATIONS,
+    decode,
+    is_bytecode,
+    may_repeat_matchers,
+    parse_module,
+    repeated_matcher,
+)
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
@@ -29,8 +47,17 @@ _OLD_NAMES: Final = (
 _MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
 """The matchers of a `foreach_match`, as it is usually written."""
 
-_GENERIC_LIST: Final = re.compile(rb'"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]')
-"""The matchers of a `foreach_match` in the generic form."""
+_GENERIC_LIST: Final = re.compile(
+    rb'(?<!\\)"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]'
+)
+"""The matchers of a `foreach_match` in the generic form, as the compiler prints it."""
+
+_COMMENT: Final = b"//"
+
+_REPEATED: Final = re.compile(
+    r"^(.*):(\d+):(\d+): warning: matcher @(.+) is used more than once", re.MULTILINE
+)
+"""The verifier's warning about a matcher that a `foreach_match` uses twice."""
 
 
 def read_module(
@@ -55,6 +82,8 @@ def read_module(
     """
     if not is_bytecode(data):
         _check_matchers_differ(data, name)
+    if may_repeat_matchers(data) and quotes_operations(context):
+        _check_matchers_differ_apart(data)
     module, failure = None, None
     try:
         module = parse_module(data, name, context)
@@ -85,12 +114,14 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
         SpecError: a list does.
     """
     for generic in _GENERIC_LIST.finditer(data):
-        matchers = [matcher.strip() for matcher in generic[1].split(b",")]
-        if len(set(matchers)) < len(matchers):
-            before = data[: generic.start()]
-            place = Place(name, before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
-            repeated = next(matcher for matcher in matchers if matchers.count(matcher) > 1)
-            raise SpecError(repeated_matcher(repeated.decode().removeprefix("@"), place))
+        start = generic.start()
+        line = data.rfind(b"\n", 0, start) + 1
+        uses = Counter(matcher.strip() for matcher in generic[1].split(b","))
+        repeated = next((matcher for matcher, count in uses.items() if count > 1), None)
+        if repeated is not None and _COMMENT not in data[line:start]:
+            place = Place(name, data.count(b"\n", 0, line) + 1, start - line + 1)
+            symbol = repeated.decode(errors="replace").removeprefix("@")
+            raise SpecError(repeated_matcher(symbol, place))
     lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
     if all(len(set(matchers)) == len(matchers) for matchers in lists):
         return
@@ -107,6 +138,28 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
                 if pair.matcher in first:
                     raise SpecError(repeated_matcher(pair.matcher, source.place(pair.start)))
                 first.add(pair.matcher)
+
+
+@lru_cache(maxsize=16)
+def _check_matchers_differ_apart(data: bytes) -> None:
+    """Check in a separate process that no list uses a matcher twice, before the compiler crashes on it in this one.
+
+    The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its context
+    exists.
+
+    Raises:
+        SpecError: a list does.
+    """
+    import subprocess  # noqa: PLC0415 - commands set the flag
+
+    from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415
+
+    command = (find_tool("iree-opt"), f"{QUOTE_OPERATIONS}=false", "-", "-o", os.devnull)
+    finished = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - the wheel's own
+    repeated = _REPEATED.search(finished.stderr.decode(errors="replace"))
+    if repeated:
+        file, line, column, matcher = repeated.groups()
+        raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:

@@ -121,6 +121,7 @@ CASES = {
     "tune program.mlir": "error: no target; name the target of the program\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
+    "retune GFX942": f"error: no target; name the target of the program\nnote: for this CPU: {HOST}",
     f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none --jobs 1": "warning: the target is a generic x86_64 CPU; for this machine's, "
     "add --iree-llvmcpu-target-cpu=host",
     f"tune program.mlir {CUDA} --device local-sync --flag-sets none --jobs 1": "error: there is no dispatch to tune\n"

@@ -296,6 +296,7 @@ def test_garbage_is_refused(garbage: bytes) -> None:
         load_embedded_spec(attribute, "here", root)
 
 
+@pytest.mark.usefixtures("as_in_commands")
 def test_every_truncation_is_refused() -> None:
     """Also where the compiler's message quotes bytes that are not text."""
     root = program(executable("a", CPU))

@@ -260,7 +260,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("softmax 8x9 f16 mask", 17, "unexpected word 'mask' after the type"),
         ("softmax 8x9x2 f16", 9, "invalid sizes '8x9x2': expected ROWSxCOLUMNS"),
         ("topk 8x9 f16", 6, "invalid sizes '8x9': expected ROWSxCOLUMNSxK"),
-        ("topk 8x9x10 f16", 1, "10 elements cannot be taken of rows of 9"),
+        ("topk 8x9x10 f16", 1, "rows of 9 do not have 10 elements"),
         ("topk 8x9x2 i8", 12, "topk needs the type f16, bf16 or f32"),
         ("topk 8x9x2 f16 sorted", 16, "unexpected word 'sorted' after the type"),
         ("conv 1x6x9x9 8x3x3 f16 groups=4", 1, "6 channels and 8 filters cannot be divided into 4"),

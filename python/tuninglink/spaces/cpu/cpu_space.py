@@ -54,7 +54,7 @@ _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
 """The sizes of vector tiles that are tried, besides the whole loop."""
 
 _CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
-"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, beside all of them: of a
+"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, besides all of them: of a
 right-hand side with k rows, the rows between lie on few pages, which other vector tiles read again."""
 
 _LEVEL_1_CACHE_BYTES: Final = 32 * 1024

@@ -189,7 +189,7 @@ class _ScaledRules(FormRules):
             is_whole = any_of(*(share == width for width in _STORED_BITS), share >= LOAD_BITS)
             rules.sufficient(
                 any_of(bits % threads != 0, is_whole),
-                "a thread must store a power of two of bits of an operand, not {}",
+                "the bits of an operand that a thread stores must be a power of two, not {}",
                 share,
             )
 

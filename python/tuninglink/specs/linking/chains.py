@@ -51,7 +51,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     renames = merge(container, members, drivers)
     steps = list(_steps(container, members, renames))
     if are_guarded:
-        guard(container, [one for step in steps for one in step.entry_points])
+        guard(container, [sequence for step in steps for sequence in step.entry_points])
     sequence = add_kernel_config(container, consumes=False)
     block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
@@ -59,7 +59,8 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         if are_guarded:
             root, _ = _run_guarded(steps, root, empty_handle(root))
         else:
-            for entry_point in (one for step in steps for one in step.entry_points):
+            entry_points = (sequence for step in steps for sequence in step.entry_points)
+            for entry_point in entry_points:
                 path = [symbol_name(entry_point) or ""]
                 root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
         yield_([root])
@@ -78,7 +79,9 @@ def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
 def split(spec: Spec) -> list[Spec]:
     """Return the specs in a chain, as copies of its parts; none if `spec` is not a chain."""
     anatomy = spec.anatomy
-    return [] if anatomy.driver is None else [_part(spec, *one) for one in specs_of(anatomy)]
+    if anatomy.driver is None:
+        return []
+    return [_part(spec, name, points) for name, points in specs_of(anatomy)]
 
 
 def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:

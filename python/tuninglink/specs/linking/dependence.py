@@ -88,7 +88,7 @@ class Dependence:
             for op in looking
         )
         shown = (op for op in looking if op.name in (names.MATCH_DAG, names.MATCH_REGIONS))
-        self.watched = None if reads_any else {one for op in shown for one in _shown(op)}
+        self.watched = None if reads_any else {neighbor for op in shown for neighbor in _shown(op)}
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
         """Return whether a handle always refers to the matched op."""

@@ -67,7 +67,7 @@ def spec_module(name: str) -> mlir.Operation:
 
 
 def prepared(spec: Anatomy) -> Anatomy:
-    """Return a spec whose entries are bound as it is and whose module nests none: a copy if there is anything to do."""
+    """Return a spec with its binding on its entries and without nested modules: itself, or a changed copy."""
     if binding_of(spec.module) is None and not spec.table.scan.has_nested:
         return spec
     module = spec.module.clone().operation

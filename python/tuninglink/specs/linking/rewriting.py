@@ -59,11 +59,18 @@ class Callees:
 
     def erase_unused_originals(self) -> None:
         """Erase the sequences of which only copies are used."""
-        used: set[str] = set()
-        while self._originals.keys() - used:
-            used = {path[0] for path in references_in(self._table.module)}
-            for name in self._originals.keys() - used:
-                self._originals.pop(name).erase()
+        if not self._originals:
+            return
+        uses = Counter(path[0] for path in references_in(self._table.module))
+        unused = [name for name in self._originals if not uses[name]]
+        while unused:
+            sequence = self._originals.pop(unused.pop())
+            # An original may be used by other originals alone.
+            for name, *_ in references_in(sequence):
+                uses[name] -= 1
+                if not uses[name] and name in self._originals:
+                    unused.append(name)
+            sequence.erase()
 
 
 @dataclass

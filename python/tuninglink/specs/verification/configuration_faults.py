@@ -268,11 +268,11 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
-    """Return an intrinsic of the target for these types; empty if there is none, or the target is unknown."""
+    """Return an intrinsic for these types, of the target if that is known; empty if there is none."""
     names_of_types = _multiplying(types, context)
-    if target is None or not target.intrinsics:
-        return "" if target is not None else next(names_of_types, "")
-    return next((name for name in names_of_types if name in target.intrinsics), "")
+    return next(
+        (name for name in names_of_types if target is None or name in target.intrinsics), ""
+    )
 
 
 def _multiplying(types: tuple[str, str], context: mlir.Context) -> Iterator[str]:

@@ -169,9 +169,9 @@ def _in_aliases(
 
 
 def similar_integers(value: mlir.Attribute) -> list[int] | None:
-    """Return the integers that a list of other numbers or of strings stands for, None if it stands for none.
+    """Return the integers that are written as other numbers or as strings in a list, None if there are none.
 
-    Elements that stand for no integer become 0.
+    Other elements become 0.
     """
     if not isinstance(value, mlir.ArrayAttr):
         return None

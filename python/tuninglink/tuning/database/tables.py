@@ -63,7 +63,7 @@ class RecordedTable:
         target: the architecture that was compiled for.
         device: where it ran.
         compiler: the version of the compiler.
-        date: when.
+        date: the date of the measurements.
         program: the program, as MLIR text.
         default_us: the time of the compiler's own choice.
         trials: the trials, in the order in which they were made.

@@ -33,7 +33,7 @@ class Settings:
     Attributes:
         caches: whether the data stays in the caches.
         seed: fixes the inputs.
-        sample_seconds: the duration of a sample, if more than one iteration fits in.
+        sample_seconds: the duration of a sample, if more than one iteration fits.
         last_level_bytes: the last-level cache; found out by default.
     """
 

@@ -1,4 +1,4 @@
-"""Devices of the runtime: which there are, what each is, and how one is opened."""
+"""Devices of the runtime: their list, their descriptions, and how to open them."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 class DeviceProcess(Device):
     """A device in a separate process, one benchmark at a time.
 
-    A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
+    If a benchmark hangs or ends the process, only that benchmark is lost: the process is replaced before the next one.
 
     Args:
         uri: the device.

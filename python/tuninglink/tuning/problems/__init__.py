@@ -67,7 +67,7 @@ class Attention:
 
 
 class RowOperation(Enum):
-    """An operation on each row of a matrix. The values are those of the words."""
+    """An operation on each row of a matrix. The values are the words for it."""
 
     SUM = "sum"
     SOFTMAX = "softmax"
@@ -114,7 +114,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         if self.count > self.columns:
-            raise ProblemError(f"{self.count} elements cannot be taken of rows of {self.columns}")
+            raise ProblemError(f"rows of {self.columns} do not have {self.count} elements")
 
     def __str__(self) -> str:
         return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"

@@ -10,7 +10,7 @@ from tuninglink.tuning.problems.problem_text import ProblemError
 
 
 class ElementType(Enum):
-    """The type of the operands. The values are those of the words and of MLIR."""
+    """The type of the operands. The values are the words for them, and MLIR's names."""
 
     F16 = "f16"
     BF16 = "bf16"

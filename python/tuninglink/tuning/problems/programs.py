@@ -145,6 +145,7 @@ def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value | Sequenc
         return value_of(linalg.SoftmaxOp([init.type], matrix, init, 1))
 
     def sums(matrix: Value) -> Value:
+        # Sums have their own type until the end.
         init = zeros(shape[:1], problem.element)
         maps = [indexing_map("rc", access) for access in ("rc", "r")]
 

@@ -87,7 +87,7 @@ class Spread:
 
 
 class Gradient(Enum):
-    """The operand of a convolution whose gradient is computed. The values are those of the words."""
+    """The operand of a convolution whose gradient is computed. The values are the words for it."""
 
     DATA = "data"
     WEIGHTS = "weights"
@@ -138,7 +138,7 @@ class Convolution(_Windows):
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel has a filter of its own."""
+        """Whether each channel has a separate filter."""
         return 1 < self.groups == self.channels == self.outputs
 
     def spread(self, axis: str) -> Spread:
@@ -163,7 +163,7 @@ class Convolution(_Windows):
 
 
 class PoolingOperation(Enum):
-    """What a pooling takes of a window. The values are those of the words."""
+    """The result of a pooling for a window. The values are the words for it."""
 
     MAXIMUM = "max_pool"
     AVERAGE = "avg_pool"
@@ -174,7 +174,7 @@ class Pooling(_Windows):
     """A pooling of images with one to three extents: each window becomes an element.
 
     Attributes:
-        operation: what becomes of a window.
+        operation: the result for a window.
         images: the number of images.
         channels: the channels of an image.
         is_channels_last: whether channels are the last dimension, not the second.

@@ -156,7 +156,7 @@ def element_type(name: str) -> np.dtype | None:
         name: an element type as MLIR writes it.
 
     Returns:
-        The type, or None if elements do not lie at whole bytes or are not known here: then their bytes are random,
+        The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,
         and outputs must be equal to the bit.
     """
     dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)

@@ -35,7 +35,9 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     """
     dtype = element_type(argument.element_type)
     if dtype is None:
-        raise CompileError(error(f"{place} is of type '{argument.element_type}'; no value fits"))
+        raise CompileError(
+            error(f"{place} is of type '{argument.element_type}', which is not supported")
+        )
     # Load a file, or parse a literal.
     if given.text.startswith("@"):
         value = _load(given)

@@ -42,7 +42,7 @@ class FunctionCall:
     Attributes:
         name: its name.
         weight: the number of its counted calls.
-        inputs: what it is called with.
+        inputs: its arguments.
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.
         sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
@@ -250,7 +250,8 @@ def form_dispatches(
     first = _advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     if first < Phase.FLOW:
-        run.advance(first, first := Phase.FLOW)
+        run.advance(first, Phase.FLOW)
+        first = Phase.FLOW
     if first is Phase.FLOW:
         saved = run.save(first)
         run.advance(first, Phase.EXECUTABLE_SOURCES)
