@@ -217,7 +217,7 @@ def _checker(options: CheckOptions) -> Checker:
     """Return the checker for the options.
 
     Raises:
-        TuninglinkError: the options do not go together, or a target or a flag is unknown.
+        TuninglinkError: the options conflict, or a target or a flag is unknown.
     """
     if options.compiles and not options.target:
         message = "--compile needs to know what to compile for; name it with --target"

@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -166,7 +165,7 @@ def check_recorded(
         columns: the columns that may have them; see `Database.values`.
 
     Raises:
-        TuninglinkError: one is not there.
+        TuninglinkError: a name is missing there.
     """
     recorded = {value for column in columns for value in database.values(column) if value}
     for name in names:

@@ -144,7 +144,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
 
 
 def _check_options(options: UpgradeOptions) -> None:
-    """Check that the options go together.
+    """Check that the options do not conflict.
 
     Raises:
         TuninglinkError: they do not.

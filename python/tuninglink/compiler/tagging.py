@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.linking.linker import LinkedSpec, Part
-    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry, EntryPoint
+    from tuninglink.specs.transform_ops import Handle
 
 TAG: Final = "tuninglink.entry"
 
@@ -152,7 +153,7 @@ class _Pair:
 
 
 class _Scope:
-    """What the entry points of some linked specs run, with the entries and their origins."""
+    """The sequences that the entry points of some linked specs run, with the entries and their origins."""
 
     def __init__(
         self,
