@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import Provider, Space
-    from tuninglink.spaces.set_builder import ConstraintSetBuilder
+    from tuninglink.spaces.providers import ConstraintSetBuilder, Provider, Space
     from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
 
@@ -100,7 +99,7 @@ _HOMES = {
     **dict.fromkeys(("Assertion", "Grade"), "solver"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
-    "ConstraintSetBuilder": "spaces.set_builder",
+    "ConstraintSetBuilder": "spaces.providers",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),
