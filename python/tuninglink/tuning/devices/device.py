@@ -13,8 +13,8 @@ from typing import Final
 
 import iree.runtime as rt
 
+from tuninglink.errors import did_you_mean
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.results import FatalError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
