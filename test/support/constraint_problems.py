@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import ConstraintSetBuilder, Provider, Space
+    from tuninglink.spaces.providers import Provider, Space
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
     from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
 
@@ -99,7 +100,7 @@ _HOMES = {
     **dict.fromkeys(("Assertion", "Grade"), "solver"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
-    "ConstraintSetBuilder": "spaces.providers",
+    "ConstraintSetBuilder": "spaces.set_builder",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),

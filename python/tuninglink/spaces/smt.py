@@ -17,7 +17,7 @@ from tuninglink.solver.expressions import Expression, all_of, any_of, negation, 
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.slots import DictionarySlot, option_slots
 
 if TYPE_CHECKING:

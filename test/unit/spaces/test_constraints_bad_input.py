@@ -25,7 +25,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.expressions import all_of, any_of, negation, select, unknown
 from tuninglink.spaces.configuration import CachedReading, Configuration, MismatchError
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.workload import Dimension, Problem
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.solver.expressions import Expression
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     import random

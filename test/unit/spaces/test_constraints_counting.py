@@ -27,7 +27,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.expressions import Expression, all_of, any_of
 from tuninglink.solver.plan import divisors
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.smt import knob_template, read_constraints
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:

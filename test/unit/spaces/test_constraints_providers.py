@@ -13,7 +13,8 @@ from tuninglink.spaces.configuration import MismatchError, read_configuration
 from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.providers import ConstraintSetBuilder, Provider, Space
+from tuninglink.spaces.providers import Provider, Space
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:

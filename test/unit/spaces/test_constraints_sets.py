@@ -35,7 +35,7 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.expressions import any_of, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

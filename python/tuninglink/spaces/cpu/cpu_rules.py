@@ -14,7 +14,7 @@ from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
 from tuninglink.spaces.cpu.nest import Tiles
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet

@@ -20,7 +20,7 @@ from tuninglink.spaces.cpu.neighboring_ops import Neighbor, live_values, neighbo
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import ConstraintSetBuilder
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
     from tuninglink.spaces.workload import Workload
 
 

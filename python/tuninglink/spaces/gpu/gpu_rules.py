@@ -9,7 +9,7 @@ from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, SizeParameter, any_of, number, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
