@@ -19,14 +19,15 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import join_path, references, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.foreach_match import (
+from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
+from tuninglink.specs.sequences import Annotation, SequenceTable
+from tuninglink.specs.side_effects import SideEffects
+from tuninglink.specs.transform_ops import (
+    Handle,
     is_plain_foreach_match,
     is_prepared_foreach_match,
     pairs_of,
 )
-from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
-from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
-from tuninglink.specs.side_effects import SideEffects
 
 UNNAMED = "unnamed_spec"
 """The name of a spec without one in the attribute of its entry points in a chain."""

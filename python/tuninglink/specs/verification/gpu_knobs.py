@@ -192,8 +192,11 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
     if sizes is None:
         return
     takes_parallel = name == gpu.WORKGROUP
+    kept = {1} if takes_parallel else set()  # The compiler itself writes 1 there.
     pairs = zip(sizes, parallel, strict=True)
-    right = [size if is_parallel == takes_parallel else 0 for size, is_parallel in pairs]
+    right = [
+        size if is_parallel == takes_parallel or size in kept else 0 for size, is_parallel in pairs
+    ]
     loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
     if loop is None:
         return
