@@ -28,14 +28,14 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults, misspelt
+from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults
 from tuninglink.specs.verification.gpu_knobs import knob_faults, load_faults
 from tuninglink.specs.verification.gpu_threads import (
     intrinsic_faults,
     subgroup_faults,
     thread_faults,
 )
-from tuninglink.spelling import nearest
+from tuninglink.spelling import misspelt, nearest
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),

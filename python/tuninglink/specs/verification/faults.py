@@ -16,14 +16,11 @@ from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.spelling import nearest
+from tuninglink.spelling import misspelt
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.spec_text import SpecText
-
-_LIKE: Final = 0.8
-"""The least similarity of a misspelt name to the intended one."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,6 @@ class Fault:
     remedy: str = ""
     is_error: bool = False
     knob: str = ""
-
-
-def misspelt(name: str, valid: Sequence[str]) -> str:
-    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
-    return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
 
 
 _ARROW: Final = "->"
