@@ -210,6 +210,15 @@ def test_a_tile_is_not_copied_beyond_its_dimension() -> None:
     assert subject.compile().compiles
 
 
+def test_a_step_beyond_the_reduction_is_all_of_it() -> None:
+    subject = trials(matmul(48, 64, 64), "rdna3")
+    levels = "[[48, 64], [48, 16], [0, 0, 65], [16, 16, 16]]"
+    threads = "workgroup_size = [128, 1, 1] subgroup_size = 32, {pipeline_depth = 0 : i64, store_stage = 0 : i64}"
+    answer = configured(subject, "CooperativeMatrixVectorize", levels, threads)
+    assert answer.verdict is Verdict.NOT_DECIDED
+    assert subject.compile().compiles
+
+
 @pytest.mark.parametrize(("groups", "compiles"), [(1, False), (2, True)])
 def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
     groups: int, *, compiles: bool
