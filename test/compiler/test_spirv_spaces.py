@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from gpu_programs import matmul
 from iree.compiler import ir as mlir
+from mlir_function import Function
 from tuning_programs import CONVOLUTION
 from verdict_trials import TARGETS, Trials
 
@@ -44,6 +45,7 @@ func.func @batched(%lhs: tensor<32x48x256xf16>, %rhs: tensor<32x256x64xf16>) -> 
   return %sums : tensor<32x48x64xf32>
 }
 """
+ADDED: Final = "%r = add %0, %1 : T"
 DEQUANTIZED: Final = """
 func.func @dequantized(%rows: tensor<96x4x32xf16>, %nibbles: tensor<64x4x32xi4>, %scales: tensor<64x4xf16>) -> tensor<96x64xf32> {
   %wide = tensor.empty() : tensor<64x4x32xf16>
@@ -217,6 +219,26 @@ def test_a_step_beyond_the_reduction_is_all_of_it() -> None:
     answer = configured(subject, "CooperativeMatrixVectorize", levels, threads)
     assert answer.verdict is Verdict.NOT_DECIDED
     assert subject.compile().compiles
+
+
+@pytest.mark.parametrize(("threads", "compiles"), [("2, 16, 1", True), ("2, 16, 2", False)])
+def test_results_that_threads_do_not_share_evenly_are_exchanged(
+    threads: str, *, compiles: bool
+) -> None:
+    """The elementwise op after the product reads them from shared memory."""
+    function = Function("fused")
+    lhs, rhs = (
+        function.argument(128, 256, element="f16"),
+        function.argument(128, 256, element="f16"),
+    )
+    sums = function.contraction("mk,nk->mn", lhs, rhs, "f32")
+    bias = function.argument(128, element="f32")
+    subject = trials(function.text(function.generic("mn,n->mn", sums, bias, body=ADDED)), "valhall")
+    stages = "{pipeline_depth = 4 : i64, store_stage = 1 : i64}"
+    translation = f"workgroup_size = [{threads}], {stages}"
+    answer = configured(subject, "MatmulPromoteVectorize", "[[128, 64, 16]]", translation)
+    assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
 
 
 @pytest.mark.parametrize(("groups", "compiles"), [(1, False), (2, True)])
