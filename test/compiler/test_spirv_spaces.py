@@ -252,6 +252,17 @@ def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
     assert subject.compile().compiles is compiles
 
 
+@pytest.mark.parametrize(("threads", "compiles"), [(64, True), (128, False)])
+def test_threads_reduce_vectors_of_several_elements_of_four_bits(
+    threads: int, *, compiles: bool
+) -> None:
+    subject = trials(DEQUANTIZED, "adreno")
+    translation = f"workgroup_size = [{threads}, 1, 1]"
+    answer = configured(subject, "SubgroupReduce", "[[1, 1], [0, 0, 4, 32]]", translation)
+    assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
+
+
 @pytest.mark.parametrize(("piece", "is_slow"), [("32, 24", True), ("8, 24", False)])
 def test_many_vectors_of_results_may_take_minutes(piece: str, *, is_slow: bool) -> None:
     subject = trials(BATCHED, "valhall")

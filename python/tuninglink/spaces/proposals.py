@@ -112,9 +112,8 @@ def nearest_valid(
     except AssignmentError:
         info = None
     valid = {**start, **answer.changed}
-    changes = tuple(
-        (name, value, valid[name]) for name, value in assignment.items() if valid[name] != value
-    )
+    names = (name for name in answer.assignment if valid[name] != assignment[name])
+    changes = tuple((name, assignment[name], valid[name]) for name in names)
     knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
     options = {knob.name: knob.options for knob in knobs}
     return Proposal(changes, info, answer.verdict is Verdict.PROVEN, untiled, options), ""
