@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -133,44 +132,6 @@ def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Pa
     assert interrupted(process) == (130, b"writing: interrupted\n")
     assert place.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [place]
-
-
-BASH = """
-eval "$({command} --show-completion bash)"
-COMP_WORDBREAKS={breaks}
-COMP_LINE="tuninglink {line}"; COMP_POINT=${{#COMP_LINE}}
-_tuninglink_completion {command}
-echo "${{COMPREPLY[*]}}"
-"""
-
-
-def bash_completions(line: str, breaks: str) -> str:
-    script = BASH.format(command=TUNINGLINK, line=line, breaks=shlex.quote(breaks))
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-@pytest.mark.parametrize(
-    ("line", "answers"),
-    [
-        ("database ex", "export"),
-        ("tune x.mlir --numerics r", "rounding"),
-        ("tune x.mlir --numerics=r", "rounding"),
-        ("check --str", "--strict"),
-        ("compile x.mlir --spec gfx942=library:au", "auto"),
-        ("compile x.mlir --spec=library:au", "auto"),
-        ("compile --iree-rocm-targ", "--iree-rocm-target --iree-rocm-target-features"),
-        ("tune x.mlir --iree-hal-target-device=v", "vulkan"),
-        ("explain x.mlir --iree-llvmcpu-target-float-abi=h", "hard"),
-    ],
-)
-def test_bash_completes(line: str, answers: str) -> None:
-    assert " ".join(bash_completions(line, " \t\n\"'><=;|&(:").split()) == answers
-
-
-def test_bash_completes_values_where_equal_signs_do_not_part_words() -> None:
-    assert bash_completions("tune --numerics=r", " \n") == "--numerics=rounding"
-    assert bash_completions("compile --spec gfx942=library:au", " \n") == "gfx942=library:auto"
 
 
 def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,6 +113,25 @@ def test_tags_of_rewritten_ops_change_no_code() -> None:
     texts = sorted(map(str, compilation.applied))
     assert len(texts) == 2
     assert "func.func rewritten by entry" in texts[1]
+
+
+def test_tags_of_rewritten_ops_follow_typed_handles() -> None:
+    unrolling = unrolling_and_other()[0]
+    action, separator, others = unrolling.partition("  transform.named_sequence @match")
+    typed = action.replace("%arg0: !transform.any_op", '%arg0: !transform.op<"linalg.generic">')
+    typed = re.sub(
+        r"(%arg0 (?:<|tile_sizes).*: \()!transform.any_op",
+        r'\1!transform.op<"linalg.generic">',
+        typed,
+    )
+    assert typed.count("linalg.generic") == 3
+    program = depthwise(stride=2).encode()
+    plain, same = (
+        tuninglink.compile(program, specs=[spec.encode()], default_specs=False, flags=CPU)
+        for spec in (unrolling, typed + separator + others)
+    )
+    assert same.output == plain.output
+    assert len(same.applied) == 1
 
 
 def test_check_verifies_entries_that_unroll_windows() -> None:

@@ -437,8 +437,8 @@ func.func @attention_uneven(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64x
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
   // expected-note@+3 {{the nearest valid configuration changes wg_1 from 48 to 64}}
-  // expected-note@+2 {{violated as well: wg_1 must be divisible by what the intrinsics of pv take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
-  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_1 must be divisible by what the intrinsics of qk take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
+  // expected-note@+2 {{violated as well: wg_1 must be divisible by the part that the intrinsics of pv take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_1 must be divisible by the part that the intrinsics of qk take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
   %result:3 = iree_linalg_ext.online_attention <{
       indexing_maps = [#query, #key, #value, #scale, #out, #row, #row],
       decomposition_config = {

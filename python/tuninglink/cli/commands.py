@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.usage import (
     COMPLETION_REQUEST,
+    GROUPS,
     INSTALL_FLAG,
     SUMMARIES,
     WIDTH,
     module_of,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 HELP_FLAGS: Final = ("--help", "-help", "-h")
 
 _VERSION: Final = "--version"
-
-_GROUPS: Final = {
-    "": "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.",
-    "database": "Show, combine and analyze databases of trials, which `tuninglink tune --database` writes.",
-}
-"""The summaries of groups of commands."""
 
 COMPLETION_FLAGS: Final = {
     INSTALL_FLAG: "Install the completion of commands, flags and values for this shell, or for the one named.",
@@ -84,7 +78,7 @@ def overview(group: str = "") -> str:
     ]
     parts = [
         f"Usage: tuninglink {prefix}COMMAND [ARGUMENT]...\n",
-        f"{_GROUPS[group]}\n",
+        f"{GROUPS[group]}\n",
         *("Commands:", *lines, ""),
     ]
     if not group:

@@ -19,16 +19,16 @@ from tuninglink.cli.known_values import is_new_word, known_compiler_flags, typed
 from tuninglink.cli.usage import (
     COMMON_FLAGS,
     COMPLETION_REQUEST,
+    GROUPS,
     INSTALL_FLAG,
     SUMMARIES,
     Positional,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,8 +58,57 @@ _tuninglink_completion() {
 }
 
 complete -o default -F _tuninglink_completion tuninglink
-""".lstrip().replace("REQUEST", COMPLETION_REQUEST)
-"""The script for bash. That of Typer completes no word with `=` or `:`, of which bash passes the parts."""
+"""
+
+_ZSH: Final = r"""
+#compdef tuninglink
+
+_tuninglink() {
+    local -a answers items
+    local answer value
+    answers=( "${(@f)$(env _TYPER_COMPLETE_ARGS="${(j: :)words[1,CURRENT-1]} $PREFIX" REQUEST=complete_fish \
+        _TYPER_COMPLETE_FISH_ACTION=get-args ${~words[1]})}" )
+    # Completions of --flag=value are values.
+    [[ $PREFIX == --*=* ]] && compset -P 1 '*='
+    for answer in ${(@)answers:#}; do
+        value="${answer%%$'\t'*}"
+        items+=( "${value//:/\:}${${answer#"$value"}/$'\t'/:}" )
+    done
+    if (( $#items )); then
+        _describe value items
+    else
+        _files
+    fi
+}
+
+# A file in fpath is the body of the function at its first call.
+if [[ $funcstack[1] == _tuninglink ]]; then
+    _tuninglink "$@"
+else
+    compdef _tuninglink tuninglink
+fi
+"""
+
+_FISH: Final = r"""
+function __tuninglink_completions
+    set --local token (commandline --current-token --cut-at-cursor)
+    # Completions of --flag=value are values. fish replaces the whole word.
+    set --local flag (string match --regex -- '^--[^=]+=' $token; or echo)
+    set --local words (commandline --tokenize --cut-at-cursor --current-process | string escape)
+    set --local answers (env _TYPER_COMPLETE_ARGS=(string join ' ' -- $words $token) REQUEST=complete_fish \
+        _TYPER_COMPLETE_FISH_ACTION=get-args $words[1])
+    test -n "$answers"; or set answers (__fish_complete_path (string replace -- "$flag" '' $token))
+    string join \n -- $flag$answers
+end
+
+complete --command tuninglink --no-files --arguments '(__tuninglink_completions)'
+"""
+
+_SCRIPTS: Final = {
+    shell: script.lstrip().replace("REQUEST", COMPLETION_REQUEST)
+    for shell, script in (("bash", _BASH), ("zsh", _ZSH), ("fish", _FISH))
+}
+"""Own scripts. Those of Typer complete no value after `--flag=`, and no word with `:` in bash."""
 
 
 def complete(arguments: Sequence[str]) -> int:
@@ -78,7 +127,7 @@ def complete(arguments: Sequence[str]) -> int:
     for name in SUMMARIES:
         group, _, last = name.rpartition(" ")
         if group and group not in groups:
-            groups[group] = typer.Typer(name=group)
+            groups[group] = typer.Typer(name=group, help=GROUPS[group])
             app.add_typer(groups[group])
         function = with_flags(name) if _is_typed(name) else _run_nothing
         groups.get(group, app).command(last, help=SUMMARIES[name])(function)
@@ -97,20 +146,20 @@ def _running_shell() -> str:
 def _script(shell: str) -> str:
     """Return the script for a shell."""
     _check_shell(shell)
-    if shell == "bash":
-        return _BASH
-    script: str = typer.completion.get_completion_script(  # type: ignore[attr-defined] # lacks `__all__`
+    if script := _SCRIPTS.get(shell):
+        return script
+    typers: str = typer.completion.get_completion_script(  # type: ignore[attr-defined] # lacks `__all__`
         prog_name="tuninglink", complete_var=COMPLETION_REQUEST, shell=shell
     )
-    return f"{script}\n"
+    return f"{typers}\n"
 
 
 def _install(shell: str) -> str:
     """Install the script for a shell, and return a message."""
     _check_shell(shell)
     _, path = typer.completion.install(shell, "tuninglink", COMPLETION_REQUEST)  # type: ignore[attr-defined]
-    if shell == "bash":
-        path.write_text(_script(shell))
+    if shell in _SCRIPTS:
+        path.write_text(_SCRIPTS[shell])
     return f"completion for {shell} is installed in {path}; start a new shell\n"
 
 

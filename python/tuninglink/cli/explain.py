@@ -41,7 +41,7 @@ USAGE: Final = Usage(
     takes_compiler_flags=True,
     description="""
 What costs most comes first. For each problem: what it computes, how often it is called and what that costs; the entry
-that configured it, and the configuration beside the one that the compiler would have chosen; or the nearest entries,
+that configured it, and the configuration next to the one that the compiler would have chosen; or the nearest entries,
 and the first condition that failed. For each spec: which entries were used, and which were not. INPUT is compiled as
 far as configurations are chosen, with the flags that you give; see `tuninglink compile --help`.
 """,

@@ -51,7 +51,7 @@ class DeviceOptions:
     Attributes:
         device: the device; empty if nothing is measured.
         functions: the functions of the program that count; empty for all.
-        inputs: what they are called with.
+        inputs: their arguments.
         parameters: files with the program's weights.
         caches: the data in the caches where dispatches are measured alone.
     """
@@ -93,7 +93,7 @@ class ProgramMeasurement:
     Args:
         path: the program.
         options: the options of the compilation.
-        device: how times are measured.
+        device: the settings of the measurement.
 
     Raises:
         CompileError: the program is read from standard input.
@@ -250,7 +250,7 @@ class ProgramMeasurement:
         self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
         from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
-        from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.program_profiles import time_dispatches  # noqa: PLC0415 - an extra
 
         program = self._program
         if only:

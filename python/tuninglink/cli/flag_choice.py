@@ -51,7 +51,7 @@ _FINAL_PART: Final = 0.15
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 6.0
 _MOST_FINAL: Final = 20.0
-"""The bounds on the seconds for the rounds of that comparison."""
+"""The number of rounds of that comparison, and the bounds on their duration in seconds."""
 
 _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0

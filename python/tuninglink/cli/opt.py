@@ -1,4 +1,4 @@
-"""`tuninglink-opt`: the drop-in for `iree-opt` that also knows passes written in Python."""
+"""`tuninglink-opt`: the drop-in for `iree-opt` that also runs passes written in Python."""
 
 from __future__ import annotations
 

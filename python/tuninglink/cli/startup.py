@@ -26,7 +26,7 @@ def occupy_standard_streams() -> None:
     """Open the null device in place of standard streams that are closed.
 
     Otherwise a file that is opened later would become a standard stream, and Python's own would be None. Reading
-    from such a stream, and writing results to it, fails with an error: it is open for the opposite. Diagnostics
+    from such a stream, and writing results to it, fails with an error, as it is open for the other direction. Diagnostics
     are discarded.
     """
     for descriptor, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
@@ -43,7 +43,7 @@ def occupy_standard_streams() -> None:
 def diagnose_failing_output() -> None:
     """Make writes to standard output raise an error for the user, from wherever they come.
 
-    Help texts are written by libraries, which let the operating system's error through.
+    Help texts are written by libraries, which do not catch errors of the operating system.
     """
     stream = sys.stdout
     sys.stdout = io.TextIOWrapper(

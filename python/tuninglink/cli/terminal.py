@@ -172,7 +172,7 @@ def render_table(
         columns: the headings.
         rows: the cells, as plain text.
         title: a line above the table, or nothing.
-        stream: where the table will go: a terminal gives it its width and may have colors.
+        stream: the output stream; a terminal determines the width, and may have colors.
     """
     if stream.isatty() or any(map(_is_special, (title, *columns, *chain.from_iterable(rows)))):
         return _rich(columns, rows, title, stream)

@@ -50,7 +50,7 @@ class TuneOptions(MeasuringOptions):
         report: a directory for the report, or nothing.
         sizes: the sizes of dynamic dimensions at which the program is tuned.
         functions: the functions of the program that count; none for all.
-        inputs: what they are called with.
+        inputs: their arguments.
         parameters: files with the program's weights.
         flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
         only_flags: whether sets of flags are all that is compared.
@@ -210,7 +210,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     """Read the arguments that come after the program's name.
 
     Raises:
-        CompileError: there is no input, a value is malformed or missing, or a flag is unknown or of no use.
+        CompileError: there is no input, a value is malformed or missing, or a flag is unknown or does not apply.
     """
     reader = FlagReader(TUNE_FLAGS, arguments)
     values = _without_decisions(measuring_values(reader))

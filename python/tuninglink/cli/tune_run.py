@@ -10,6 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.flag_choice import backend_of
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
+from tuninglink.compiler.target_flags import no_target
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
@@ -258,12 +259,6 @@ def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Sp
 
 
 _TARGET_FLAGS: Final = ("--iree-hal-target-", "--iree-hal-default-device")
-_EXAMPLES: Final = {
-    "this CPU": "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu "
-    "--iree-llvmcpu-target-cpu=host",
-    "CUDA": "--iree-hal-target-device=cuda --iree-cuda-target=sm_80",
-    "HIP": "--iree-hal-target-device=hip --iree-rocm-target=gfx942",
-}
 
 
 def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileError:
@@ -276,8 +271,7 @@ def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileErro
     lacks_target = "HAL device" in str(failure) or "HAL target" in str(failure)
     if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
         return failure
-    notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
-    return CompileError(error("no target; name the target of the program", notes=notes))
+    return no_target()
 
 
 def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_targets
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
@@ -20,7 +20,6 @@ from tuninglink.llvm_flags import (
     read_name,
 )
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,6 +50,12 @@ SUMMARIES: Final = {
     "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
 }
 """The first word is the module of a command, the last one its function."""
+
+GROUPS: Final = {
+    "": "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.",
+    "database": "Show, combine and analyze databases of trials, which `tuninglink tune --database` writes.",
+}
+"""The summaries of groups of commands."""
 
 INSTALL_FLAG: Final = "--install-completion"
 

@@ -172,7 +172,7 @@ class Comparison:
         items: the dispatches or entries, in the order of the old one, then the new ones; then the whole program.
         notes: remarks on the whole comparison.
         format: the kind of the document.
-        version: its version. What is added does not change it; what is changed or removed does.
+        version: its version. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.comparison"] = field(default="tuninglink.comparison", init=False)

@@ -151,11 +151,11 @@ class Run:
 
     @property
     def module(self) -> mlir.Operation:
-        """The program as it stands; the handle is valid up to the next phase."""
+        """The program in its current state; the handle is valid until the next phase."""
         return self._invocation.module()
 
     def advance(self, first: Phase, last: Phase) -> None:
-        """Run the phases behind `first` up to and including `last`.
+        """Run the phases after `first` up to and including `last`.
 
         Raises:
             CompileError: the compiler reported an error.
@@ -163,7 +163,7 @@ class Run:
         self.check(self._invocation.run(first, last), f"compiling to '{last.value}'")
 
     def save(self, phase: Phase) -> SavedProgram:
-        """Return the program as it stands, behind `phase`.
+        """Return the program in its current state, after `phase`.
 
         Past `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose them,
         and the text of large ones is slow.

@@ -24,6 +24,7 @@ from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     annotate,
+    any_op,
     include,
     named_sequence,
     yield_,
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.linking.linker import LinkedSpec, Part
-    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry, EntryPoint
+    from tuninglink.specs.transform_ops import Handle
 
 TAG: Final = "tuninglink.entry"
 
@@ -151,7 +153,7 @@ class _Pair:
 
 
 class _Scope:
-    """What the entry points of some linked specs run, with the entries and their origins."""
+    """The sequences that the entry points of some linked specs run, with the entries and their origins."""
 
     def __init__(
         self,
@@ -246,7 +248,7 @@ def _function_around(operation: Handle) -> Handle:
     """Add a handle to the function around an operation at the insertion point."""
     parent = mlir.Operation.create(
         names.GET_PARENT,
-        results=[operation.type],
+        results=[any_op()],
         operands=[operation],
         attributes={"op_name": mlir.StringAttr.get(names.FUNCTION)},
     )

@@ -12,11 +12,11 @@ from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import Invocation, Session
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, TargetError
 from tuninglink.iree import known_targets
-from tuninglink.iree.targets import Target, read_executable_target
+from tuninglink.iree.targets import Target, known_target_names, read_executable_target
 from tuninglink.mlir.attributes import parameters
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.mlir.walk import children
 
 _PROGRAM: Final = b"module {}\0"
@@ -31,7 +31,7 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
         context: the context of the attribute.
 
     Raises:
-        CompileError: the target is unknown.
+        CompileError: the target is unknown, or the flags name none.
     """
     return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
 
@@ -49,12 +49,30 @@ def _executable_target(flags: tuple[str, ...]) -> str:
     ):
         # The first phase after which the module has the devices.
         succeeded = invocation.parse(program) and invocation.run(Phase.START, Phase.PREPROCESSING)
-        errors = [each for each in diagnostics if each.severity is Severity.ERROR]
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
         if errors or not succeeded:
             raise CompileError(*errors or [error("the compiler failed to derive a target")])
         operations = children(invocation.module())
         values = (operation.attributes.get("initial_value") for operation in operations)
-        return str(next(target for value in values if value for target in _targets_in(value)))
+        targets = (target for value in values if value for target in _targets_in(value))
+        target = next(targets, None)
+        if target is None:
+            raise no_target()
+        return str(target)
+
+
+_EXAMPLES: Final = {
+    "this CPU": "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu "
+    "--iree-llvmcpu-target-cpu=host",
+    "CUDA": "--iree-hal-target-device=cuda --iree-cuda-target=sm_80",
+    "HIP": "--iree-hal-target-device=hip --iree-rocm-target=gfx942",
+}
+
+
+def no_target() -> CompileError:
+    """Return the error for flags without a target, with flags to copy."""
+    notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
+    return CompileError(error("no target; name the target of the program", notes=notes))
 
 
 def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
@@ -65,6 +83,45 @@ def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
     nested = attribute if isinstance(attribute, mlir.ArrayAttr) else parameters(attribute)
     for element in nested or ():
         yield from _targets_in(element)
+
+
+_THIS_CPU: Final = "host"
+"""The name of this machine's processor, as in flags of the compiler."""
+
+
+def target_names() -> list[str]:
+    """Return the names that `read_target` accepts."""
+    return [_THIS_CPU, *known_target_names()]
+
+
+def read_target(name: str) -> Target:
+    """Return the target with a name, for which the compiler generates code; `host` is the processor of this machine.
+
+    Raises:
+        TargetError: the name is unknown, or the compiler generates no code for the target.
+    """
+    if name.strip().lower() == _THIS_CPU:
+        attribute = executable_target(_EXAMPLES["this CPU"].split(), thread_context())
+        return Target.from_attribute(attribute)
+    target = Target.parse(name)
+    try:
+        executable_target(compile_flags(target), thread_context())
+    except CompileError:
+        message = f"the compiler generates no code for '{name}'"
+        raise TargetError(error(message, notes=list(_instead_of(target)))) from None
+    return target
+
+
+def _instead_of(target: Target) -> Iterator[Diagnostic]:
+    """Yield notes with names for a target that the compiler does not know."""
+    if target.backend == "rocm":
+        architectures = known_targets.ROCM.get(target.family, ["gfx942"])
+        if architectures:
+            yield note(f"name the architecture, such as {', '.join(architectures)}")
+        if target.family != target.backend:
+            yield note(f"'vulkan-{target.family}' is its name for the backend vulkan")
+    if target.backend == "cuda":
+        yield note("GPUs run code for older architectures, such as sm_80")
 
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}

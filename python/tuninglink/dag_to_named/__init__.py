@@ -82,7 +82,7 @@ class _Different(Exception):  # noqa: N818 - an answer, not an error
 def convert_dags(spec: Spec) -> ConvertedSpec:
     """Convert DAG matchers to contraction and convolution matchers, where that changes nothing.
 
-    For each entry, a matching program and variants that differ from it in one thing are made. The interpreter runs the
+    For each entry, a matching program and variants that differ from it in one respect are made. The interpreter runs the
     old and the new matcher on all of them. An entry is converted if both match the first program and agree on the
     others. One difference is intended: a DAG matcher rejects an op with any attribute that the DAG lacks, and the new
     matcher only one with a configuration.

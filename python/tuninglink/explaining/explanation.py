@@ -93,7 +93,7 @@ class Explanation:
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
         format: the kind of the document.
-        version: its version. What is added does not change it; what is changed or removed does.
+        version: its version. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.explanation"] = field(default=EXPLANATION, init=False)
@@ -227,7 +227,7 @@ class Explanation:
 
     def share(self, weight: Weight) -> float:
         """Return the share of a weight in the total, from 0 to 1, in terms of `measure`."""
-        part, whole = (self._amount(one) for one in (weight, self.weight()))
+        part, whole = map(self._amount, (weight, self.weight()))
         return part / whole if whole else 0.0
 
     def _amount(self, weight: Weight) -> float:

@@ -42,7 +42,7 @@ DIRECT_LOAD: Final = "use_global_load_dma"
 """The type of promotion by loads from global memory straight into shared memory."""
 
 DIRECTLY_LOADING: Final = ("gfx950", "gfx1250")
-"""The architectures that may have such loads. For others, the compiler writes the code without them."""
+"""The architectures with loads straight into shared memory. For others, the compiler generates code without them."""
 
 REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
 """Those entries that tile reductions, which are the last loops of contractions."""
@@ -77,7 +77,7 @@ SPIRV_LEVELS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "#iree_gpu.spirv_pipeline<SubgroupReduce>": (WORKGROUP, REDUCTION),
 }
-"""What the levels of tile sizes are in the pipelines for SPIR-V."""
+"""The meanings of the levels of tile sizes in the pipelines for SPIR-V."""
 
 WORKGROUP_SIZE: Final = "workgroup_size"
 SUBGROUP_SIZE: Final = "subgroup_size"

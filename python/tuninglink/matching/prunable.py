@@ -142,7 +142,7 @@ def _is_large(loops: LoopTuple) -> bool:
 STRUCTURAL: Final = frozenset(
     {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}
 )
-"""Attributes without which an operation is another one."""
+"""Attributes that determine the computation of an operation."""
 
 
 class PrunableSpec:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.errors import nearest
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
-from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
 
 _OPTIONS: Final = (
     *("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts"),
@@ -117,7 +117,7 @@ def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str
     place, word = diagnostic.place, _word_at(diagnostic, text)
     if place is None or not word or not _NO_CASE.match(diagnostic.message):
         return ""
-    family = _PIPELINE.search(text.splitlines()[place.line - 1][: place.column - 1])
+    family = _PIPELINE.search(_line(text, place)[: place.column - 1].decode(errors="replace"))
     if family is None:
         return ""
     pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family[1]}
@@ -147,7 +147,7 @@ def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
     place = diagnostic.place
     if place is None:
         return []
-    before = "\n".join(text.splitlines()[: place.line])
+    before = "\n".join(text.split("\n")[: place.line])
     sequences = list(_SEQUENCE.finditer(before))
     if not sequences:
         return []
@@ -162,8 +162,14 @@ def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
 
 
 def _word_at(diagnostic: Diagnostic, text: str) -> str:
-    place, lines = diagnostic.place, text.splitlines()
-    if place is None or not 0 < place.line <= len(lines):
+    place = diagnostic.place
+    if place is None:
         return ""
-    match_ = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
+    match_ = _WORD.match(_line(text, place)[max(0, place.column - 1) :].decode(errors="replace"))
     return match_[1] if match_ else ""
+
+
+def _line(text: str, place: Place) -> bytes:
+    """Return the line of a place, whose column counts bytes; empty if the text ends before it."""
+    lines = text.split("\n")
+    return lines[place.line - 1].encode() if 0 < place.line <= len(lines) else b""

@@ -124,7 +124,7 @@ def configured_functions(
         entries: the entries.
         module: the functions, in the context of the entries. They are changed.
         target: the target of the dispatches, a `#hal.executable.target` of the same context.
-        excluded: names of ops that no entry matches, with which the interpreter need not try them.
+        excluded: names of ops that no entry matches, so that the interpreter skips them.
 
     Returns:
         Each function with the position of the entry, None for a function without one.

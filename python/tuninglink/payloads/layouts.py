@@ -133,7 +133,7 @@ def convolutions(
     Args:
         counts: the numbers of loops of roles such as `convolution filter`.
         ranks: constraints on the ranks of operands.
-        strides: the stride of each dimension of the image, where the matcher gives it.
+        strides: the stride of each dimension of the image, if the matcher requires it.
         dilations: the dilation, likewise.
     """
 

@@ -1,4 +1,4 @@
-"""Operations that a matcher may look for, most likely ones first."""
+"""Operations that a matcher may match, the most likely ones first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 
 
 class Candidates:
-    """The operations that a matcher may look for.
+    """The operations that a matcher may match.
 
     They are built in the current context, at the current location.
 

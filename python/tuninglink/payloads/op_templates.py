@@ -1,4 +1,4 @@
-"""Templates: the ops that a matcher looks for, as IR whose sizes are not yet chosen."""
+"""Templates: the ops that a matcher matches, as IR whose sizes are not yet chosen."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def find_sizes(
     facts: Collection[HasExtent],
     configurations: Callable[[], tuple[mlir.Attribute, ...]],
 ) -> Sized | NoSizes:
-    """Find sizes with which an operation satisfies facts, preferably multiples of the configured tiles.
+    """Find sizes for which an operation satisfies facts, preferably multiples of the configured tiles.
 
     Args:
         unsized: the operation.

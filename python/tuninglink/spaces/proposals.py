@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.errors import misspelt
 from tuninglink.iree.lowering_configs import ENTRIES, PIPELINE_OPTIONS, read_cpu_configuration
 from tuninglink.solver.answers import AssignmentError, Limits, Verdict
 from tuninglink.spaces.configuration import (
@@ -20,7 +21,6 @@ from tuninglink.spaces.configuration import (
 )
 from tuninglink.spaces.knob_reference import entries_of_knob, knob_place
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spelling import misspelt
 
 if TYPE_CHECKING:
     from tuninglink.spaces.providers import Space

@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 # `iree.compiler.dialects.transform` re-exports this, but takes longer to build the classes of the ops.
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
+from tuninglink.errors import nearest
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.mlir.symbols import (
@@ -23,7 +24,6 @@ from tuninglink.mlir.symbols import (
     symbol_name,
 )
 from tuninglink.mlir.walk import body, visit
-from tuninglink.spelling import nearest
 
 _BLIND = frozenset(
     {
@@ -49,7 +49,7 @@ _BLIND = frozenset(
         "transform.match.operation_empty",
     }
 )
-"""Ops that look at no attribute of an op that could be configured, and give no handle to another op.
+"""Ops that read no attribute that a spec can set, and return no handle to another op.
 
 None of their attributes refers to symbols, except for the values of constants.
 """
@@ -139,7 +139,7 @@ class ModuleScan:
         entry_points: the entry points directly in the module.
         included: everything that an `include` refers to, with the number of times.
         including: the parents of `include` ops, such as sequences.
-        looking: the transform ops that may look at configurations, or at ops other than the matched one.
+        looking: the transform ops that may read configurations, or ops other than the matched one.
         lists: the `foreach_match` ops.
         has_declarations: whether a sequence is declared without a body.
         has_nested: whether there is a nested module.
@@ -265,7 +265,7 @@ def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mli
 
 
 def no_entry_point(module: mlir.Operation) -> Diagnostic:
-    """Return the error for a module without an entry point, with what its author may have meant."""
+    """Return the error for a module without an entry point, with suggestions."""
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     if nested:
         message = (

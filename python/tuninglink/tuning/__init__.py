@@ -44,7 +44,7 @@ class Listener:
         """Handle the result of a task."""
 
     def comparing(self, entries: int) -> None:
-        """Handle the start of whole-program runs, with a spec of so many entries."""
+        """Handle the start of whole-program runs, given the number of entries of the spec."""
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Handle the end of whole-program runs, failed ones included."""

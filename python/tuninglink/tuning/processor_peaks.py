@@ -1,7 +1,7 @@
 """Peak rates of this machine's processors, measured once by kernels that the compiler builds.
 
 Data sheets seldom have the rates of a processor: its clock depends on its load and its vectors, and a virtual machine or
-a container may have a part of it. Three kinds of kernels reach what code of the compiler can reach at most: chains of
+a container may have a part of it. Three kinds of kernels reach the peaks of compiled code: chains of
 fused multiply-adds in registers, products of packed matrices in the caches, and reads and writes of long arrays.
 """
 
@@ -103,7 +103,7 @@ class ProcessorPeaks:
 def peaks_of_processor(
     device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
 ) -> PeakRates | None:
-    """Return the peak rates of the processor behind a local device, from the cache or measured.
+    """Return the peak rates of the processor of a local device, from the cache or measured.
 
     Args:
         device: the device.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -46,8 +47,12 @@ _OLD_NAMES: Final = (
 _MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
 """The matchers of a `foreach_match`, as it is usually written."""
 
-_GENERIC_LIST: Final = re.compile(rb'"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]')
-"""The matchers of a `foreach_match` in the generic form."""
+_GENERIC_LIST: Final = re.compile(
+    rb'(?<!\\)"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]'
+)
+"""The matchers of a `foreach_match` in the generic form, as the compiler prints it."""
+
+_COMMENT: Final = b"//"
 
 _REPEATED: Final = re.compile(
     r"^(.*):(\d+):(\d+): warning: matcher @(.+) is used more than once", re.MULTILINE
@@ -109,12 +114,14 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
         SpecError: a list does.
     """
     for generic in _GENERIC_LIST.finditer(data):
-        matchers = [matcher.strip() for matcher in generic[1].split(b",")]
-        if len(set(matchers)) < len(matchers):
-            before = data[: generic.start()]
-            place = Place(name, before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
-            repeated = next(matcher for matcher in matchers if matchers.count(matcher) > 1)
-            raise SpecError(repeated_matcher(repeated.decode().removeprefix("@"), place))
+        start = generic.start()
+        line = data.rfind(b"\n", 0, start) + 1
+        uses = Counter(matcher.strip() for matcher in generic[1].split(b","))
+        repeated = next((matcher for matcher, count in uses.items() if count > 1), None)
+        if repeated is not None and _COMMENT not in data[line:start]:
+            place = Place(name, data.count(b"\n", 0, line) + 1, start - line + 1)
+            symbol = repeated.decode(errors="replace").removeprefix("@")
+            raise SpecError(repeated_matcher(symbol, place))
     lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
     if all(len(set(matchers)) == len(matchers) for matchers in lists):
         return

@@ -41,7 +41,7 @@ CASES = {
     "found a program",
     "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
     "'tuninglink targets --all' lists the known ones\n$",
-    "check GFX942 --target sm_90": "error: .*missing GPU target",
+    "check GFX942 --target sm_90": "error: the compiler generates no code for 'sm_90'",
     "check GFX942 --compile": "error: --compile needs to know what to compile for; name it with --target",
     "check GFX942 --limit 0": "error: invalid value '0' for flag '--limit': expected a time above 0",
     "check GFX942 --stricct": r"error: unknown flag '--stricct'; did you mean '--strict'\?",
@@ -121,6 +121,7 @@ CASES = {
     "tune program.mlir": "error: no target; name the target of the program\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
+    "retune GFX942": f"error: no target; name the target of the program\nnote: for this CPU: {HOST}",
     f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none --jobs 1": "warning: the target is a generic x86_64 CPU; for this machine's, "
     "add --iree-llvmcpu-target-cpu=host",
     f"tune program.mlir {CUDA} --device local-sync --flag-sets none --jobs 1": "error: there is no dispatch to tune\n"

@@ -16,10 +16,11 @@ from tuninglink.errors import SpecError
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.symbols import references_in, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
 from tuninglink.specs.bindings import entry_binding
-from tuninglink.specs.linking.chains import split
+from tuninglink.specs.linking.merging import split
 from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:
@@ -255,6 +256,8 @@ def test_a_matcher_that_is_used_twice_in_the_generic_form() -> None:
     repeated = text.replace("[@m0, @m1]", "[@m0, @m0]")
     with pytest.raises(SpecError, match="matcher '@m0' is used more than once"):
         load_spec(repeated.encode())
+    commented = "".join(f"// {line}\n" for line in repeated.splitlines())
+    assert len(load_spec((commented + text).encode()).entries) == 2
 
 
 def test_chains_have_the_entries_that_are_compared() -> None:
@@ -415,3 +418,72 @@ def test_the_work_grows_as_the_input_does() -> None:
         return count_calls(lambda: link_specs(specs))
 
     assert steps(400) < 2.2 * steps(200)
+
+
+def nested_chain(names_of_specs: Sequence[str]) -> str:
+    """Return specs as the compiler nests them."""
+    specs = [generated(name, Shape.TWO_LOOPS, 1, 2).text() for name in names_of_specs]
+    nested = "\n".join(
+        text.replace("@main", f"@main_{name}")
+        for name, text in zip(names_of_specs, specs, strict=True)
+    )
+    includes = "\n".join(
+        f"""%{number + 1} = transform.include @{name}::@main_{name} failures(suppress) (%{number})
+              : (!transform.any_op) -> !transform.any_op"""
+        for number, name in enumerate(names_of_specs)
+    )
+    return f"""module attributes {{transform.with_named_sequence}} {{
+      {nested}
+      transform.named_sequence @__kernel_config(%0: !transform.any_op {{transform.consumed}})
+          -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+        {includes}
+        transform.yield %{len(specs)} : !transform.any_op
+      }}
+    }}"""
+
+
+def test_the_work_for_chains_grows_as_they_do() -> None:
+    """Reading twice the nested specs and linking twice the members of a chain take twice the steps."""
+
+    def steps(count: int) -> tuple[int, int]:
+        text = nested_chain([f"s{number}" for number in range(count)]).encode()
+        loading = count_calls(lambda: load_spec(text))
+        (other,) = load(generated("other", Shape.TWO_LOOPS, 3))
+        chain = load_spec(text)
+        assert len(chain.anatomy.entry_points) == count
+        return loading, count_calls(lambda: link_specs([chain, other]))
+
+    few, many = steps(16), steps(32)
+    assert many[0] < 2.2 * few[0]
+    assert many[1] < 2.2 * few[1]
+
+
+def test_a_chain_keeps_no_sequences_of_which_only_copies_are_used() -> None:
+    """Guards copy the action, since a list and an include use it differently, and then what it includes."""
+    text = """module @spec attributes {transform.with_named_sequence} {
+      transform.named_sequence @set(%op: !transform.any_op {transform.readonly}) {
+        %value = transform.param.constant 1 : i64 -> !transform.any_param
+        transform.annotate %op "test.value" = %value : !transform.any_op, !transform.any_param
+        transform.print %op : !transform.any_op
+        transform.yield
+      }
+      transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+        transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+        transform.yield %op : !transform.any_op
+      }
+      transform.named_sequence @act(%op: !transform.any_op {transform.readonly}) {
+        transform.include @set failures(propagate) (%op) : (!transform.any_op) -> ()
+        transform.yield
+      }
+      transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op
+          attributes {iree_codegen.tuning_spec_entrypoint} {
+        %ops = transform.structured.match ops{["linalg.copy"]} in %root : (!transform.any_op) -> !transform.any_op
+        transform.include @act failures(suppress) (%ops) : (!transform.any_op) -> ()
+        %done = transform.foreach_match in %root @match -> @act : (!transform.any_op) -> !transform.any_op
+        transform.yield %done : !transform.any_op
+      }
+    }"""
+    linked = link_specs([load_spec(text.encode()), load_spec(text.encode())]).spec
+    defined = set(symbols(linked.module))
+    used = {path[0] for path in references_in(linked.module)}
+    assert defined - used == {names.KERNEL_CONFIG}

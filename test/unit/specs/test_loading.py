@@ -12,6 +12,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, thread_context
 from tuninglink.specs import sources
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,3 +63,15 @@ def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> N
         errors.append(str(raised.value))
     assert errors[0] == errors[1]
     assert not said
+
+
+@pytest.mark.parametrize("before", ["", "// a form feed: \f, a separator: \u2028\n"])
+@pytest.mark.parametrize("note", ["plain", "naïve — «ü»"])
+def test_remedies_are_those_of_the_place(before: str, note: str) -> None:
+    """The compiler counts lines by line feeds, and columns in bytes."""
+    constant = f'  %c = transform.param.constant {{a = "{note}", b = #iree_gpu.pipeline<TileAndFuze>}} -> !transform.any_param\n'
+    with pytest.raises(SpecError) as raised:
+        load_spec((before + spec_of([constant + NAMED])).encode(), name="spec.mlir")
+    remedies = [remedy.message for remedy in raised.value.diagnostics[0].notes]
+    assert remedies[0] == "unknown name 'TileAndFuze'; did you mean 'TileAndFuse'?"
+    assert remedies[1].startswith("in the sequence '@")

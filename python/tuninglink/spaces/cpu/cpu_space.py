@@ -31,14 +31,14 @@ from tuninglink.spaces.configuration import (
 from tuninglink.spaces.cpu.compile_rules import (
     LEVELS,
     add_necessary_rules,
+    add_stack_rules,
     add_sufficient_rules,
     add_workgroup_rules,
     is_decomposed,
     unknown,
 )
 from tuninglink.spaces.cpu.cpu_rules import BYTE, PIPELINES, CpuRules
-from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
-from tuninglink.spaces.cpu.vector_sizes import add_stack_rules
+from tuninglink.spaces.cpu.nest import LOOP_PEELING, knob_name
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
 """The sizes of vector tiles that are tried, besides the whole loop."""
 
 _CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
-"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, beside all of them: of a
+"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, besides all of them: of a
 right-hand side with k rows, the rows between lie on few pages, which other vector tiles read again."""
 
 _LEVEL_1_CACHE_BYTES: Final = 32 * 1024

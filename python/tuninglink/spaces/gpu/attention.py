@@ -273,7 +273,7 @@ def _fit(
         whole.append(extent.tile % step == 0)
         rules.compilers(
             whole[-1],
-            f"{extent.name} must be divisible by what the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
+            f"{extent.name} must be divisible by the part that the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
             extent.tile,
             step,
         )

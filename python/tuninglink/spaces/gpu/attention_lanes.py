@@ -102,7 +102,7 @@ class _AttentionLanesRules(FormRules):
         )
         rules.sufficient(
             tile % step == 0,
-            f"{name} must be divisible by what its threads take at a time ({{}} % {{}} == 0)",
+            f"{name} must be divisible by the part that its threads take at a time ({{}} % {{}} == 0)",
             tile,
             step,
         )

@@ -59,8 +59,8 @@ class Contraction:
         accumulates: whether sums start from given values instead of a constant.
         is_plain: whether it is a product of two matrices; the compiler's own constraints cover only these.
         image: the operand made from the image of a convolution, None if it was not a convolution.
-        filter_loops: those of `outer_k` over a filter, which code generation takes one element at a time, whatever
-            their tiles.
+        filter_loops: those of `outer_k` over a filter, which code generation takes one element at a time, with any
+            tiles.
     """
 
     sizes: Sizes

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
-"""Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
+"""The maximum numbers of masked elements, and of those of 8 bits: four and two times as many took over a minute to compile."""
 TRANSFER_BITS: Final = 32
 """The least width of a load of a thread straight into shared memory."""
 _SWIZZLED: Final = 8
@@ -25,7 +25,7 @@ _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
 """The maximum number of masked reads in a step: 51 by 928 threads took a minute to compile."""
 _MOST_COMPUTED: Final = 1 << 6
-"""Elements: 64 took 16 s to compile, 84 over a minute."""
+"""The maximum number of masked elements that are computed: 64 took 16 s to compile, 84 over a minute."""
 _MOST_PREFETCHED: Final = 1 << 7
 """240 elements in each of two steps took a minute to compile."""
 _MOST_GATHERED: Final = 1 << 8

@@ -191,7 +191,7 @@ class GpuRules:
             most = most + each
         self.sufficient(
             most <= device.memory * _BITS,
-            f"shared memory must suffice for what may be exchanged ({{}} <= {device.memory} bytes)",
+            f"shared memory must suffice for the exchanged data ({{}} <= {device.memory} bytes)",
             most / _BITS,
         )
 

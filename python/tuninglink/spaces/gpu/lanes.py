@@ -67,7 +67,7 @@ def lanes_space(
     """Return the configurations of an op with these loops; see `lanes_spaces`.
 
     Raises:
-        UndecidedError: other ops are next to the root op, with loops of their own.
+        UndecidedError: other ops with further loops are next to the root op.
     """
     neighbors = read_neighbors(workload, len(loops.parallel))
     outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
@@ -144,7 +144,7 @@ class _LanesRules(FormRules):
         is_whole = tile % step == 0
         shared = is_parallel and self._neighbors and not self._loops.accumulates
         is_part = False if shared else all_of(step % tile == 0, is_parallel or tile % width == 0)
-        message = f"{name} must be divisible by what its threads take at a time ({{}} % {{}} == 0)"
+        message = f"{name} must be divisible by the part that its threads take at a time ({{}} % {{}} == 0)"
         require = self.rules.necessary if shared else self.rules.sufficient
         require(any_of(is_whole, is_part), message, tile, step)
         self.rules.not_chosen(is_whole, message, tile, step)

@@ -110,7 +110,7 @@ class _VectorDistributeRules(FormRules):
         )
         rules.compilers(
             tile % step == 0,
-            f"{name} must be divisible by what its subgroups take at a time ({{}} % {{}} == 0)",
+            f"{name} must be divisible by the part that its subgroups take at a time ({{}} % {{}} == 0)",
             tile,
             step,
         )

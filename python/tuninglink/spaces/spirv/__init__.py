@@ -51,7 +51,7 @@ class SpirvGpu:
     """A GPU that runs SPIR-V.
 
     Attributes:
-        gpu: its properties that other backends know, too.
+        gpu: its properties that do not depend on the backend.
         workgroup_sizes: the maximum numbers of threads of a workgroup along x, y and z.
         matrices: its cooperative matrices.
         stores_bytes: whether it accesses single bytes of memory.
@@ -63,7 +63,7 @@ class SpirvGpu:
     stores_bytes: bool
 
     def has_vectors(self, element_type: str) -> bool:
-        """Return whether vectors of an element type in memory are legalized, whatever their length."""
+        """Return whether vectors of an element type in memory of any length are legalized."""
         return element_type != _BRAIN and (element_type != _BYTE or self.stores_bytes)
 
     def is_legal_tile(self, element_type: str, tile: Number) -> Number:

@@ -40,7 +40,7 @@ _MOST_OTHERS: Final = 1
 
 _MOST_SUBGROUPS: Final = 16
 _MOST_MATRICES: Final = 128
-"""The products of matrices in a step of a subgroup that are proposed; the compiler's heuristics choose up to 16."""
+"""The maximum number of products of matrices in a step of a subgroup that is proposed; the compiler's heuristics choose up to 16."""
 
 
 def cooperative_spaces(

@@ -34,7 +34,7 @@ _MOST_STEP: Final = 64
 _MOST_PIECE: Final = 32
 _MOST_TILE: Final = 256
 _LOOP_COUNTS: Final = (3, 4)
-"""The loops of a product of matrices, and of a batch of them."""
+"""The numbers of loops of a product of matrices, and of a batch of them."""
 
 
 def matrix_product(workload: Workload) -> Contraction:

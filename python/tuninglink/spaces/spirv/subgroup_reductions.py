@@ -69,7 +69,7 @@ class _SubgroupRules(SpirvRules):
     def tile_loops(self) -> None:
         """Add the tiles of steps; a workgroup computes one result at a time."""
         if prod(self.sizes[loop] for loop in self._loops.parallel) > _MOST_RESULTS:
-            self.rules.propose_nothing("threads compute so many results by themselves")
+            self.rules.propose_nothing("there are enough results for one thread each")
         for loop in self._loops.parallel:
             tile = self.tile(WORKGROUP, loop)
             self.rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)

@@ -54,10 +54,10 @@ _MOST_VECTORS: Final = 1 << 9
 """The vectors of a thread's results: 384 took half a minute to compile, 768 more than a minute, on a busy machine."""
 
 _NIBBLE: Final = 4
-"""The bits of two elements in a byte."""
+"""The width of elements of which a byte has two."""
 
 _WORK: Final = 8
-"""The results of a thread from which on a workgroup should have as many threads as half a subgroup."""
+"""The number of results of a thread from which a workgroup should have at least half a subgroup of threads."""
 
 
 def vector_spaces(
@@ -173,7 +173,7 @@ class _ThreadTileRules(SpirvRules):
                 needed = self._tiles[loop] / self._pieces[loop]
             self.rules.not_chosen(
                 count == needed,
-                f"{name} should be the threads that the tiles have ({{}} == {{}})",
+                f"{name} should be the number of threads of the tiles ({{}} == {{}})",
                 count,
                 needed,
             )

@@ -13,7 +13,7 @@ Every sequence that such an entry point runs is rewritten. These are the handles
 | `own` | the arguments of an action that always are the matched op, which is undecided: without a guard, readers of the linked spec still find the configuration of the entry | | as above |
 | `decided` | what the spec decided: the matched op and what was annotated since | every sequence to its caller, a list to the sequence around it, the entry point to the next one | as above |
 
-A list consumes its root, and with that all handles to the ops inside. So it runs in a sequence of its own, on a copy of
+A list consumes its root, and with that all handles to the ops inside. So it runs in a separate sequence, on a copy of
 the handle: the interpreter invalidates handles in one sequence only. Where a handle in `decided` is lost, the entry
 point adds the ops that are configured by then.
 """
@@ -29,7 +29,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.linking.guard_analysis import (
+from tuninglink.specs.linking.analysis import (
     only_annotates,
     own_arguments,
     unguarded_because,
@@ -44,12 +44,13 @@ from tuninglink.specs.linking.rewriting import (
     move_list,
     rewrite_matcher,
 )
-from tuninglink.specs.sequences import Handle, SequenceTable, consumes
+from tuninglink.specs.sequences import SequenceTable, consumes
 from tuninglink.specs.side_effects import SideEffects, only_reads
 from tuninglink.specs.structure import is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
+    Handle,
     any_op,
     change_signature,
     empty_handle,
@@ -199,7 +200,7 @@ class _Guards:
         return self._rewritten[key]
 
     def _list(self, operation: mlir.Operation, state: State) -> None:
-        """Move a `foreach_match` to a sequence of its own, where it skips decided ops."""
+        """Move a `foreach_match` to a separate sequence, where it skips decided ops."""
         pairs = self._table.pairs(operation)
         if not all(self._table.lookup(path) for pair in pairs for path in pair):
             self._give_up(operation, state)
@@ -221,7 +222,7 @@ class _Guards:
     def _rewrite_pairs(
         self, pairs: Sequence[tuple[str, str]]
     ) -> tuple[list[tuple[str, str]], bool]:
-        """Rewrite the matchers and actions of a list; tells whether these yield all that they configure."""
+        """Rewrite the matchers and actions of a list. Return the new pairs, and whether these yield all that they configure."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
         own = own_arguments(self._table, pairs)

@@ -14,6 +14,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.errors import misspelt, nearest
 from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
@@ -35,7 +36,6 @@ from tuninglink.specs.verification.gpu_threads import (
     subgroup_faults,
     thread_faults,
 )
-from tuninglink.spelling import misspelt, nearest
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),
@@ -268,11 +268,11 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
-    """Return an intrinsic of the target for these types; empty if there is none, or the target is unknown."""
+    """Return an intrinsic for these types, of the target if that is known; empty if there is none."""
     names_of_types = _multiplying(types, context)
-    if target is None or not target.intrinsics:
-        return "" if target is not None else next(names_of_types, "")
-    return next((name for name in names_of_types if name in target.intrinsics), "")
+    return next(
+        (name for name in names_of_types if target is None or name in target.intrinsics), ""
+    )
 
 
 def _multiplying(types: tuple[str, str], context: mlir.Context) -> Iterator[str]:

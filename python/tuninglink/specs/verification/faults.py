@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.spelling import misspelt
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
@@ -161,9 +160,9 @@ def _in_aliases(
 
 
 def similar_integers(value: mlir.Attribute) -> list[int] | None:
-    """Return the integers that a list of other numbers or of strings stands for, None if it stands for none.
+    """Return the integers that are written as other numbers or as strings in a list, None if there are none.
 
-    Elements that stand for no integer become 0.
+    Other elements become 0.
     """
     if not isinstance(value, mlir.ArrayAttr):
         return None

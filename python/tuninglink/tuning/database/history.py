@@ -89,8 +89,8 @@ class HistoryPoint:
         default_us: the time of the compiler's choice, with the interval of its median; None if it was not measured.
         best_us: that of the fastest configuration whose results were right; None without one.
         best: the pipeline and the knobs of that configuration; empty without one.
-        default_change: what became of the time of the compiler's choice since the point before; None without a change.
-        best_change: what became of the best time.
+        default_change: the change of the time of the compiler's choice since the previous point; None without one.
+        best_change: the change of the best time.
     """
 
     software: Software = field(metadata=FLAT)

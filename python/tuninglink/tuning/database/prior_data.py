@@ -70,7 +70,7 @@ class PriorData:
             database: where it is kept.
             problem: the problem that is being tuned.
             key: its key.
-            environment: where it is tuned. What was measured there is no prior data.
+            environment: where it is tuned. Measurements from there are not prior data.
 
         Raises:
             DatabaseError: the file cannot be read.

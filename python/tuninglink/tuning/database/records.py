@@ -68,7 +68,7 @@ class ConfigurationRecord:
     Attributes:
         key: its unique key, such as a hash of the texts.
         pipeline: the pipeline, as MLIR writes it.
-        knobs: the values of the knobs; empty where no space speaks of the configuration.
+        knobs: the values of the knobs; empty if no space contains the configuration.
         attribute: the `#iree_codegen.compilation_info`, as MLIR writes it; empty where only the knobs are known.
         decomposition: the `decomposition_config` of an attention, or nothing.
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
+from tuninglink.iree.cpus import WORKER_STACK_BYTES
 
 PROTOCOL_VERSION: Final = 1
 """The version of the measuring protocol. It changes when the same kernel would get another time."""
@@ -33,7 +33,7 @@ class Settings:
     Attributes:
         caches: whether the data stays in the caches.
         seed: fixes the inputs.
-        sample_seconds: the duration of a sample, if more than one iteration fits in.
+        sample_seconds: the duration of a sample, if more than one iteration fits.
         last_level_bytes: the last-level cache; found out by default.
     """
 

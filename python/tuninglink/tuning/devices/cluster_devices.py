@@ -241,7 +241,7 @@ class ClusterDevices:
                 return device
 
     def _admit_new(self) -> None:
-        """Admit the devices that were not there when it was looked last."""
+        """Admit the devices that appeared since the last check."""
         self._looked = time.monotonic()
         places = {device.place for device in self._connected} | self._refused
         for uri in self._uris:

@@ -1,4 +1,4 @@
-"""Devices of the runtime: which there are, what each is, and how one is opened."""
+"""Devices of the runtime: their list, their descriptions, and how to open them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Final
 
 import iree.runtime as rt
 
+from tuninglink.errors import did_you_mean
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.results import FatalError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 

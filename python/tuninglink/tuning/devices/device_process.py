@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
+from tuninglink.iree.cpus import WORKER_STACK_BYTES
 from tuninglink.mlir.diagnostics import Diagnostic, error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -130,7 +130,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 class DeviceProcess(Device):
     """A device in a separate process, one benchmark at a time.
 
-    A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
+    If a benchmark hangs or ends the process, only that benchmark is lost: the process is replaced before the next one.
 
     Args:
         uri: the device.

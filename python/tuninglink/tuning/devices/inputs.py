@@ -145,7 +145,7 @@ def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
 def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBoundsWrite | None:
     """Return the write out of bounds that the first set shows, or None.
 
-    What a dispatch only reads counts as out of bounds, too.
+    Bindings that a dispatch only reads count as out of bounds, too.
     """
     end = buffer_length(layout)
     changed = before[:end] != after[:end]

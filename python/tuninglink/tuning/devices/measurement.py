@@ -53,7 +53,7 @@ _ENOUGH_SECONDS: Final = 1.0
 """Time after which one sample of a slow benchmark is enough."""
 
 _FIRST_FACTOR: Final = 3.0
-"""A first iteration that takes this many times the limit is too slow, whatever causes it."""
+"""A first iteration that takes this many times the limit is too slow, for any reason."""
 
 
 class Measurer:
@@ -92,7 +92,7 @@ class Measurer:
         """Measure one benchmark.
 
         Args:
-            benchmark: what.
+            benchmark: the benchmark.
             seconds: the time limit of sampling; three samples are taken in any case, unless they take over a second.
             limit_microseconds: an iteration that takes longer is not worth a batch.
 
@@ -193,7 +193,7 @@ class Measurer:
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Return the same as `outputs`; those of the last module are kept, with which several benchmarks are compared.
+        """Return the same as `outputs`; those of the last module are kept, since several benchmarks are compared with them.
 
         Raises:
             MeasurementError: it cannot be loaded or run.

@@ -23,7 +23,7 @@ _SUM: Final = 4
 """Differences of a sum of `n` terms in another order, in units of the precision times `sqrt(n)`.
 
 Roundings of partial sums that grow as a random walk deviate by 0.2 such units (standard deviation); the largest of
-millions is within 6 deviations. Here is room for three times as much.
+millions is within 6 deviations. The factor leaves room for three times as much.
 """
 
 _NARROW_BYTES: Final = 1
@@ -103,7 +103,7 @@ def compare(
 ) -> ElementDifferences:
     """Compare the elements of a binding.
 
-    Floating-point elements may differ by what rounding in another order explains; a NaN must stand where one is
+    Floating-point elements may differ by what rounding in another order explains; a NaN must be where one is
     expected, and so must an infinity. All others must be equal.
 
     Args:

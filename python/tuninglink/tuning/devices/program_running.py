@@ -191,7 +191,7 @@ class ProgramRunner:
 
 @dataclass(frozen=True, eq=False)
 class CallOutputs:
-    """What a call of a program computed.
+    """The outputs of a call of a program.
 
     Attributes:
         arrays: its results, and then the arguments that it writes to, in order.

@@ -32,7 +32,7 @@ class Subject:
 
     Args:
         copies: the loaded copies.
-        sample_seconds: the duration of a sample, if more than one iteration fits in.
+        sample_seconds: the duration of a sample, if more than one iteration fits.
     """
 
     def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:

@@ -102,7 +102,7 @@ class FlagComparison:
         """Compare sets of flags with the specs tuned under them.
 
         Each of them was shown to be faster before, so that the fastest one is selected despite the noise of the default. A
-        spec is selected only if it is not behind the fastest set alone.
+        spec is selected only if it is not slower than the fastest set alone.
 
         Args:
             compiler: compiles them.
@@ -220,7 +220,7 @@ class FlagComparison:
 
 
 def _fastest_pair(results: Sequence[Result], times: ProgramTimes) -> Result | None:
-    """Return the fastest set, with its spec if that may not be behind the fastest set alone."""
+    """Return the fastest set. One with a spec counts only if it is hardly slower than the fastest set alone."""
     alone = max([1.0, *(result.median for result in results if not result.entries)])
     bar = 0.0 if times.are_rough else _NOT_BEHIND * alone
     ahead = [result for result in results if not result.entries or result.low >= bar]

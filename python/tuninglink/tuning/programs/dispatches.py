@@ -39,8 +39,8 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
+from tuninglink.tuning.programs.dispatch_uses import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.program_caches import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 
@@ -54,7 +54,7 @@ class TuningTask:
         dispatches: the dispatches, such as `@executable::@variant`.
         functions: the names of their functions, in the same order, which describe their computations.
         calls: the number of calls by the functions of the program; 0 if only its initialization does. See `count_calls`.
-        target: what they are compiled for.
+        target: their target.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
         layout: the buffer that it runs on.
@@ -139,7 +139,7 @@ class DispatchedProgram:
 
     Attributes:
         saved: the program itself.
-        calls: the calls that the time of the program is made of; None if its functions cannot be read.
+        calls: the calls that make up the time of the program; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches without a benchmark.
     """
@@ -166,7 +166,7 @@ def read_program(
         flags: flags of the session.
         first: the phase that the program has gone through already.
         sizes: the sizes of dynamic dimensions of its arguments, at which dynamic dispatches are tuned.
-        options: which of its functions count, and what they are called with.
+        options: the functions that count, and their arguments.
 
     Raises:
         CompileError: it cannot be read, does not compile, has no dispatch, no such dynamic dimension or function, or

@@ -1,6 +1,6 @@
 """Benchmarks of dynamic dispatches: one module with a function for each combination of sizes.
 
-The code of a dispatch stays as it is compiled in the dynamic program. What the program passes to it follows from the
+The code of a dispatch stays as it is compiled in the dynamic program. The constants that the program passes to it follow from the
 sizes of the program's arguments: with these as constants on the host, the compiler dumps a benchmark of the dispatch.
 """
 
@@ -101,7 +101,7 @@ def _between(given: Sequence[GivenSizes]) -> list[tuple[int, ...]]:
 
 
 def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
-    """Return a copy of a program whose host code knows the sizes of its arguments."""
+    """Return a copy of a program whose host code has constant sizes for its arguments."""
     copy = program.operation.clone().operation
     for function in body(copy):
         if function.name == names.UTIL_FUNCTION:

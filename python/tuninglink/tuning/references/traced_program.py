@@ -108,14 +108,14 @@ class TracedFunction:
 
 @dataclass(frozen=True)
 class TraceSource:
-    """A program as a user gives it, to be compiled with traces.
+    """A program given by the user, to be compiled with traces.
 
     Attributes:
         path: its path.
         flags: all flags of the compiler.
         first: the phase that it has gone through already.
         sizes: the sizes of dynamic dimensions of its arguments.
-        options: which of its functions count, and what they are called with.
+        options: the functions that count, and their arguments.
     """
 
     path: str

@@ -74,7 +74,7 @@ class TuningReport:
         profile: the path of the profile whose times weigh the dispatches with a `profiled_us`; empty if the times of
             dispatches alone do.
         format: the kind of the document.
-        version: its version. What is added does not change it; what is changed or removed does.
+        version: its version. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.tuning"] = field(default="tuninglink.tuning", init=False)

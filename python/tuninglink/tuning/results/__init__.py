@@ -37,7 +37,7 @@ class Failure:
     """A trial that failed.
 
     Attributes:
-        kind: at which step, and how.
+        kind: the failed step, and the manner of the failure.
         message: the diagnostic, or the observation.
         is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
             while other processes had the processors. Such a failure is not kept for later runs.
@@ -150,7 +150,7 @@ class OutputComparison:
 
     @property
     def limit(self) -> float:
-        """The largest error with which a tuned program is accepted."""
+        """The largest error of an accepted tuned program."""
         if self.default_error is None:
             return self.tolerance
         if self.default_is_wrong:

@@ -221,13 +221,13 @@ _UNKNOWN: Final = ""
 
 
 def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
-    """Return a spec after the outcomes of its entries, as text.
+    """Return a spec with the outcomes for its entries, as text.
 
-    Without a change it is as it was, and without entries it is one that does nothing.
+    Without changes, the text stays the same. Without entries, the spec does nothing.
 
     Args:
-        spec: the spec as it was.
-        results: what became of its entries, all of them, in order.
+        spec: the original spec.
+        results: the outcomes for all its entries, in order.
     """
     if all(
         result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results

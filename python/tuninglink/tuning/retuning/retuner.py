@@ -52,7 +52,7 @@ def target_of(flags: Sequence[str]) -> Target:
     """Return the target of compiler flags; process-wide flags must already be set.
 
     Raises:
-        CompileError: the compiler does not know it.
+        CompileError: it is unknown, or the flags name none.
     """
     session = session_flags()
     own = [flag for flag in flags if flag.partition("=")[0] in session]

@@ -13,9 +13,9 @@ from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Account, Ledger
-from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
 from tuninglink.tuning.scheduling.task_trials import Progress
+from tuninglink.tuning.scheduling.task_tuner import TaskRace
 
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding.defaults import MeasuredTask

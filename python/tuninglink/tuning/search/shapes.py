@@ -253,9 +253,9 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
 def estimate(shape: Shape) -> float:
     """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
-    A roofline of sorts: the padded work, made slower by operands that are read again by each subgroup and each
+    A rough roofline: the padded work, made slower by operands that are read again by each subgroup and each
     workgroup, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
-    and by spilled accumulators. It only has to be right about which candidates are worth a look.
+    and by spilled accumulators. It only has to identify the candidates that are worth a trial.
     """
     batch, m, n, k = shape.tile
     rows, columns = shape.subgroup
