@@ -28,6 +28,7 @@ from tuninglink.tuning.devices.device import (
     describe,
     driver_of,
     physical_cores,
+    runtime_uri,
 )
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import may_run
@@ -247,7 +248,7 @@ class _Recorder:
         self._output = directory / "program.ireeprof"
         self._command = [
             str(runtime_tool("iree-benchmark-module")),
-            f"--device={uri}",
+            f"--device={runtime_uri(uri)}",
             f"--function={program.function}",
             f"--device_profiling_mode={_RECORDED[driver_of(uri)]}",
             f"--device_profiling_output={self._output}",
