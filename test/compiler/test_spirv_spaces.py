@@ -263,6 +263,15 @@ def test_threads_reduce_vectors_of_several_elements_of_four_bits(
     assert subject.compile().compiles is compiles
 
 
+@pytest.mark.parametrize(("step", "compiles"), [(4, False), (8, True)])
+def test_vectors_of_f8_need_accesses_to_bytes(step: int, *, compiles: bool) -> None:
+    subject = trials(matmul(60, 96, 64, "f8E4M3FNUZ", transposed=True), "adreno")
+    levels = f"[[60, 32], [15, 4], [0, 0, {step}]]"
+    answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [8, 4, 1]")
+    assert (answer.verdict is Verdict.PROVEN) is compiles
+    assert subject.compile().compiles is compiles
+
+
 @pytest.mark.parametrize(("piece", "is_slow"), [("32, 24", True), ("8, 24", False)])
 def test_many_vectors_of_results_may_take_minutes(piece: str, *, is_slow: bool) -> None:
     subject = trials(BATCHED, "valhall")
