@@ -81,7 +81,9 @@ MISTAKES = {
     "reduction that is distributed": Mistake("distribution = [128, 128, 0]", "distribution = [128, 128, 64]", "distribution_2 must be 0", "distribution_2 from 64 to 0", target="znver4", example=CPU),
     "misspelt level": Mistake("vector_reduction = ", "vector_reductions = ", "'vector_reductions' is not a level", "'vector_reduction'", example=CPU),
     "misspelt option": Mistake("prefetch_num_stages = 2", "prefetch_num_stagez = 2", "prefetch_num_stagez", "'prefetch_num_stages'"),
-    "no tiles": Mistake(TILES, "workgrup = [128, 128, 0]", "wg_0 = 0 (all 2048)", "wg_0 from 0 (all 2048) to 256", target=CHECKED, line="lowering_config"),
+    "no tiles": Mistake(TILES, "workgrup = [128, 128, 0]", "wg_0 = 0 (all 2048)", "wg_0 from 0 (all 2048) to 128", target=CHECKED, line="lowering_config"),
+    # The values of misspelt knobs are kept.
+    "steps under another name": Mistake(STEPS, "reductoin = [0, 0, 64]", "red_2 = 0 (all 5120)", "red_2 from 0 (all 5120) to 64", target=CHECKED, line="lowering_config"),
     "no steps": Mistake(STEPS, "reduction = [0, 64]", "red_2 = 0 (all 5120)", "red_2 from 0 (all 5120) to 128", target=CHECKED),
     "four steps": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "4 sizes for the 3 loops", "[0, 0, 64]"),
     "four steps on a target": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "the operation has 3 loops", "3 loops", target=CHECKED),
