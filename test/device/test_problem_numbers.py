@@ -46,9 +46,60 @@ def _framed(filler: float) -> np.ndarray:
     return np.pad(IMAGES, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=filler)
 
 
+SEEN = np.where(np.tri(9, 7, dtype=bool), np.float32(0), -np.inf)
+"""The scores that a causal mask adds for nine queries and seven keys."""
+QUERIES, KEYS, VALUES = np.split(
+    np.random.default_rng(1).standard_normal((3, 4, 9, 8), dtype=np.float32), 3
+)
+
+
+def _attended(kv_heads: int, mask: np.ndarray) -> np.ndarray:
+    """Return the attention of four heads of queries to the first seven keys of so many heads."""
+    keys, values = (
+        np.repeat(operand[0, :kv_heads, :7], 4 // kv_heads, axis=0) for operand in (KEYS, VALUES)
+    )
+    scores = np.exp(QUERIES[0] @ keys.transpose(0, 2, 1) / np.sqrt(8) + mask)
+    return scores / scores.sum(-1, keepdims=True) @ values
+
+
+def _normalized(rows: np.ndarray) -> np.ndarray:
+    return rows / np.sqrt((rows**2).mean(1, keepdims=True) + 1e-5)
+
+
 @pytest.mark.parametrize(
     ("words", "inputs", "expected"),
     [
+        (
+            "attention 4x9x7x8 f32",
+            [QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()],
+            [_attended(4, np.float32(0))],
+        ),
+        (
+            "attention 4x9x7x8 f32 mask",
+            [
+                *(QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()),
+                KEYS[0, :, :, :7].copy(),
+            ],
+            [_attended(4, KEYS[0, :, :, :7])],
+        ),
+        (
+            "attention 4x9x7x8 f32 causal kv_heads=2",
+            [QUERIES[0], KEYS[0, :2, :7].copy(), VALUES[0, :2, :7].copy()],
+            [_attended(2, SEEN)],
+        ),
+        ("softmax 16x36 f32", [ROWS], [np.exp(ROWS) / np.exp(ROWS).sum(1, keepdims=True)]),
+        ("sum 16x36 f32", [ROWS], [ROWS.sum(1)]),
+        (
+            "layer_norm 16x36 f32",
+            [ROWS],
+            [_normalized(ROWS - ROWS.mean(1, keepdims=True))],
+        ),
+        (
+            "layer_norm 16x36 f32 affine",
+            [ROWS, ROWS[3], ROWS[5]],
+            [_normalized(ROWS - ROWS.mean(1, keepdims=True)) * ROWS[3] + ROWS[5]],
+        ),
+        ("rms_norm 16x36 f32 affine", [ROWS, ROWS[3]], [_normalized(ROWS) * ROWS[3]]),
         (
             "max_pool 2x4x9x8 3x2 f32 stride=2 padding=1",
             [IMAGES],

@@ -10,6 +10,9 @@ from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
     Attention,
+    Mask,
+    Norm,
+    Normalization,
     Problem,
     Product,
     RowOperation,
@@ -193,13 +196,32 @@ def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
 def _read_attention(words: _Words) -> Attention:
     heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
     element = _wide_type(words, "attention")
-    has_mask = False
+    mask, kv_heads = None, None
+    masks = {mask.value: mask for mask in Mask}
     while words:
         word = words.take("")
-        if word != "mask":
-            raise ProblemError.unknown("word", word, ["mask"], words.column)
-        has_mask = True
-    return Attention(heads, queries, keys, features, element, has_mask)
+        name, _, value = word.partition("=")
+        if name == "kv_heads":
+            (kv_heads,) = words.read_sizes(value, ["N"])
+        elif word not in masks:
+            raise ProblemError.unknown("word", word, [*masks, "kv_heads="], words.column)
+        elif mask:
+            raise ProblemError(f"unexpected word '{word}': an attention has one mask", words.column)
+        else:
+            mask = masks[word]
+    return Attention(heads, queries, keys, features, element, mask, kv_heads)
+
+
+def _read_normalization(norm: Norm, words: _Words) -> Normalization:
+    rows, columns = words.sizes("ROWSxCOLUMNS")
+    element = _wide_type(words, norm.value)
+    is_affine = False
+    while words:
+        word = words.take("")
+        if word != "affine":
+            raise ProblemError.unknown("word", word, ["affine"], words.column)
+        is_affine = True
+    return Normalization(norm, rows, columns, element, is_affine)
 
 
 def _read_rows(operation: RowOperation, words: _Words) -> Rows:
@@ -236,6 +258,7 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
+    **{norm.value: partial(_read_normalization, norm) for norm in Norm},
     "topk": _read_topk,
 }
 """Readers of what follows the word for an operation."""
