@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -21,9 +21,10 @@ from tuninglink.tuning.problems import (
     Product,
     RowOperation,
     Rows,
+    ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout
+from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, Layout, ScaledType
 from tuninglink.tuning.problems.problem_text import ProblemError
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
@@ -44,6 +45,8 @@ WORDS = {
         64, 32, 128, ElementType.BF16, 4, transposes_a=True, transposes_b=True
     ),
     "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
+    "scaled_matmul 64x48x96 f4E2M1FN": ScaledProduct(64, 48, 96, ScaledType.F4E2M1FN),
+    "scaled_matmul 3x64x48x96 f8E5M2": ScaledProduct(64, 48, 96, ScaledType.F8E5M2, 3),
     "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
     "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
         *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), NHWC_HWCF)
@@ -255,6 +258,10 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("matmul 1x2x3", 13, "expected type: one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 fp16", 14, "unknown type 'fp16': expected one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
+        ("scaled_matmul 2x3x33 f4E2M1FN", 1, "33 terms are not whole blocks of 32"),
+        ("scaled_matmul 2x3x32 f16", 22, "expected one of f4E2M1FN, f8E4M3FN, f8E5M2"),
+        ("scaled_matmul 2x3x32 f8E5M2 transpose_b", 29, "unexpected word 'transpose_b' after"),
+        ("scaled_matmul 2x3 f8E5M2", 15, "expected MxNxK or BxMxNxK, numbers from 1"),
         ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "invalid layout 'nchw': expected the orders"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nhcw_nhwc", 24, "invalid layout 'nhcw_nhwc'"),
@@ -323,6 +330,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("MIOpenDriver bnormfp16 -n 1", 14, "unknown operation 'bnormfp16': expected one of conv"),
         ("hipblaslt-bench -m 4 -n 4", 26, "flag '-k' is missing"),
         (f"{BENCH} --transA C", len(BENCH) + 11, "unknown --transA 'C': expected one of N, T"),
+        (f"{BENCH} --scaleA 3", len(BENCH) + 11, "unknown scale '3': expected one of 0, 1, 2"),
         (f"{BENCH} --a_type f4_r", len(BENCH) + 11, "unknown type 'f4_r': expected one of f32_r"),
         (f"{BENCH} --a_type f16_r", len(BENCH) + 16, "operands of different types"),
         ("GemmTunableOp_Half_NT,nt_1_2", 23, "invalid sizes 'nt_1_2': expected nt_M_N_K"),
@@ -404,7 +412,8 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    kinds = {Product, Convolution, Pooling, Attention, Rows, Normalization, TopK}
+    # Few targets compile products with block scales.
+    kinds = {*get_args(Problem)} - {ScaledProduct}
     assert {type(problem) for problem in file.problems} == kinds
     assert len(file.problems) == 19
 
@@ -497,6 +506,11 @@ PROBLEMS = st.one_of(
         *(SIZE, SIZE, SIZE, ELEMENT, st.none() | SIZE),
         transposes_a=st.booleans(),
         transposes_b=st.booleans(),
+    ),
+    st.builds(
+        ScaledProduct,
+        *(SIZE, SIZE, SIZE.map(SCALED_BLOCK.__mul__), st.sampled_from(ScaledType)),
+        st.none() | SIZE,
     ),
     _convolution(),
     _pooling(),
