@@ -10,9 +10,13 @@ import re
 from typing import Final
 
 from tuninglink.tuning.problems import Product
-from tuninglink.tuning.problems.command_flags import CommandFlags
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    ProblemError,
+    UnsupportedError,
+    read_size,
+)
 
 _HIPBLASLT_TYPES: Final = {
     "f32_r": ElementType.F32,

@@ -21,8 +21,12 @@ from tuninglink.tuning.problems.blas_lines import (
     read_hipblaslt,
     read_tunable_op,
 )
-from tuninglink.tuning.problems.fusilli_commands import FUSILLI_COMMAND, read_fusilli
-from tuninglink.tuning.problems.miopen_commands import MIOPEN_COMMAND, read_miopen
+from tuninglink.tuning.problems.driver_commands import (
+    FUSILLI_COMMAND,
+    MIOPEN_COMMAND,
+    read_fusilli,
+    read_miopen,
+)
 from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError
 from tuninglink.tuning.problems.words import read_words
 
