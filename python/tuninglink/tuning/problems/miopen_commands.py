@@ -1,4 +1,4 @@
-"""Reading command lines of MIOpen's driver, which logs them, of BOO, and of Fusilli's benchmarks, in the same form."""
+"""Reading command lines of MIOpen's driver, which logs them, and those of BOO and Fusilli in its form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tuninglink.tuning.problems import Attention, Mask, Norm, Normalization, Product
+from tuninglink.tuning.problems import Norm, Normalization, Problem, Product
 from tuninglink.tuning.problems.problem_text import (
     CommandFlags,
     ElementType,
@@ -18,15 +18,15 @@ from tuninglink.tuning.problems.problem_text import (
 )
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 
-_MIOPEN_TYPES: Final = {
-    "conv": ElementType.F32,
-    "convfp16": ElementType.F16,
-    "convbfp16": ElementType.BF16,
-    "convint8": ElementType.I8,
+_TYPES: Final = {
+    "": ElementType.F32,
+    "fp16": ElementType.F16,
+    "bfp16": ElementType.BF16,
+    "int8": ElementType.I8,
 }
-"""The operations of MIOpen's driver that are convolutions, with the type of their operands."""
+"""The types of operands by the ends of operations' names."""
 
-_MIOPEN_NAMES: Final = {
+_LONG_NAMES: Final = {
     "batchsize": "n",
     "in_d": "!",
     "fil_d": "@",
@@ -60,7 +60,22 @@ _MIOPEN_NAMES: Final = {
     "fil_layout": "f",
     "out_layout": "O",
 }
-"""The long names of the flags of MIOpen's driver that are read."""
+"""The long names of the flags of convolutions that are read."""
+
+_PRODUCT_NAMES: Final = {
+    "m": "a_h",
+    "k": "a_w",
+    "n": "b_w",
+    "u": "transA",
+    "v": "transB",
+    "batch_count": "b",
+    "isColMajor": "C",
+    "forw": "F",
+}
+"""The other names of the flags of products that are read."""
+
+_NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normalized_dim": "o"}
+"""The long names of the flags of normalizations that are read."""
 
 _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
 """What the bits of `-F` stand for. 0 stands for all."""
@@ -69,28 +84,45 @@ _TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
 """The same of a transposed convolution, which is the gradient of a convolution's image."""
 
 
+_LAYER_NORM: Final = "layernorm"
+_NAME: Final = rf"(?:conv|gemm|{_LAYER_NORM})(?:fp16|bfp16|int8)?"
+_TYPE_OF_FUSILLI: Final = r"(?:.*\s)?(?:-t|--type)[\s=]+b?f\d"
+
 MIOPEN_COMMAND: Final = re.compile(
-    rf"MIOpenDriver\s+(?P<driver>\S+)|(?<!\S)(?P<alone>{'|'.join(_MIOPEN_TYPES)})(?=\s+-)"
+    r"MIOpenDriver(?:\.exe)?\s+(?P<driver>\S+)"
+    rf"|(?<!\S)(?!{_LAYER_NORM}\s{_TYPE_OF_FUSILLI})(?P<alone>{_NAME})(?=\s+-)"
 )
 """The operation of MIOpen's driver, after the name of the driver or without it, anywhere in a line."""
 
 
-def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
-    """Read a convolution of MIOpen's driver, and its gradients.
+def read_miopen(line: str, command: re.Match[str]) -> tuple[Problem, ...]:
+    """Read an operation of MIOpen's driver: a convolution and its gradients, a product or a normalization.
 
     Args:
         line: the line.
         command: the match of `MIOPEN_COMMAND` in it.
 
     Raises:
-        ProblemError: a flag is missing or invalid, or it is not a convolution in one to three dimensions.
+        ProblemError: a flag is missing or invalid, or the operation is not supported.
     """
     operation = command["driver"] or command["alone"]
-    if operation not in _MIOPEN_TYPES:
-        raise UnsupportedError.unknown(
-            "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
-        )
-    flags = CommandFlags(line, command.end(), _MIOPEN_NAMES)
+    operations = {
+        name + end: (read, element)
+        for name, read in _READERS.items()
+        for end, element in _TYPES.items()
+        if name != _LAYER_NORM or not element.is_narrow
+    }
+    if operation not in operations:
+        column = command.start("driver" if command["driver"] else "alone") + 1
+        raise UnsupportedError.unknown("operation", operation, operations, column)
+    read, element = operations[operation]
+    return read(line, command, element)
+
+
+def _read_convolutions(
+    line: str, command: re.Match[str], element: ElementType
+) -> tuple[Convolution, ...]:
+    flags = CommandFlags(line, command.end(), _LONG_NAMES)
     rank = _rank(flags)
 
     def extents(names: str, least: int, default: int | None = None) -> tuple[int, ...]:
@@ -113,7 +145,7 @@ def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
     convolution = Convolution(
-        *(images, channels, size, outputs, kernel, _miopen_type(operation, flags)),
+        *(images, channels, size, outputs, kernel, _switched_type(flags, element)),
         *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
     )
     gradients = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
@@ -125,11 +157,48 @@ def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
     )
 
 
-def _miopen_type(operation: str, flags: CommandFlags) -> ElementType:
+def _read_product(line: str, command: re.Match[str], element: ElementType) -> tuple[Product, ...]:
+    flags = CommandFlags(line, command.end(), _PRODUCT_NAMES)
+    if flags.number("F", 0, 1) != 1:
+        raise UnsupportedError("only forward products are supported ('-F 1')", flags.column("F"))
+    if flags.number("C", 0, 0):
+        raise UnsupportedError("matrices stored by columns are not supported", flags.column("C"))
+    height, width, columns = (flags.number(name, 1) for name in ("a_h", "a_w", "b_w"))
+    # BOO, whose lines lack the name of the driver, takes the width for the rows.
+    rows, terms = (height, width) if command["driver"] else (width, height)
+    transposes = (bool(flags.number(name, 0, 0)) for name in ("transA", "transB"))
+    batch = flags.number("b", 1, 1)
+    return (Product(rows, columns, terms, element, batch if batch > 1 else None, *transposes),)
+
+
+def _read_layer_norm(
+    line: str, command: re.Match[str], element: ElementType
+) -> tuple[Normalization, ...]:
+    flags = CommandFlags(line, command.end(), _NORMALIZATION_NAMES)
+    if flags.number("F", 0, 1) != 1:
+        message = "only forward layer normalizations are supported ('-F 1')"
+        raise UnsupportedError(message, flags.column("F"))
+    sizes, first = flags.sizes("X", 2), flags.number("o", 0, 3)
+    if first >= len(sizes):
+        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
+        raise ProblemError(message, flags.column("o"))
+    rows, columns = math.prod(sizes[:first]), math.prod(sizes[first:])
+    return (Normalization(Norm.LAYER, rows, columns, element, bool(flags.number("m", 0, 0))),)
+
+
+_READERS: Final[dict[str, Callable[[str, re.Match[str], ElementType], tuple[Problem, ...]]]] = {
+    "conv": _read_convolutions,
+    "gemm": _read_product,
+    "layernorm": _read_layer_norm,
+}
+"""Readers by the beginnings of operations' names."""
+
+
+def _switched_type(flags: CommandFlags, element: ElementType) -> ElementType:
     """Return the type of the operands, which Fusilli gives as a switch and MIOpen in the name of the operation."""
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
-    given = [element for name, element in switches.items() if flags.has(name)]
-    return given[0] if given else _MIOPEN_TYPES[operation]
+    given = [switched for name, switched in switches.items() if flags.has(name)]
+    return given[0] if given else element
 
 
 def _directions(flags: CommandFlags) -> int:
@@ -188,105 +257,3 @@ def _layout(flags: CommandFlags, rank: int) -> Layout:
             raise UnsupportedError(message, flags.column(name))
     image, filters, result = (layout.lower() for layout in given)
     return Layout(image, filters.replace("n", "f"), result.replace("c", "f"))
-
-
-FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
-"""The operation of a benchmark of Fusilli."""
-
-_FUSILLI_TYPES: Final = {
-    element.value: element for element in (ElementType.F32, ElementType.F16, ElementType.BF16)
-}
-
-_FUSILLI_NAMES: Final = {
-    "m": "M",
-    "n": "N",
-    "k": "K",
-    "b": "B",
-    "batch": "B",
-    "head_dim": "d",
-    "type": "t",
-    "dropout": "p",
-    "input": "X",
-    "forw": "F",
-}
-
-
-def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention | Normalization:
-    """Read a benchmark of Fusilli.
-
-    Args:
-        line: the line.
-        command: the match of `FUSILLI_COMMAND` in it.
-
-    Raises:
-        ProblemError: a size is missing, or the problem is not supported.
-    """
-    flags = CommandFlags(line, command.end(), _FUSILLI_NAMES)
-    return _READERS[command["operation"]](flags)
-
-
-def _fusilli_product(flags: CommandFlags) -> Product:
-    elements = [_fusilli_type(flags, name) for name in ("a_type", "b_type")]
-    if len(set(elements)) > 1:
-        raise UnsupportedError(
-            "operands of different types are not supported", flags.column("b_type")
-        )
-    batch = flags.number("B", 1, 1)
-    return Product(
-        flags.number("M", 1),
-        flags.number("N", 1),
-        flags.number("K", 1),
-        elements[0],
-        batch if batch > 1 else None,
-        transposes_a=flags.has("transA"),
-        transposes_b=flags.has("transB"),
-    )
-
-
-def _fusilli_attention(flags: CommandFlags) -> Attention:
-    if (dropout := flags.text("p", "0")) not in ("0", "0.0"):
-        message = f"dropout of {dropout} is not supported: results would be random"
-        raise UnsupportedError(message, flags.column("p"))
-    batch, queries, keys = (flags.number(name, 1) for name in ("B", "heads_q", "heads_kv"))
-    if queries % keys or (queries != keys and not flags.has("gqa")):
-        message = f"{queries} heads of queries and {keys} of keys need '--gqa', and a whole ratio"
-        raise ProblemError(message, flags.column("heads_kv"))
-    given, causal = flags.has("mask"), flags.has("causal")
-    if given and causal:
-        raise ProblemError("'--mask' and '--causal' exclude each other", flags.column("causal"))
-    return Attention(
-        batch * queries,
-        *(flags.number("seq_q", 1), flags.number("seq_kv", 1), flags.number("d", 1)),
-        _fusilli_type(flags, "t"),
-        Mask.GIVEN if given else Mask.CAUSAL if causal else None,
-        batch * keys if queries != keys else None,
-    )
-
-
-def _fusilli_layer_norm(flags: CommandFlags) -> Normalization:
-    """Read a layer normalization, which is over all dimensions but the first."""
-    if flags.number("F", 0, 1) != 1:
-        message = "only forward layer normalizations are supported ('-F 1')"
-        raise UnsupportedError(message, flags.column("F"))
-    rows, *columns = flags.sizes("X", 2)
-    element = _fusilli_type(flags, "t")
-    return Normalization(
-        Norm.LAYER, rows, math.prod(columns), element, flags.has("elementwise_affine")
-    )
-
-
-def _fusilli_type(flags: CommandFlags, name: str) -> ElementType:
-    value = flags.text(name, "")
-    if not value:
-        raise ProblemError(f"flag '-{name}' is missing", flags.column(name))
-    if value not in _FUSILLI_TYPES:
-        raise UnsupportedError.unknown("type", value, _FUSILLI_TYPES, flags.column(name))
-    return _FUSILLI_TYPES[value]
-
-
-_READERS: Final[dict[str, Callable[[CommandFlags], Product | Attention | Normalization]]] = {
-    "matmul": _fusilli_product,
-    "sdpa": _fusilli_attention,
-    "layernorm": _fusilli_layer_norm,
-}
-"""Readers of the flags of an operation."""
