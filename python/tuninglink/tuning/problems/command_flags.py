@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 
 from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
 
@@ -17,14 +18,16 @@ class CommandFlags:
         long_names: the short names of flags by their long names.
     """
 
+    _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
+
     def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
         self._values: dict[str, tuple[str, int]] = {}
         self._end = len(line.rstrip()) + 1
-        self._names = set(re.findall(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)", line[start:]))
-        pattern = r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)"
-        for match in re.finditer(pattern, line[start:]):
+        self._names = set(self._NAME.findall(line, start))
+        for match in self._VALUE.finditer(line, start):
             name = long_names.get(match[1], match[1])
-            self._values[name] = match[2], start + match.start(2) + 1
+            self._values[name] = match[2], match.start(2) + 1
 
     def has(self, switch: str) -> bool:
         """Return whether a flag without a value is given."""
@@ -64,3 +67,10 @@ class CommandFlags:
             message = f"invalid value '{text}' for '-{name}': expected {form}"
             raise ProblemError(message, self.column(name))
         return valid
+
+
+class MappingEntries(CommandFlags):
+    """The entries of a mapping on one line, as in YAML."""
+
+    _NAME: ClassVar = re.compile(r"\b(\w+)\s*:")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")

@@ -89,6 +89,7 @@ def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Valu
 
     def compute(image: Value) -> Value:
         kind = accumulator_type(problem.element) if is_average else element
+        # Padding adds nothing to an average, and is never the maximum.
         start = 0.0 if is_average else -math.inf
         margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
         operands = (
