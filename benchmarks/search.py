@@ -21,9 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
+from tuninglink.tuning.database.tables import (
+    RecordedPool,
+    load_table,
+    problem_of_table,
+    read_trials,
+)
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.features import fastest_first
 

@@ -13,8 +13,8 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
-from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.unused_sequences import SequenceScope, scopes
+from tuninglink.specs.side_effects import SequenceScope, scopes
+from tuninglink.specs.transform_ops import pairs_of, set_pairs
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.foreach_match import pairs_of, set_pairs
+from tuninglink.specs.side_effects import erase_unused, unused_sequences
 from tuninglink.specs.spec import Spec, specs_in
-from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
+from tuninglink.specs.transform_ops import pairs_of, set_pairs
 
 
 @dataclass(frozen=True)

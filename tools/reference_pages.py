@@ -16,7 +16,7 @@ from mkdocs.structure.files import File
 
 import tuninglink
 from tuninglink.cli.usage import SUMMARIES, usage_of
-from tuninglink.opt import pass_reference
+from tuninglink.opt.help import reference
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def commands() -> str:
 
 def passes() -> str:
     """Return the reference of the passes."""
-    return pass_reference.reference(PASSES.values())
+    return reference(PASSES.values())
 
 
 def api() -> str:

@@ -1,4 +1,4 @@
-"""The exceptions of Tuninglink, raised at the borders of its layers.
+"""The exceptions of Tuninglink, raised at the borders of its layers, and suggestions for misspelt names.
 
 An error that the user can fix is always a `TuninglinkError`, whose diagnostics have a place and a remedy. Any other
 exception is a bug in Tuninglink.
@@ -10,6 +10,8 @@ import copyreg
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tuninglink.mlir.diagnostics import Diagnostic
 
 
@@ -55,3 +57,22 @@ def reason_for_user(failure: Exception) -> str:
         case TypeError() | AttributeError():
             return "it has another structure"
     return str(failure)
+
+
+def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the word most similar to `word`, or an empty string if there is none.
+
+    Args:
+        word: the misspelt word.
+        words: the valid words.
+        cutoff: the least similarity, from 0 to 1, as `difflib` measures it.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for errors
+
+    return next(iter(get_close_matches(word, words, n=1, cutoff=cutoff)), "")
+
+
+def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return `; did you mean '...'?` to append to a message, or nothing. For the arguments see `nearest`."""
+    suggestion = nearest(word, words, cutoff)
+    return f"; did you mean '{suggestion}'?" if suggestion else ""

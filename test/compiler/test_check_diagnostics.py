@@ -208,3 +208,8 @@ def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:
     place = findings[0].diagnostic.place
     assert place is not None
     assert "subgroup_basis" in path.read_text().splitlines()[place.line - 1]
+
+
+def test_a_workgroup_tile_of_1_for_a_reduction_is_that_of_the_compiler(tmp_path: Path) -> None:
+    accepted = Mistake(TILES, "workgroup = [128, 128, 1]", "", "", target=CHECKED)
+    assert results(accepted, tmp_path / "spec.mlir") == []

@@ -21,14 +21,14 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.spaces import isolated_passes
+from tuninglink.spaces import compiler_constraints
+from tuninglink.spaces.compiler_constraints import SHARED_PASS_MANAGER, IsolatedPassManager
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
 from tuninglink.spaces.configuration import (
     MismatchError,
     MissingEntryError,
     read_configuration,
 )
-from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
 from tuninglink.spaces.smt import knob_template, read_constraints
 from tuninglink.spaces.workload import Problem
 from tuninglink.workers import Pool
@@ -355,7 +355,7 @@ def test_the_compilers_errors_are_reported() -> None:
 def test_a_worker_that_does_not_answer(
     job: Callable[..., object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolated_passes, "_run", job)
+    monkeypatch.setattr(compiler_constraints, "_run", job)
     with Pool(1) as pool:
         passes = IsolatedPassManager(pool, seconds=0.3)
         for _ in range(2):

@@ -34,7 +34,7 @@ from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.cpu.cpu_rules import PIPELINES
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.neighboring_ops import neighbors
-from tuninglink.spaces.cpu.tiles import LOOP_PEELING
+from tuninglink.spaces.cpu.nest import LOOP_PEELING
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Problem, Workload, read_workload
 

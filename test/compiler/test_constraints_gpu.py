@@ -23,6 +23,7 @@ from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.solver import evaluate
 from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
 from tuninglink.solver.expressions import number
+from tuninglink.spaces.compiler_constraints import IsolatedPassManager
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
     Configuration,
@@ -38,7 +39,6 @@ from tuninglink.spaces.gpu.gpu_provider import (
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
 from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.gpu.promotion import is_derivable
-from tuninglink.spaces.isolated_passes import IsolatedPassManager
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Dimension, Workload, read_workload

@@ -7,7 +7,7 @@ from iree.compiler import ir as mlir
 from problem_forms import NK, TARGETS, linear, linear_entry, spec
 
 import tuninglink
-from tuninglink.iree.cpu_vectors import known_cpu_vectors
+from tuninglink.iree.cpus import known_cpu_vectors
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import thread_context

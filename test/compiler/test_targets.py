@@ -12,6 +12,7 @@ from iree.compiler.api import Session, Source, ctypes_dl
 from iree.compiler.dialects import iree_gpu
 from releases import since_3_13
 
+from tuninglink.compiler import target_flags
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
 from tuninglink.iree.targets import Target, read_executable_target
@@ -315,3 +316,21 @@ def test_peak_rates_are_those_that_the_compiler_describes() -> None:
     assert hip("gfx942").peaks is None  # an architecture has no memory
     assert hip("mi250x").peaks is None  # a device is half of the product
     assert cpu().peaks is None
+
+
+def test_host_is_the_processor_of_this_machine() -> None:
+    assert target_flags.read_target("host") == cpu("--iree-llvmcpu-target-cpu=host")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("rdna3", "name the architecture, such as gfx1100, gfx1101"),
+        ("rdna1", "'vulkan-rdna1' is its name for the backend vulkan"),
+        ("h200", "GPUs run code for older architectures, such as sm_80"),
+    ],
+)
+def test_targets_without_code_are_named_with_others(name: str, advice: str) -> None:
+    with pytest.raises(TargetError, match=f"no code for '{name}'") as failure:
+        target_flags.read_target(name)
+    assert any(advice in item.message for item in failure.value.diagnostics[0].notes)

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
+from tuninglink.tuning.problems.convolution_programs import convolution_parts
+from tuninglink.tuning.problems.operands import Layout
 from tuninglink.tuning.problems.programs import function_name, program_of
+from tuninglink.tuning.problems.windows import Convolution, Gradient
 from tuninglink.tuning.problems.words import read_words
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.problems import Problem
 
 IMAGES = np.random.default_rng(0).standard_normal((2, 4, 9, 8), dtype=np.float32) - 2
 ROWS = IMAGES.reshape(16, 36)
 
 
+def _loaded(*problems: Problem) -> Any:
+    image = compile_str(program_of(problems), target_backends=["llvm-cpu"])
+    config = Config("local-sync")
+    return load_vm_module(VmModule.copy_buffer(config.vm_instance, image), config)
+
+
 def _run(words: str, *inputs: np.ndarray) -> list[np.ndarray]:
     problem = read_words(words)
-    image = compile_str(program_of([problem]), target_backends=["llvm-cpu"])
-    config = Config("local-sync")
-    module = load_vm_module(VmModule.copy_buffer(config.vm_instance, image), config)
-    results = module[function_name(problem)](*inputs)
+    results = _loaded(problem)[function_name(problem)](*inputs)
     return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
 
 
@@ -45,6 +58,21 @@ def _framed(filler: float) -> np.ndarray:
             "avg_pool 2x4x9x8 3x2 f32 padding=1",
             [IMAGES],
             [_windows(_framed(0), (3, 2))[:, :, ::3, ::2].mean((-1, -2))],
+        ),
+        (
+            "max_pool 2x1x4x9x8 2x3x2 f32 stride=1",
+            [IMAGES[:, None]],
+            [_windows(IMAGES[:, None], (2, 3, 2)).max((-1, -2, -3))],
+        ),
+        (
+            "avg_pool 2x1x4x9x8 2x3x2 f32",
+            [IMAGES[:, None]],
+            [_windows(IMAGES[:, None], (2, 3, 2))[:, :, ::2, ::3, ::2].mean((-1, -2, -3))],
+        ),
+        (
+            "avg_pool 2x1x4x9x8 2x3x2 f32 channels_last",
+            [IMAGES[..., None]],
+            [_windows(IMAGES, (2, 3, 2))[:, ::2, ::3, ::2].mean((-1, -2, -3))[..., None]],
         ),
         (
             "avg_pool 2x8x36 3 f32 channels_last",
@@ -84,3 +112,91 @@ def test_programs_compute_the_results_of_numpy(
     assert len(results) == len(expected)
     for result, value in zip(results, expected, strict=True):
         np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4)
+
+
+CONVOLUTIONS = [
+    "conv 2x3x5x4 2x3x2 f32 padding=1 stride=2x1",
+    "conv 1x2x6x5 3x2x3 f32 padding=0x2 stride=1x3 dilation=2x1 layout=nhwc_hwcf_nfhw",
+    "conv 2x4x7 6x3 f32 groups=2 padding=1",
+    "conv 1x4x4x5x3 2x2x3x1 f32 groups=2 stride=1x2x2 padding=1x0x2 layout=ndhwc_fdhwc",
+    "conv 2x3x6x5 3x3x3 f32 groups=3 padding=1 stride=2 layout=nhwc_fhwc",
+    "conv 1x2x4x4 3x1x2 f32 padding=2x0 layout=cnhw_wfch_hnwf",
+    "conv 1x2x5x4 2x1x1 f32 padding=1x3 stride=1x2",
+]
+"""Shapes, steps, padding beyond the window, layouts and groups."""
+
+
+def test_convolutions_and_their_gradients_agree_with_sums_over_all_windows() -> None:
+    forward = [read_words(words) for words in CONVOLUTIONS]
+    problems = [
+        replace(problem, gradient=gradient)
+        for problem in forward
+        if isinstance(problem, Convolution)
+        for gradient in (None, *Gradient)
+    ]
+    module = _loaded(*problems)
+    for problem in problems:
+        *operands, expected = _operands(problem)
+        result = np.asarray(module[function_name(problem)](*operands)).reshape(expected.shape)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4, err_msg=str(problem))
+
+
+def _operands(problem: Convolution) -> list[np.ndarray]:
+    """Return the operands of a convolution or gradient, and its result, in the shapes of its layout."""
+    layout, default = problem.layout, Layout.default(len(problem.size))
+    shapes = (
+        (problem.images, problem.channels, *problem.size),
+        (problem.outputs, problem.channels // problem.groups, *problem.kernel),
+        (problem.images, problem.outputs, *problem.output_size),
+    )
+    generator = np.random.default_rng(0)
+    given = [generator.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    orders = [
+        [canonical.index(letter) for letter in order]
+        for order, canonical in (
+            (layout.image, default.image),
+            (layout.filters, default.filters),
+            (layout.result, default.result),
+        )
+    ]
+    image, filters, result, *sums = (
+        np.ascontiguousarray(array.transpose(order))
+        for array, order in zip([*given, *_sums(problem, *given)], orders * 2, strict=True)
+    )
+    match problem.gradient:
+        case None:
+            operands, expected = (image, filters), sums[2]
+        case Gradient.DATA:
+            operands, expected = (result, filters), sums[0]
+        case Gradient.WEIGHTS:
+            operands, expected = (image, result), sums[1]
+    program_shapes, _ = convolution_parts(problem)
+    return [*map(np.reshape, operands, program_shapes), expected]
+
+
+def _sums(problem: Convolution, *given: np.ndarray) -> list[np.ndarray]:
+    """Return what all elements of all windows add to image, filters and result, given these or their gradients."""
+    image, filters, result = given
+    image_sum, filters_sum, result_sum = sums = [np.zeros_like(array) for array in given]
+    groups, steps = (
+        problem.groups,
+        [*zip(problem.strides, problem.dilations, problem.padding, strict=True)],
+    )
+    for place, inner in product(np.ndindex(problem.output_size), np.ndindex(problem.kernel)):
+        at = [
+            stride * outer + dilation * element - margin
+            for (stride, dilation, margin), outer, element in zip(steps, place, inner, strict=True)
+        ]
+        if any(not 0 <= index < size for index, size in zip(at, problem.size, strict=True)):
+            continue
+        for group in range(groups):
+            channels, features = (
+                slice(group * count // groups, (group + 1) * count // groups)
+                for count in (problem.channels, problem.outputs)
+            )
+            pixel, weight = (slice(None), channels, *at), (features, slice(None), *inner)
+            window = (slice(None), features, *place)
+            result_sum[window] += image[pixel] @ filters[weight].T
+            image_sum[pixel] += result[window] @ filters[weight]
+            filters_sum[weight] += result[window].T @ image[pixel]
+    return sums

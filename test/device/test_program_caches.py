@@ -13,7 +13,7 @@ from tuninglink.tuning.devices.buffers import to_device, to_host
 from tuninglink.tuning.devices.device import open_device
 from tuninglink.tuning.devices.inputs import make_inputs
 from tuninglink.tuning.devices.running import Loader
-from tuninglink.tuning.programs import dispatches, program_caches
+from tuninglink.tuning.programs import dispatch_uses, dispatches
 from tuninglink.tuning.programs.dispatches import TuningTask, read_program
 from tuninglink.tuning.references.stored_tensors import stored_tensors
 from tuninglink.tuning.results import Correctness, Failure
@@ -75,7 +75,7 @@ def test_on_a_cpu_packed_weights_stay_where_they_are(tmp_path: Path) -> None:
 @pytest.fixture
 def rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningTask:
     """Return the task as for a GPU, with code for the CPU."""
-    for module in (dispatches, program_caches):
+    for module in (dispatches, dispatch_uses):
         monkeypatch.setattr(module, "CPU", "none")
     return task_of(layers(), "llvm-cpu", tmp_path)
 

@@ -21,12 +21,11 @@ from tuninglink.explaining import explain, explain_file, read_profile, until_con
 from tuninglink.explaining.profiles import DispatchEvent, Profile, runtime_tool
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.plain_data import to_json_by_line
-from tuninglink.tuning import dispatch_times, program_profiles
+from tuninglink.tuning import program_profiles
 from tuninglink.tuning.devices import Settings, Timing
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.dispatch_times import time_dispatches
-from tuninglink.tuning.program_profiles import record_profile, weighed
+from tuninglink.tuning.program_profiles import record_profile, time_dispatches, weighed
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
@@ -316,7 +315,7 @@ def test_the_time_of_a_dynamic_dispatch_is_the_mean_over_its_sizes(
         def measure(self, benchmark: Benchmark, *_: object) -> Timing:
             return Timing((float(benchmark.layout.stride),), 1)
 
-    monkeypatch.setattr(dispatch_times, "DeviceProcess", TimedByStride)
+    monkeypatch.setattr(program_profiles, "DeviceProcess", TimedByStride)
     path = tmp_path / "dynamic.mlir"
     path.write_text(DYNAMIC)
     program = read_program(str(path), FLAGS, sizes=[GivenSizes.parse("0.0=8:3,64")])

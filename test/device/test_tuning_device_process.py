@@ -31,7 +31,7 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.judged_outputs import OutputChecks
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices import Caches, Rounds, Settings, Timing
-from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.devices.device import DeviceError, describe, devices_of, runtime_uri
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import AheadLoader
 from tuninglink.tuning.programs.benchmark import Benchmark
@@ -246,6 +246,18 @@ def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> N
         DeviceProcess(uri)
     assert len(raised.value.diagnostics) == 1
     assert raised.value.diagnostics[0].notes
+
+
+def test_a_number_stands_for_a_device_that_the_driver_lists() -> None:
+    for uri in ("cuda://0", "hip://1", "local-task", "vulkan", "vulkan://GPU-1"):
+        assert runtime_uri(uri) == uri
+    try:
+        devices = devices_of("vulkan")
+    except DeviceError:  # there is no loader of Vulkan here
+        return
+    for number, device in enumerate(devices):
+        assert runtime_uri(f"vulkan://{number}") == device.uri
+        assert describe(f"vulkan://{number}") == device
 
 
 def test_loading_ahead_answers_for_nothing() -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import tuninglink
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.iree.worker_stack import largest_frame, stack_overflow, stack_report_flag
+from tuninglink.iree.cpus import largest_frame, stack_overflow, stack_report_flag
 
 OVERFLOWING_FLAGS: Final = (
     "--iree-hal-target-device=local",

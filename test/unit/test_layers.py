@@ -27,7 +27,6 @@ LAYERS = (
         "mlir",
         "pages",
         "plain_data",
-        "spelling",
     ),
     ("iree",),
     ("solver",),

@@ -10,7 +10,7 @@ from typing import Final
 
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
+from tuninglink.iree.cpus import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 

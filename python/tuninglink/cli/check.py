@@ -16,11 +16,10 @@ from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.target_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags, read_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
 from tuninglink.mlir.diagnostics import Severity, error, note
 from tuninglink.plain_data import to_json
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
+    from tuninglink.iree.targets import Target
 
 
 class Format(Enum):
@@ -59,7 +59,7 @@ USAGE: Final = Usage(
     flags={
         "target": replace(
             TARGET_FLAG,
-            help="Check the configurations for this SKU, architecture or family.",
+            help="Check the configurations for this SKU, architecture or family; host is the processor of this machine.",
         ),
         "model": Flag(
             "model",
@@ -222,7 +222,7 @@ def _checker(options: CheckOptions) -> Checker:
     if options.compiles and not options.target:
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
-    target = Target.parse(options.target) if options.target else None
+    target = read_target(options.target) if options.target else None
     model = _model(options, target)
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are reported before
 

@@ -16,9 +16,8 @@ from tuninglink.cli.usage import (
     module_of,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

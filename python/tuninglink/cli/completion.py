@@ -25,11 +25,10 @@ from tuninglink.cli.usage import (
     Positional,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -289,7 +289,7 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
+    from tuninglink.tuning.database.tables import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:
         for table in tables:

@@ -250,7 +250,7 @@ class ProgramMeasurement:
         self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
         from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
-        from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.program_profiles import time_dispatches  # noqa: PLC0415 - an extra
 
         program = self._program
         if only:

@@ -160,7 +160,8 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         is_measured = dispatch.peaks is not None and dispatch.peaks.is_measured
         bound = "measured peak" if is_measured else "roofline"
         parts.append(f"{100 * rates.roofline:.0f} % of the {bound}")
-    saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
+    savings = (dispatch.saved_microseconds for dispatch in row.dispatches)
+    saved = [saving for saving in savings if saving is not None]
     if saved:
         verb = "saves" if sum(saved) >= 0 else "loses"
         parts.append(f"the entry {verb} {abs(sum(saved)):,.4g} µs")
@@ -237,8 +238,8 @@ def _summary(explanation: Explanation) -> list[str]:
             "counted; '--dim ARGUMENT.DIMENSION=SIZE' gives sizes"
         )
     if explanation.weight().microseconds is not None:
-        peaks = explanation.peaks.values()
-        lines += dict.fromkeys(f"peak rates of {one.device}: {one}" for one in peaks)
+        devices = explanation.peaks.values()
+        lines += dict.fromkeys(f"peak rates of {peaks.device}: {peaks}" for peaks in devices)
     return [*lines, *explanation.notes, *explanation.advice]
 
 

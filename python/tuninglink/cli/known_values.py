@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,9 +43,9 @@ def _typed_line() -> str:
 
 def known_targets() -> Iterable[str]:
     """Return the names of targets."""
-    from tuninglink.iree.targets import known_target_names  # noqa: PLC0415 - only a shell needs the list
+    from tuninglink.compiler.target_flags import target_names  # noqa: PLC0415 - only a shell needs the list
 
-    return known_target_names()
+    return target_names()
 
 
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:

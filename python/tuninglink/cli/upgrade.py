@@ -14,7 +14,7 @@ from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.target_flags import compile_flags, executable_target
+from tuninglink.compiler.target_flags import compile_flags, executable_target, read_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, switch
@@ -72,7 +72,7 @@ USAGE: Final = Usage(
         ),
         "target": replace(
             TARGET_FLAG,
-            help="In the report, say whether each configuration holds on this SKU, architecture or family.",
+            help="In the report, say whether each configuration holds on this SKU, architecture or family; host is the processor of this machine.",
         ),
         "report": switch(
             "report",
@@ -220,10 +220,9 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Return whether the configuration of each entry holds on a target."""
-    from tuninglink.iree.targets import Target  # noqa: PLC0415
     from tuninglink.specs.spec import load_spec  # noqa: PLC0415
 
-    parsed = Target.parse(target)
+    parsed = read_target(target)
     spec = load_spec(data, name=name, upgrade=False)
     with progress("checking configurations"):
         return check_configurations(spec, parsed)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_targets
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
@@ -20,7 +20,6 @@ from tuninglink.llvm_flags import (
     read_name,
 )
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

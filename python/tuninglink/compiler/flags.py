@@ -20,7 +20,7 @@ from tuninglink.compiler.compile_options import (
 )
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, did_you_mean
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
     CommandLine,
@@ -34,7 +34,6 @@ from tuninglink.llvm_flags import (
 )
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
-from tuninglink.spelling import did_you_mean
 
 
 def _on_or_off(text: str) -> bool:

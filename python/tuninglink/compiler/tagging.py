@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.linking.linker import LinkedSpec, Part
-    from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry, EntryPoint
+    from tuninglink.specs.transform_ops import Handle
 
 TAG: Final = "tuninglink.entry"
 

@@ -12,11 +12,11 @@ from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import Invocation, Session
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, TargetError
 from tuninglink.iree import known_targets
-from tuninglink.iree.targets import Target, read_executable_target
+from tuninglink.iree.targets import Target, known_target_names, read_executable_target
 from tuninglink.mlir.attributes import parameters
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.mlir.walk import children
 
 _PROGRAM: Final = b"module {}\0"
@@ -83,6 +83,45 @@ def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
     nested = attribute if isinstance(attribute, mlir.ArrayAttr) else parameters(attribute)
     for element in nested or ():
         yield from _targets_in(element)
+
+
+_THIS_CPU: Final = "host"
+"""The name of this machine's processor, as in flags of the compiler."""
+
+
+def target_names() -> list[str]:
+    """Return the names that `read_target` accepts."""
+    return [_THIS_CPU, *known_target_names()]
+
+
+def read_target(name: str) -> Target:
+    """Return the target with a name, for which the compiler generates code; `host` is the processor of this machine.
+
+    Raises:
+        TargetError: the name is unknown, or the compiler generates no code for the target.
+    """
+    if name.strip().lower() == _THIS_CPU:
+        attribute = executable_target(_EXAMPLES["this CPU"].split(), thread_context())
+        return Target.from_attribute(attribute)
+    target = Target.parse(name)
+    try:
+        executable_target(compile_flags(target), thread_context())
+    except CompileError:
+        message = f"the compiler generates no code for '{name}'"
+        raise TargetError(error(message, notes=list(_instead_of(target)))) from None
+    return target
+
+
+def _instead_of(target: Target) -> Iterator[Diagnostic]:
+    """Yield notes with names for a target that the compiler does not know."""
+    if target.backend == "rocm":
+        architectures = known_targets.ROCM.get(target.family, ["gfx942"])
+        if architectures:
+            yield note(f"name the architecture, such as {', '.join(architectures)}")
+        if target.family != target.backend:
+            yield note(f"'vulkan-{target.family}' is its name for the backend vulkan")
+    if target.backend == "cuda":
+        yield note("GPUs run code for older architectures, such as sm_80")
 
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.emission import FORMS, NoMatcherError, create
-from tuninglink.emission.entry_points import Preparation, add_entry_point
-from tuninglink.emission.rewriting import add_unrolling
+from tuninglink.emission.entry_points import Preparation, add_entry_point, add_unrolling
 from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names

@@ -227,7 +227,7 @@ class Explanation:
 
     def share(self, weight: Weight) -> float:
         """Return the share of a weight in the total, from 0 to 1, in terms of `measure`."""
-        part, whole = (self._amount(one) for one in (weight, self.weight()))
+        part, whole = map(self._amount, (weight, self.weight()))
         return part / whole if whole else 0.0
 
     def _amount(self, weight: Weight) -> float:

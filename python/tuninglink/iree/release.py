@@ -13,7 +13,7 @@ from typing import Final
 
 from iree.compiler.version import VERSION
 
-from tuninglink.spelling import nearest
+from tuninglink.errors import nearest
 
 _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)")
 

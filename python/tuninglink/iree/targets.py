@@ -16,13 +16,12 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
-from tuninglink.errors import TargetError
+from tuninglink.errors import TargetError, nearest
 from tuninglink.iree import known_targets
-from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
+from tuninglink.iree.cpus import CpuVectors, vectors_of
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_chip
 from tuninglink.mlir.attributes import entries_of, integer_value, parameters, parse_attribute
 from tuninglink.mlir.diagnostics import Anchor, error, thread_context
-from tuninglink.spelling import nearest
 
 _GPU_TARGET = "iree_codegen.target_info"
 

@@ -226,7 +226,7 @@ def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) ->
 
 def _kind(condition: Condition) -> str:
     if condition.kinds:
-        kind = " and ".join(sorted(one.value for one in condition.kinds))
+        kind = " and ".join(sorted(kind.value for kind in condition.kinds))
     elif condition.names:
         kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
     else:

@@ -10,7 +10,8 @@ from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.extents import Loops, loops_of
-from tuninglink.matching.matcher import ContradictionError, Matcher, NotUnderstoodError
+from tuninglink.matching.matcher import ContradictionError, Matcher
+from tuninglink.matching.op_info import NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:

@@ -26,8 +26,16 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.foreach_match import Pair, pair_attributes, pairs_of, set_pairs
-from tuninglink.specs.transform_ops import any_op, change_signature, named_sequence, yield_
+from tuninglink.specs.transform_ops import (
+    Pair,
+    any_op,
+    change_signature,
+    named_sequence,
+    pair_attributes,
+    pairs_of,
+    set_pairs,
+    yield_,
+)
 
 if TYPE_CHECKING:
     from tuninglink.specs.structure import Anatomy

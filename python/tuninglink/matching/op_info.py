@@ -11,7 +11,6 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import Sizes, StructuredOp
-from tuninglink.matching.matcher import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import children, postorder, visit
 
@@ -19,6 +18,10 @@ Value = mlir.Value[Any]
 
 NAME_ONLY: Final = "match.operation_name_only"
 """Marks an operation of a graph of which only the name counts."""
+
+
+class NotUnderstoodError(Exception):
+    """A matcher has an unsupported requirement, named in the message."""
 
 
 class Graph:

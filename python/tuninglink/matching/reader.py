@@ -15,9 +15,21 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.matcher import Matcher, NotUnderstoodError, ReadingCache, RoleRef, Stop
-from tuninglink.matching.matcher_reading import OpReader, Reading
-from tuninglink.matching.op_info import NAME_ONLY, Graph, computation_of, regions_key
+from tuninglink.matching.matcher import (
+    Matcher,
+    OpReader,
+    Reading,
+    ReadingCache,
+    RoleRef,
+    Stop,
+)
+from tuninglink.matching.op_info import (
+    NAME_ONLY,
+    Graph,
+    NotUnderstoodError,
+    computation_of,
+    regions_key,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.errors import nearest
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import note
-from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic, Place

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tuninglink.errors import nearest
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Unknown, UsageError
 from tuninglink.mlir import names
@@ -13,7 +14,6 @@ from tuninglink.opt import compiler_passes
 from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup, PassRegistry
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
 from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY, Options
-from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

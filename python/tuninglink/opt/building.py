@@ -12,7 +12,7 @@ from iree.compiler.passmanager import PassDisplayMode, PassManager
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.opt.native_passes import NativePassManager, Passes
+from tuninglink.opt.compiler_passes import NativePassManager, Passes
 from tuninglink.opt.options import make_pass, print_pass
 from tuninglink.opt.pipeline import ANY, Element, OpPipeline, leaves
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from tuninglink.errors import PipelineError
+from tuninglink.errors import PipelineError, did_you_mean
 from tuninglink.llvm_flags import read_boolean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

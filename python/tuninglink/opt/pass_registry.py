@@ -8,13 +8,12 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tuninglink.errors import PipelineError
+from tuninglink.errors import PipelineError, did_you_mean
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.passes import Pass
 from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
 from tuninglink.opt.options import options_of
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -17,8 +17,14 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import body, op_names
 from tuninglink.payloads.interpretation import configured_functions
-from tuninglink.payloads.payload import Payload, Size, function_of, root_of
-from tuninglink.payloads.program_writer import write_body, write_program
+from tuninglink.payloads.payload import (
+    Payload,
+    Size,
+    function_of,
+    root_of,
+    write_body,
+    write_program,
+)
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.specs.module_scan import is_any_op, signature
 

@@ -253,7 +253,8 @@ class Verifier:
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         plain, code = (self._code(part, specs) for specs in ((), (spec,)))
         if len(executables) > 1 and (plain is None or code is None):
-            return {name for one in executables for name in self._differing(module, [one], spec)}
+            parts = (self._differing(module, [executable], spec) for executable in executables)
+            return {name for differing in parts for name in differing}
         if plain is None:
             return set()  # It does not compile without the spec either.
         return {name for name in executables if code is None or plain[name] != code[name]}

@@ -11,7 +11,7 @@ from tuninglink.solver import Assertion, Kind, Term, constant, evaluate, make
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.counting import Counted, count_solutions
-from tuninglink.solver.domains import TooManyValuesError
+from tuninglink.solver.plan import TooManyValuesError
 from tuninglink.solver.search import SearchPlan
 
 if TYPE_CHECKING:

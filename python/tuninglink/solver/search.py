@@ -12,8 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.answers import Deadline, NearestAnswer, UndecidedError, Verdict
 from tuninglink.solver.compiled_terms import Values
-from tuninglink.solver.domains import TooManyValuesError, find_domains
-from tuninglink.solver.plan import Level, order_variables, plan_levels
+from tuninglink.solver.plan import (
+    Level,
+    TooManyValuesError,
+    find_domains,
+    order_variables,
+    plan_levels,
+)
 
 Confirm = Callable[[Mapping[str, int], Deadline], bool]
 

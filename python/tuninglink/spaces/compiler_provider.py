@@ -18,19 +18,17 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError
 from tuninglink.spaces.compiler_constraints import (
+    SHARED_PASS_MANAGER,
+    CompilerCrashError,
     FamilyConstraints,
     FixedSize,
+    IsolatedPassManager,
     UnsizedConstraints,
     constraints_in,
     insert_constraints,
 )
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
-from tuninglink.spaces.isolated_passes import (
-    SHARED_PASS_MANAGER,
-    CompilerCrashError,
-    IsolatedPassManager,
-)
 from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints

@@ -11,7 +11,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.solver import Assertion, Grade
 from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError, Verdict
@@ -23,7 +23,6 @@ from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.knob_values import values_worth_trying
 from tuninglink.spaces.knobs import FixedKnob, Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
-from tuninglink.spelling import did_you_mean
 
 _LIMITS: Final = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of a query whether a value is possible."""

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
-from tuninglink.iree.cpu_vectors import CpuVectors, known_cpu_vectors
+from tuninglink.errors import SpecError, did_you_mean
+from tuninglink.iree.cpus import CpuVectors, known_cpu_vectors
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from tuninglink.specs.structure import Anatomy, Entry

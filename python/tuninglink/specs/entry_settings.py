@@ -74,7 +74,7 @@ _UNROLLING: Final = frozenset(
         names.SELECT,  # of a guard
     }
 )
-"""The operations of an action that unrolls loops of its op; see `emission.rewriting`."""
+"""The operations of an action that unrolls loops of its op; see `emission.entry_points`."""
 
 
 def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:

@@ -18,9 +18,8 @@ from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from importlib import metadata

@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 # `iree.compiler.dialects.transform` re-exports this, but takes longer to build the classes of the ops.
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
+from tuninglink.errors import nearest
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.mlir.symbols import (
@@ -23,7 +24,6 @@ from tuninglink.mlir.symbols import (
     symbol_name,
 )
 from tuninglink.mlir.walk import body, visit
-from tuninglink.spelling import nearest
 
 _BLIND = frozenset(
     {

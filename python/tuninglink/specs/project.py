@@ -20,13 +20,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.errors import SpecError, TuninglinkError, did_you_mean
 from tuninglink.files import cannot, write_file
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, note
 from tuninglink.specs.libraries import LIBRARY
 from tuninglink.specs.remote import is_url
 from tuninglink.specs.sources import SpecArgument, SpecFile, read_specs
-from tuninglink.spelling import did_you_mean
 
 OWN_FILE: Final = "tuninglink.toml"
 SHARED_FILE: Final = "pyproject.toml"

@@ -10,14 +10,20 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.symbols import FreshNames, join_path, references_in, split_path, symbols
+from tuninglink.mlir.symbols import (
+    FreshNames,
+    join_path,
+    references_in,
+    split_path,
+    symbols,
+)
 from tuninglink.mlir.walk import body
 from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
-from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.sequences import Annotation, Handle
+from tuninglink.specs.sequences import Annotation
+from tuninglink.specs.side_effects import erase_unused, unused_sequences
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Anatomy, SpecKind
-from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
+from tuninglink.specs.transform_ops import Handle, pairs_of, set_pairs
 
 
 class Revision:

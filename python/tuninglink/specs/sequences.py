@@ -13,10 +13,9 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
-from tuninglink.specs.foreach_match import pairs_of
 from tuninglink.specs.module_scan import ModuleScan
+from tuninglink.specs.transform_ops import Handle, pairs_of
 
-Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
 
 _Source = mlir.Operation | int | None

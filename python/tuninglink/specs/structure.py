@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 
 from iree.compiler import ir as mlir
 
@@ -18,14 +19,15 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import join_path, references, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.foreach_match import (
+from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
+from tuninglink.specs.sequences import Annotation, SequenceTable
+from tuninglink.specs.side_effects import SideEffects
+from tuninglink.specs.transform_ops import (
+    Handle,
     is_plain_foreach_match,
     is_prepared_foreach_match,
     pairs_of,
 )
-from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
-from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
-from tuninglink.specs.side_effects import SideEffects
 
 UNNAMED = "unnamed_spec"
 """The name of a spec without one in the attribute of its entry points in a chain."""
@@ -142,19 +144,14 @@ class Anatomy:
     def is_used(self, entry_point: EntryPoint) -> bool:
         """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
         is_driven = self.driver not in (None, entry_point)
-        reference_to_it = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
-        return (
-            self.table.scan.included[entry_point.path] > is_driven
-            or reference_to_it in self._listed
-        )
+        symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
+        return self.table.scan.included[entry_point.path] > is_driven or symbol in self._listed
 
     @cached_property
     def _listed(self) -> frozenset[mlir.Attribute]:
         """The references of all lists."""
-        pairs = (
-            pair for foreach_match in self.table.scan.lists for pair in pairs_of(foreach_match)
-        )
-        return frozenset(reference for pair in pairs for reference in pair)
+        pairs = chain.from_iterable(map(pairs_of, self.table.scan.lists))
+        return frozenset(chain.from_iterable(pairs))
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         effects = SideEffects(self.table)

@@ -13,7 +13,8 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.devices.hardware import shared_cache_bytes
-from tuninglink.tuning.problems import ElementType, Product
+from tuninglink.tuning.problems import Product
+from tuninglink.tuning.problems.operands import ElementType
 from tuninglink.tuning.problems.programs import program_of
 
 MEMORY: Final = "memory"

@@ -184,7 +184,9 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
     # The entries, and the changes that are still in the result.
     changes = tuple(change for change in rewrites.changes if change.sequence not in out)
     entries = tuple(_entries(outline, changes, out))
-    entry_points = {one.name for one in outline.sequences if is_entry_point(outline, one)}
+    entry_points = {
+        sequence.name for sequence in outline.sequences if is_entry_point(outline, sequence)
+    }
     lost = ""
     if entries and all(entry.kept_out for entry in entries):
         lost = "entry"

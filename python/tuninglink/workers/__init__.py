@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
-    from tuninglink.workers.job_failures import JobError, JobTimeoutError, WorkerCrashedError
     from tuninglink.workers.pool import Pool
-    from tuninglink.workers.worker import do_nothing
+    from tuninglink.workers.worker import JobError, JobTimeoutError, WorkerCrashedError, do_nothing
 
 __all__ = [
     "JobError",
@@ -27,8 +26,9 @@ def processor_count() -> int:
 
 _HOMES = {
     "Pool": "workers.pool",
-    "do_nothing": "workers.worker",
-    **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.job_failures"),
+    **dict.fromkeys(
+        ("JobError", "JobTimeoutError", "WorkerCrashedError", "do_nothing"), "workers.worker"
+    ),
 }
 
 __getattr__ = lazy_getattr(__name__, _HOMES)  # a worker itself needs no pool

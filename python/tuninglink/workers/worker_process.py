@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tuninglink.workers import worker
-from tuninglink.workers.job_failures import JobTimeoutError, WorkerCrashedError
-from tuninglink.workers.worker import LENGTH
+from tuninglink.workers.worker import LENGTH, JobTimeoutError, WorkerCrashedError
 
 _CHUNK: Final = 1 << 18
 """The number of bytes to read at once, at least the capacity of a pipe."""

@@ -41,7 +41,7 @@ CASES = {
     "found a program",
     "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
     "'tuninglink targets --all' lists the known ones\n$",
-    "check GFX942 --target sm_90": "error: .*missing GPU target",
+    "check GFX942 --target sm_90": "error: the compiler generates no code for 'sm_90'",
     "check GFX942 --compile": "error: --compile needs to know what to compile for; name it with --target",
     "check GFX942 --limit 0": "error: invalid value '0' for flag '--limit': expected a time above 0",
     "check GFX942 --stricct": r"error: unknown flag '--stricct'; did you mean '--strict'\?",

@@ -252,7 +252,7 @@ def test_includes_are_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("depth", "reason"), [(20, "longer than 10000 operations"), (40, "more than 32 sequences")]
+    ("depth", "reason"), [(20, "longer than 10000 operations"), (40, "nested more than 32 deep")]
 )
 def test_a_matcher_that_grows_as_it_is_followed_is_opaque(depth: int, reason: str) -> None:
     def include(number: int) -> str:

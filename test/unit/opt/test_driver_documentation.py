@@ -12,9 +12,8 @@ from places import ROOT
 
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.opt.execution import run_pass
-from tuninglink.opt.help import sections, summary
+from tuninglink.opt.help import reference, sections, summary
 from tuninglink.opt.options import make_pass, options_of
-from tuninglink.opt.pass_reference import reference
 from tuninglink.opt.pass_registry import check_pass
 from tuninglink.passes import PASSES
 

@@ -24,8 +24,8 @@ from tuninglink.solver.answers import (
     Limits,
     Verdict,
 )
-from tuninglink.solver.domains import divisors
 from tuninglink.solver.expressions import Expression, all_of, any_of
+from tuninglink.solver.plan import divisors
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.smt import knob_template, read_constraints

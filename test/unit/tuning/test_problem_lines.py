@@ -12,28 +12,20 @@ from places import ROOT
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.tuning.problems import (
-    Attention,
-    Convolution,
-    ElementType,
-    Layout,
-    Pooling,
-    PoolingOperation,
-    Problem,
-    Product,
-    RowOperation,
-    Rows,
-    TopK,
-)
+from tuninglink.tuning.problems import Attention, Problem, Product, RowOperation, Rows, TopK
+from tuninglink.tuning.problems.operands import ElementType, Layout
 from tuninglink.tuning.problems.problem_text import ProblemError
 from tuninglink.tuning.problems.programs import program_of
-from tuninglink.tuning.problems.reading import read_problem, read_problem_file
+from tuninglink.tuning.problems.reading import read_problem_file, read_problems
+from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 from tuninglink.tuning.problems.words import read_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 F16, F32, F8 = ElementType.F16, ElementType.F32, ElementType.F8E4M3FNUZ
+NHWC_HWCF, NHWC_FHWC = map(Layout.parse, ("nhwc_hwcf", "nhwc_fhwc"))
+NDHWC = Layout.parse("ndhwc_fdhwc")
 
 WORDS = {
     "matmul 2048x1280x5120 f16 transpose_b": Product(2048, 1280, 5120, F16, transposes_b=True),
@@ -44,22 +36,34 @@ WORDS = {
     "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
     "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
     "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
-        *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), Layout.NHWC_HWCF)
+        *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), NHWC_HWCF)
     ),
     "conv 2x16x14x12 32x3x3 f16 groups=4 layout=nhwc_fhwc": Convolution(
-        *(2, 16, (14, 12), 32, (3, 3), F16), layout=Layout.NHWC_FHWC, groups=4
+        *(2, 16, (14, 12), 32, (3, 3), F16), layout=NHWC_FHWC, groups=4
     ),
     "conv 2x16x14x12 16x3x3 f8E4M3FNUZ groups=16 layout=nhwc_hwcf": Convolution(
-        *(2, 16, (14, 12), 16, (3, 3), F8), layout=Layout.NHWC_HWCF, groups=16
+        *(2, 16, (14, 12), 16, (3, 3), F8), layout=NHWC_HWCF, groups=16
     ),
     "conv 2x16x140 32x3 bf16 stride=2 padding=1": Convolution(
-        *(2, 16, (140,), 32, (3,), ElementType.BF16, (2,), (1,), (1,), Layout.NCW_FCW)
+        *(2, 16, (140,), 32, (3,), ElementType.BF16, (2,), (1,), (1,), Layout.default(1))
     ),
     "conv 2x16x14 16x3 f32 groups=16 layout=nwc_wcf": Convolution(
-        *(2, 16, (14,), 16, (3,), F32, (1,), (0,), (1,), Layout.NWC_WCF, 16)
+        *(2, 16, (14,), 16, (3,), F32, (1,), (0,), (1,), Layout.parse("nwc_wcf"), 16)
     ),
     "conv 2x16x8x14x12 32x2x3x1 f16 stride=2x1x2 dilation=2": Convolution(
-        *(2, 16, (8, 14, 12), 32, (2, 3, 1), F16, (2, 1, 2), (0,) * 3, (2,) * 3, Layout.NCDHW_FCDHW)
+        *(2, 16, (8, 14, 12), 32, (2, 3, 1), F16, (2, 1, 2), (0,) * 3, (2,) * 3, Layout.default(3))
+    ),
+    "conv 2x16x14 32x3 f16 groups=2 gradient=weights": Convolution(
+        *(2, 16, (14,), 32, (3,), F16, (1,), (0,), (1,), Layout.default(1), 2, Gradient.WEIGHTS)
+    ),
+    "conv 2x16x14x12 32x3x3 f16 layout=nchw_hwcf_nfwh gradient=data": Convolution(
+        *(2, 16, (14, 12), 32, (3, 3), F16),
+        layout=Layout("nchw", "hwcf", "nfwh"),
+        gradient=Gradient.DATA,
+    ),
+    "max_pool 2x16x9x14x12 2x3x2 f16": Pooling(
+        *(PoolingOperation.MAXIMUM, 2, 16, (9, 14, 12), (2, 3, 2), F16),
+        *((2, 3, 2), (0,) * 3, (1,) * 3),
     ),
     "max_pool 2x16x14x12 3x2 f16 stride=2 padding=1": Pooling(
         *(PoolingOperation.MAXIMUM, 2, 16, (14, 12), (3, 2), F16),
@@ -86,7 +90,7 @@ DRIVER_VOLUME = (
 )
 VOLUME = Convolution(
     *(2, 4, (6, 9, 10), 8, (3, 2, 1), ElementType.BF16),
-    *((2, 1, 1), (1, 0, 2), (1, 2, 3), Layout.NCDHW_FCDHW),
+    *((2, 1, 1), (1, 0, 2), (1, 2, 3), Layout.default(3)),
 )
 BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
@@ -98,13 +102,32 @@ LINES = {
         DRIVER_CONVOLUTION
     ),
     "conv -n 1 -c 3 -H 8 -W 8 -k 4 -y 3 -x 3": Convolution(1, 3, (8, 8), 4, (3, 3), F32),
-    "convbfp16 --batchsize=1 --in_channels 3 -H 8 -W 8 -k 4 -y 1 -x 1 -F 0 -in_layout=NHWC "
+    "convbfp16 --batchsize=1 --in_channels 3 -H 8 -W 8 -k 4 -y 1 -x 1 -F 1 -in_layout=NHWC "
     "--fil_layout NHWC -O NHWC": Convolution(
-        *(1, 3, (8, 8), 4, (1, 1), ElementType.BF16), layout=Layout.NHWC_FHWC
+        *(1, 3, (8, 8), 4, (1, 1), ElementType.BF16), layout=NHWC_FHWC
     ),
     DRIVER_VOLUME: VOLUME,
     "convbfp16 -n 2 -c 4 -k 8 -! 6 -H 9 -W 10 -@ 3 -y 2 -x 1 -$ 1 -p 0 -q 2 -# 2 -^ 1 -l 2 -j 3 -_ 3": (
         VOLUME
+    ),
+    f"{DRIVER_VOLUME} -I NDHWC --fil_layout NDHWC --out_layout NDHWC": replace(
+        VOLUME, layout=NDHWC
+    ),
+    # Layouts imply the number of dimensions.
+    f"{DRIVER_VOLUME.replace('--spatial_dim 3', '')} -I NDHWC": replace(
+        VOLUME, layout=Layout.parse("ndhwc_fcdhw_nfdhw")
+    ),
+    f"{DRIVER_LINE} -_ 1": Convolution(
+        *(16, 64, (28,), 32, (1,), F16, (1,), (0,), (1,), Layout.default(1))
+    ),
+    f"{DRIVER_LINE} -I NHWC -O NHWC": replace(DRIVER_CONVOLUTION, layout=Layout.parse("nhwc_fchw")),
+    f"{DRIVER_LINE} --pad_mode valid": replace(DRIVER_CONVOLUTION, padding=(0, 0)),
+    # A transposed convolution is the gradient of a convolution that exchanges channels and filters.
+    "MIOpenDriver.exe convfp16 -n 2 -c 8 -H 5 -W 6 -k 3 -y 3 -x 2 -p 1 -u 2 --trans_output_pad_h 1 -m trans": (
+        Convolution(
+            *(2, 3, (10, 7), 8, (3, 2), F16, (2, 1), (1, 0)),
+            gradient=Gradient.DATA,
+        )
     ),
     # The libraries store by columns: their first matrix is our right-hand side.
     f"{BENCH} --transA T --transB N --a_type f16_r --b_type f16_r": Product(
@@ -133,7 +156,7 @@ LINES = {
     "--out_layout NHWC --fil_layout NHWC --spatial_dim 2 --bf16": Convolution(
         *(16, 8, (8, 8), 8, (3, 3), ElementType.BF16),
         padding=(1, 1),
-        layout=Layout.NHWC_FHWC,
+        layout=NHWC_FHWC,
     ),
     f"fusilli_benchmark_driver {FUSILLI} matmul -M 16 -N 32 --k=64 -B 2 --transA --a_type f16 --b_type f16 "
     "--out_type f32": Product(16, 32, 64, F16, 2, transposes_a=True),
@@ -153,7 +176,39 @@ LINES = {
 
 @pytest.mark.parametrize(("line", "problem"), [*WORDS.items(), *LINES.items()])
 def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
-    assert read_problem(line) == problem
+    assert read_problems(line) == (() if problem is None else (problem,))
+
+
+FORWARD, DATA, WEIGHTS = (
+    replace(DRIVER_CONVOLUTION, gradient=gradient)
+    for gradient in (None, Gradient.DATA, Gradient.WEIGHTS)
+)
+
+
+@pytest.mark.parametrize(
+    ("direction", "convolutions"),
+    [
+        (0, (FORWARD, DATA, WEIGHTS)),
+        (1, (FORWARD,)),
+        (2, (DATA,)),
+        (4, (WEIGHTS,)),
+        (6, (DATA, WEIGHTS)),
+        (7, (FORWARD, DATA, WEIGHTS)),
+    ],
+)
+def test_each_direction_of_a_convolution_is_a_problem(
+    direction: int, convolutions: tuple[Convolution, ...]
+) -> None:
+    assert read_problems(f"{DRIVER_LINE[:-1]}{direction}") == convolutions
+    # Fusilli has another long name for the flag.
+    fusilli = DRIVER_LINE.replace("-F 1", f"--mode {direction}").replace("convfp16", "conv --fp16")
+    assert read_problems(f"{FUSILLI} {fusilli}") == convolutions
+
+
+def test_directions_of_transposed_convolutions_are_exchanged() -> None:
+    line = "conv -n 2 -c 8 -H 5 -W 6 -k 3 -y 3 -x 2 -m trans -F 0"
+    gradients = [problem.gradient for problem in read_problems(line)]  # type: ignore[union-attr]
+    assert gradients == [Gradient.DATA, None, Gradient.WEIGHTS]
 
 
 @pytest.mark.parametrize(
@@ -174,20 +229,27 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("matmul 1x2x3 fp16", 14, "unknown type 'fp16': expected one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
         ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
-        ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "unknown layout 'nchw': expected one of"),
+        ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "invalid layout 'nchw': expected the orders"),
+        ("conv 1x1x9x9 1x3x3 f16 layout=nhcw_nhwc", 24, "invalid layout 'nhcw_nhwc'"),
+        ("conv 1x1x9x9 1x3x3 f16 layout=nhwc_fhwc_nhwc", 24, "such as nhwc_fhwc, or also"),
+        ("conv 1x1x9x9 1x3x3 f16 gradient=filter", 24, "expected one of data, weights"),
+        (
+            "conv 1x1x1x9 1x1x3 f16 padding=1x0 stride=2x1 gradient=data",
+            1,
+            "no window contains an element of the image: its gradient is zero",
+        ),
         (
             "conv 1x1x9x9 1x3x3 f16 layout=ncw_fcw",
             1,
-            "of 9x9 has the layout nchw_fchw or nhwc_hwcf",
+            "of 9x9 has a layout such as nchw_fchw, not ncw_fcw",
         ),
         ("conv 1x1 1x3x3 f16", 6, "expected NxCxW or NxCxHxW or NxCxDxHxW, numbers from 1"),
         ("conv 1x1x9x9x9 1x3x3 f16", 16, "invalid sizes '1x3x3': expected FxKDxKHxKW"),
         ("conv 1x1x9x9x9 1x3x3x3 f16 stride=1x2", 28, "invalid sizes '1x2': expected DxHxW"),
-        ("conv 1x8x9 8x3 f16 groups=2", 1, "layout nchw_fchw or nhwc_fhwc"),
         ("conv 1x1x9x9 1x3x3 f16 pading=1", 24, "did you mean 'padding='?"),
         ("conv 1x1x2x2 1x3x3 f16", 1, "the filter of 3x3 does not fit into padded images of 2x2"),
         ("max_pool 1x1x9x9 3x3 i8", 22, "max_pool needs the type f16, bf16 or f32"),
-        ("max_pool 1x1x9x9x9 3x3 f16", 10, "expected NxCxW or NxCxHxW, numbers from 1"),
+        ("max_pool 1x1 3x3 f16", 10, "expected NxCxW or NxCxHxW or NxCxDxHxW, numbers from 1"),
         ("max_pool 1x1x9x9 3 f16", 18, "invalid sizes '3': expected KHxKW"),
         ("max_pool 1x1x2x2 3x3 f16", 1, "the window of 3x3 does not fit into padded images of 2x2"),
         ("avg_pool 1x1x9x9 3x3 f16 channels_first", 26, "did you mean 'channels_last'?"),
@@ -202,15 +264,24 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("topk 8x9x2 i8", 12, "topk needs the type f16, bf16 or f32"),
         ("topk 8x9x2 f16 sorted", 16, "unexpected word 'sorted' after the type"),
         ("conv 1x6x9x9 8x3x3 f16 groups=4", 1, "6 channels and 8 filters cannot be divided into 4"),
-        ("conv 1x8x9x9 8x3x3 f16 groups=2 layout=nhwc_hwcf", 1, "layout nchw_fchw or nhwc_fhwc"),
-        (f"{DRIVER_LINE[:-1]}2", len(DRIVER_LINE), "only forward convolutions are supported"),
+        (
+            f"{DRIVER_LINE[:-1]}8",
+            len(DRIVER_LINE),
+            "a sum of 1 (forward), 2 (gradient of the data)",
+        ),
+        (f"{DRIVER_LINE} -z same", len(DRIVER_LINE) + 5, "unknown padding mode 'same'"),
+        (f"{DRIVER_LINE} -U fp8", len(DRIVER_LINE) + 5, "casts of operands are not supported"),
+        (f"{DRIVER_LINE} -p 99 -m trans", len(DRIVER_LINE) + 5, "the padding exceeds the result"),
         (f"{DRIVER_LINE} -g 3", 1, "64 channels and 32 filters cannot be divided into 3 groups"),
-        (f"{DRIVER_LINE} -_ 4", len(DRIVER_LINE) + 5, "only convolutions in two or three dim"),
+        (f"{DRIVER_LINE} -_ 4", len(DRIVER_LINE) + 5, "only convolutions in one to three dim"),
         (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 6, "flag '-!' is missing"),
-        (f"{DRIVER_VOLUME} -I NDHWC", len(DRIVER_VOLUME) + 5, "unknown layout 'NDHWC': expected"),
-        (f"{DRIVER_LINE} -m trans", len(DRIVER_LINE) + 5, "unknown mode 'trans'"),
-        (f"{DRIVER_LINE} -I NHWC", len(DRIVER_LINE) + 5, "layouts NHWC, NCHW, NCHW differ"),
-        (f"{DRIVER_LINE} -I NHCW", len(DRIVER_LINE) + 5, "unknown layout 'NHCW': expected one of"),
+        (
+            f"{DRIVER_VOLUME} -I NHWC",
+            len(DRIVER_VOLUME) + 5,
+            "expected the letters of NCDHW in any",
+        ),
+        (f"{DRIVER_LINE} -m group", len(DRIVER_LINE) + 5, "unknown mode 'group'"),
+        (f"{DRIVER_LINE} -I NHCC", len(DRIVER_LINE) + 5, "unknown layout 'NHCC': expected the"),
         ("convfp16 -n 16 -c 2", 20, "flag '-H' is missing"),
         (
             "convfp16 -n x -c 1",
@@ -254,7 +325,7 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
 )
 def test_what_is_no_problem_is_refused_with_its_place(line: str, column: int, message: str) -> None:
     with pytest.raises(ProblemError) as caught:
-        read_problem(line)
+        read_problems(line)
     assert message in str(caught.value)
     assert caught.value.column == column
 
@@ -296,9 +367,9 @@ def test_the_example_has_every_form() -> None:
 
 FOREIGN_LINES = """
 layernorm -X 2x3x128 -F 1 -t f32 --layout NCH
-MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 2
+MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 aten::addmm --x 3
-convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 2
+convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 [SKIP] conv
 matmul 1x2x3 f16
 """
@@ -312,7 +383,8 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     assert file.unsupported_lines == "4 lines"
     assert file.unsupported == {
         "operation 'layernorm' is not supported": 1,
-        "only forward convolutions are supported ('-F 1')": 2,
+        "direction 8 is not supported: expected a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), "
+        "or 0 for all": 2,
         "operation 'aten::addmm' is not supported": 1,
     }
 
@@ -334,19 +406,26 @@ PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
 
 @st.composite
-def _plain(draw: st.DrawFn) -> Convolution:
-    layout = draw(st.sampled_from(Layout))
-    channels, filters, element = draw(SIZE), draw(SIZE), draw(ELEMENT)
+def _layout(draw: st.DrawFn) -> Layout:
+    default = Layout.default(draw(st.integers(1, 3)))
+    orders = (default.image, default.filters, default.result)
+    return Layout(*("".join(draw(st.permutations(order))) for order in orders))
 
+
+@st.composite
+def _convolution(draw: st.DrawFn) -> Convolution:
+    layout, groups, counts = draw(_layout()), draw(st.integers(1, 4)), draw(PAIR)
     size, kernel, strides, padding, dilations = _windows(draw, len(layout.axes))
-    image = (2, channels, size)
-    return Convolution(*image, filters, kernel, element, strides, padding, dilations, layout)
+    image, filters = (2, groups * counts[0], size), groups * counts[1]
+    steps = (strides, padding, dilations, layout, groups)
+    gradient = draw(st.none() | st.sampled_from(Gradient))
+    return Convolution(*image, filters, kernel, draw(ELEMENT), *steps, gradient)
 
 
 @st.composite
 def _pooling(draw: st.DrawFn) -> Pooling:
     operation, channels = draw(st.sampled_from(PoolingOperation)), draw(SIZE)
-    size, kernel, strides, padding, dilations = _windows(draw, draw(st.integers(1, 2)))
+    size, kernel, strides, padding, dilations = _windows(draw, draw(st.integers(1, 3)))
     image = (operation, 2, channels, size, kernel, draw(st.sampled_from([F16, F32])))
     return Pooling(*image, strides, padding, dilations, draw(st.booleans()))
 
@@ -359,15 +438,6 @@ def _windows(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-@st.composite
-def _grouped(draw: st.DrawFn) -> Convolution:
-    groups, channels, filters = draw(st.integers(1, 4)), draw(SIZE), draw(SIZE)
-    layout = draw(st.sampled_from([Layout.NCHW_FCHW, Layout.NHWC_FHWC]))
-    sizes = (groups * channels, (9, 8), groups * filters, draw(PAIR), draw(ELEMENT))
-    return Convolution(2, *sizes, layout=layout, groups=groups)
-
-
-GROUPED = _grouped()
 PROBLEMS = st.one_of(
     st.builds(
         Product,
@@ -375,12 +445,11 @@ PROBLEMS = st.one_of(
         transposes_a=st.booleans(),
         transposes_b=st.booleans(),
     ),
-    _plain(),
+    _convolution(),
     _pooling(),
     st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
     st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
-    GROUPED,
 )
 
 

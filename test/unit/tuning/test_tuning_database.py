@@ -29,10 +29,14 @@ from tuninglink.tuning.candidates import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import export, to_t4
-from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
+from tuninglink.tuning.database.tables import (
+    RecordedPool,
+    load_table,
+    problem_of_table,
+    read_trials,
+)
 from tuninglink.tuning.results import FailureKind
 
 if TYPE_CHECKING:

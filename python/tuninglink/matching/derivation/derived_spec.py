@@ -16,16 +16,21 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.bindings import BINDING
 from tuninglink.specs.entry_settings import DERIVED, PROVENANCE
-from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.transform_ops import add_kernel_config, any_op, named_sequence, yield_
+from tuninglink.specs.transform_ops import (
+    add_kernel_config,
+    any_op,
+    named_pair_attributes,
+    named_sequence,
+    yield_,
+)
 
 if TYPE_CHECKING:
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.matching.derivation.problem_forms import ProblemForm
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.sequences import Handle
     from tuninglink.specs.structure import Entry
+    from tuninglink.specs.transform_ops import Handle
 
 
 @dataclass(frozen=True)

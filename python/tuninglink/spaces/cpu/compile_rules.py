@@ -1,4 +1,4 @@
-"""Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones.
+"""Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones; the sizes of vectors.
 
 Two kinds of ops have their own rules. A pipeline decomposes named convolutions into one-dimensional ones. The
 layout of data-tiled products fixes the vectors, so only the workgroup tiles are knobs: one step computes the packed
@@ -8,6 +8,7 @@ determine how often an operand is read again from the cache.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,8 @@ from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.spaces.cpu import Masking
+from tuninglink.spaces.cpu.neighboring_ops import WIDENED, Neighbor
 from tuninglink.spaces.cpu.nest import PACKED_LOOPS, LoopNest
-from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -269,3 +270,60 @@ def _keep_peeling_finite(rules: CpuRules) -> None:
         message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
         condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
         rules.add(condition, message, tile, around)
+
+
+def masked_size(rules: CpuRules, loop: int) -> Expression:
+    """Return the maximum number of elements of a masked vector along a loop.
+
+    If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
+    """
+    part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
+    configured = select(tile > part.size, tile, part.size)
+    return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
+
+
+def fused_vectors(
+    rules: CpuRules,
+) -> Iterator[tuple[Neighbor, list[Expression], list[Expression]]]:
+    """Yield the ops fused with the root op, the sizes of their vectors, and the conditions for these.
+
+    Fused ops get the vector tiles, too, unless a tiled reduction around these keeps the ops outside.
+    """
+    outside = [
+        rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
+        for loop in rules.loops
+        if rules.nest.loops[loop].reduces
+    ]
+    inside = [negation(condition) for condition in outside]
+    for neighbor in rules.nest.beside:
+        if neighbor.own is None:
+            continue
+        own = number(neighbor.own)
+        yield neighbor, [own, *(masked_size(rules, loop) for loop in neighbor.shared)], inside
+        if outside:
+            whole = [_outer(rules, loop) for loop in neighbor.shared]
+            yield neighbor, [own, *whole], [any_of(*outside)]
+
+
+def _outer(rules: CpuRules, loop: int) -> Expression:
+    """Return the maximum size of a loop before it is tiled for vectors."""
+    part = rules.tiles.outer_part(loop)
+    return select(part.is_known, part.size, part.bound)
+
+
+def add_stack_rules(rules: CpuRules) -> None:
+    """Add the rules that keep the vectors of elementwise code on the stack.
+
+    Registers hold a few hundred bytes. The values of an elementwise body that are alive at once are on the stack, each as
+    a vector over its loops.
+    """
+    rules.grade = Grade.UNSAFE
+    if not rules.checks_vectors or rules.is_data_tiled:
+        return
+    nest = rules.nest
+    if nest.live:
+        sizes = [masked_size(rules, loop) for loop in rules.loops]
+        rules.limit_stack(f"'{nest.operation}'", sizes, max(WIDENED, nest.widest), nest.live)
+    for neighbor, sizes, when in fused_vectors(rules):
+        if neighbor.live:
+            rules.limit_stack(neighbor.what, sizes, neighbor.bits, neighbor.live, when)

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.cpus import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.iree.lowering_configs import CpuLevel
-from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
-from tuninglink.spaces.cpu.tiles import Tiles
+from tuninglink.spaces.cpu.nest import Tiles
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:

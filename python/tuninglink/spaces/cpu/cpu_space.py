@@ -31,14 +31,14 @@ from tuninglink.spaces.configuration import (
 from tuninglink.spaces.cpu.compile_rules import (
     LEVELS,
     add_necessary_rules,
+    add_stack_rules,
     add_sufficient_rules,
     add_workgroup_rules,
     is_decomposed,
     unknown,
 )
 from tuninglink.spaces.cpu.cpu_rules import BYTE, PIPELINES, CpuRules
-from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
-from tuninglink.spaces.cpu.vector_sizes import add_stack_rules
+from tuninglink.spaces.cpu.nest import LOOP_PEELING, knob_name
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:

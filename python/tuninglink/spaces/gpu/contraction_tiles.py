@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.errors import nearest
 from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, product, round_up
 from tuninglink.spaces.slots import OptionSlot
-from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

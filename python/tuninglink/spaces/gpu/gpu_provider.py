@@ -32,8 +32,7 @@ from tuninglink.spaces.gpu.distribute import (
 )
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.lanes import lanes_spaces
-from tuninglink.spaces.gpu.scaled_contractions import scaled_spaces
-from tuninglink.spaces.gpu.scaled_operands import is_scaled
+from tuninglink.spaces.gpu.scaled_contractions import is_scaled, scaled_spaces
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces, tiled_convolution_spaces

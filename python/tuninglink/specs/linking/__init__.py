@@ -3,11 +3,11 @@
 A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Its way to the linked module:
 
 1. `linker` is the entrance. It passes the specs on, or those nested in a module. Chains in nested modules, as the compiler
-   and earlier versions wrote them, became chains in one module when they were loaded (`specs/nested_modules`).
+   and earlier versions wrote them, became chains in one module when they were loaded (`specs/spec`).
 2. `link_form` checks each spec and decides the form once: the only spec as it is, one list, or a chain. For that,
-   `dependence` determines whether a matcher reads what another spec configures.
-3. `merging` copies the sequences of the specs into one module. Matcher lists become one list there; otherwise `chains` runs
-   their entry points in order, which `modernization` brings to the current form.
+   `analysis` determines whether a matcher reads what another spec configures.
+3. `merging` copies the sequences of the specs into one module. Matcher lists become one list there; otherwise a chain
+   runs their entry points, brought to the current form, in order.
 4. Where a later spec of a chain configures anything, `guards` keeps the ops that earlier specs decided from it. It asks
-   `guard_analysis` what a guard covers, and builds with `rewriting` and `helper_sequences`.
+   `analysis` what a guard covers, and builds with `rewriting`.
 """

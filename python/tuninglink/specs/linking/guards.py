@@ -29,7 +29,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.linking.guard_analysis import (
+from tuninglink.specs.linking.analysis import (
     only_annotates,
     own_arguments,
     unguarded_because,
@@ -44,12 +44,13 @@ from tuninglink.specs.linking.rewriting import (
     move_list,
     rewrite_matcher,
 )
-from tuninglink.specs.sequences import Handle, SequenceTable, consumes
+from tuninglink.specs.sequences import SequenceTable, consumes
 from tuninglink.specs.side_effects import SideEffects, only_reads
 from tuninglink.specs.structure import is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
+    Handle,
     any_op,
     change_signature,
     empty_handle,

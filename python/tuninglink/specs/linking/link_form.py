@@ -1,4 +1,10 @@
-"""The form of a linked spec: one list wherever one walk over the program decides what several would, else a chain."""
+"""The form of a linked spec, and of its entry points.
+
+A linked spec is one list wherever one walk over the program decides what several would, else a chain. Entry points are
+converted to the current form: older specs have a `@__kernel_config` without marker, often without result. Some entry
+points do not declare whether they read or consume their argument. The compiler runs such a spec alone, but silently
+drops it next to another one.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +12,26 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.specs.foreach_match import check_matchers_differ
-from tuninglink.specs.linking.dependence import depend_on_each_other
-from tuninglink.specs.linking.guard_analysis import restriction
-from tuninglink.specs.linking.modernization import check_can_modernize
+from tuninglink.mlir.walk import body
+from tuninglink.specs.linking.analysis import depend_on_each_other, restriction
+from tuninglink.specs.linking.rewriting import declare_ownership
+from tuninglink.specs.module_scan import signature
+from tuninglink.specs.sequences import argument_attributes, consumes
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import SpecKind
+from tuninglink.specs.transform_ops import change_signature, check_matchers_differ, yield_more
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from iree.compiler import ir as mlir
+
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Anatomy
+    from tuninglink.specs.structure import Anatomy, EntryPoint
+    from tuninglink.specs.transform_ops import Handle
 
 
 class LinkForm(Enum):
@@ -122,3 +134,43 @@ def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -
                 spec.module,
                 [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
             )
+
+
+def check_can_modernize(entry_point: EntryPoint) -> None:
+    """Check that `modernize` can determine the result of the entry point.
+
+    Raises:
+        SpecError: the entry point has no result and consumes its argument without producing a new handle.
+    """
+    sequence = entry_point.sequence
+    if not signature(sequence).results and _handle_to_yield(sequence) is None:
+        raise SpecError(
+            error(
+                f"entry point '@{entry_point.name}' consumes its argument and returns nothing; "
+                "let it return the updated handle",
+                sequence,
+            )
+        )
+
+
+def modernize(sequence: mlir.Operation) -> None:
+    """Add the ownership of the argument and the result to an entry point where they are missing."""
+    with sequence.context, sequence.location:
+        if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
+            declare_ownership(sequence)
+        if not signature(sequence).results:
+            handle = _handle_to_yield(sequence)
+            assert handle is not None, "checked by check_can_modernize"
+            change_signature(sequence, [], [handle.type])
+            yield_more(sequence, [handle])
+
+
+def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:
+    """Return the handle to the payload that is valid at the end of the entry point."""
+    handle: Handle = sequence.regions[0].blocks[0].arguments[0]
+    for operation in body(sequence):
+        if consumes(operation, handle):
+            if [result.type for result in operation.results] != [handle.type]:
+                return None
+            handle = operation.results[0]
+    return handle

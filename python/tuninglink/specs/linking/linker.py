@@ -15,9 +15,8 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import references_in, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.linking.chains import chain
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.merging import flatten, spec_module
+from tuninglink.specs.linking.merging import chain, flatten, spec_module
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry

@@ -14,6 +14,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from tuninglink.errors import nearest
 from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
@@ -35,7 +36,6 @@ from tuninglink.specs.verification.gpu_threads import (
     subgroup_faults,
     thread_faults,
 )
-from tuninglink.spelling import nearest
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),

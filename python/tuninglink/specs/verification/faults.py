@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, nearest
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline

@@ -98,39 +98,45 @@ def _unread(name: str) -> Fault:
 def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
     """Yield the missing knobs of a product; code generation fails without most of them, determined by experiment."""
     advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
-    has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
     if pipeline == "VectorDistribute":
-        if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
-            remedy = (
-                "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
-            )
-            yield _needed(pipeline, "'subgroup_basis', which is missing", remedy)
-        if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
-            remedy = f"{advice}'lane_basis' and 'thread', {_WITHOUT}"
-            yield _needed(pipeline, "'mma_kind', which is missing", remedy)
-        elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
-            message = f"VectorDistribute cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
-            remedy, knob = "'reduction' tiles reductions", gpu.PARTIAL_REDUCTION
-            yield Fault(message, remedy, is_error=True, knob=knob)
-    if pipeline == "TileAndFuse" and gpu.MMA_KIND in knobs and not has_subgroups:
-        what = "'subgroup' with 'mma_kind', and it "
-        what += "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
+        yield from _missing_in_vector_distribute(knobs, advice)
+    elif pipeline == "TileAndFuse":
+        yield from _missing_in_tile_and_fuse(knobs, advice)
+
+
+def _missing_in_vector_distribute(
+    knobs: Mapping[str, mlir.Attribute], advice: str
+) -> Iterator[Fault]:
+    pipeline = "VectorDistribute"
+    if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
+        remedy = "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
+        yield _needed(pipeline, "'subgroup_basis', which is missing", remedy)
+    if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
+        remedy = f"{advice}'lane_basis' and 'thread', {_WITHOUT}"
+        yield _needed(pipeline, "'mma_kind', which is missing", remedy)
+    elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
+        message = f"{pipeline} cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
+        remedy = "'reduction' tiles reductions"
+        yield Fault(message, remedy, is_error=True, knob=gpu.PARTIAL_REDUCTION)
+
+
+def _missing_in_tile_and_fuse(knobs: Mapping[str, mlir.Attribute], advice: str) -> Iterator[Fault]:
+    pipeline = "TileAndFuse"
+    has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
+    if gpu.MMA_KIND in knobs and not has_subgroups:
+        state = "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
         remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
-        is_error = gpu.THREAD not in knobs
-        yield replace(_needed(pipeline, what, remedy), is_error=is_error)
-    if pipeline == "TileAndFuse" and not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
-        what = "'mma_kind' or 'thread', which are missing"
-        if has_subgroups:
-            yield _needed(pipeline, what, f"{advice}'thread', {_WITHOUT}")
-        else:
-            message = f"{what}: every thread computes the whole tile"
-            yield replace(
-                _needed(pipeline, message, f"{advice}'thread', {_WITHOUT}"), is_error=False
-            )
+        what = f"'subgroup' with 'mma_kind', and it {state}"
+        yield _needed(pipeline, what, remedy, is_error=gpu.THREAD not in knobs)
+    if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
+        effect = "" if has_subgroups else ": every thread computes the whole tile"
+        what = f"'mma_kind' or 'thread', which are missing{effect}"
+        yield _needed(pipeline, what, f"{advice}'thread', {_WITHOUT}", is_error=has_subgroups)
 
 
-def _needed(pipeline: str, what: str, remedy: str) -> Fault:
-    return Fault(f"{pipeline} needs {what}", remedy, is_error=True, knob=names.LOWERING_CONFIG)
+def _needed(pipeline: str, what: str, remedy: str, *, is_error: bool = True) -> Fault:
+    message = f"{pipeline} needs {what}"
+    return Fault(message, remedy, is_error=is_error, knob=names.LOWERING_CONFIG)
 
 
 def _malformed(name: str, value: mlir.Attribute, intrinsic: str) -> Iterator[Fault]:
@@ -186,8 +192,11 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
     if sizes is None:
         return
     takes_parallel = name == gpu.WORKGROUP
+    kept = {1} if takes_parallel else set()  # The compiler itself writes 1 there.
     pairs = zip(sizes, parallel, strict=True)
-    right = [size if is_parallel == takes_parallel else 0 for size, is_parallel in pairs]
+    right = [
+        size if is_parallel == takes_parallel or size in kept else 0 for size, is_parallel in pairs
+    ]
     loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
     if loop is None:
         return

@@ -12,7 +12,7 @@ from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
+from tuninglink.iree.cpus import stack_overflow, stack_report_flag
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction

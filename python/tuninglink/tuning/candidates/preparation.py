@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.emission import FORMS, NoMatcherError
-from tuninglink.emission.rewriting import window_copies
+from tuninglink.emission.entry_points import window_copies
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.dispatches import find_root_ops

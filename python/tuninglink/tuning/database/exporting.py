@@ -23,13 +23,17 @@ from tuninglink.tuning.database.records import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
+from tuninglink.tuning.database.tables import (
+    EXPORT_FORMAT,
+    EXPORT_VERSION,
+    RecordedTable,
+    RecordedTrial,
+    recorded_candidate,
+)
 from tuninglink.tuning.results import FailureKind
 
 Object = dict[str, Any]
 
-FORMAT: Final = "tuninglink.trials"
-VERSION: Final = 1
 T4_VERSION: Final = "1.0.0"
 
 _INVALIDITY: Final = {
@@ -70,8 +74,8 @@ class DatabaseExport:
         version: the version of its form.
     """
 
-    format: str = field(default=FORMAT, init=False)
-    version: int = field(default=VERSION, init=False)
+    format: str = field(default=EXPORT_FORMAT, init=False)
+    version: int = field(default=EXPORT_VERSION, init=False)
     problems: tuple[ProblemRecord, ...]
     trials: tuple[ExportedTrial, ...]
 

@@ -1,11 +1,15 @@
-"""Recorded tables: the trials of one problem in a file, for judging searches without a device."""
+"""Trials in files: those of an exported database, and recorded tables.
+
+A recorded table has the trials of one problem, for judging searches without a device.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +21,22 @@ from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
+from tuninglink.tuning.database.records import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
+from tuninglink.tuning.database.schema import database_error
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.results import Failure, FailureKind
 
 VERSION: Final = 1
+"""The version of the form of recorded tables."""
+
+EXPORT_FORMAT: Final = "tuninglink.trials"
+EXPORT_VERSION: Final = 1
+"""The form of an exported database."""
 
 
 def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
@@ -215,3 +232,91 @@ def problem_of_program(program: str, device: str) -> SearchProblem:
         raise TuninglinkError(error("the recorded program computes nothing"))
     problem = read_workload(*result[0]).problem
     return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})
+
+
+def read_trials(path: Path) -> list[Trial]:
+    """Read the trials of a recorded table or of an export.
+
+    Raises:
+        TuninglinkError: the file cannot be read, or is neither.
+    """
+    data = _data(path)
+    if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
+        try:
+            return list(_exported(data))
+        except (KeyError, TypeError, ValueError) as failure:
+            reason = reason_for_user(failure)
+            raise database_error(
+                f"'{path}' is not an export of version {EXPORT_VERSION}: {reason}"
+            ) from None
+    return list(_recorded(load_table(path)))
+
+
+def _data(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # reading it as a table says what is wrong
+
+
+def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
+    if data["version"] != EXPORT_VERSION:
+        raise ValueError(f"version {data['version']}")
+    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
+    for row in data["trials"]:
+        failure = row["failure"]
+        yield Trial(
+            problem=problems[row["problem"]],
+            environment=EnvironmentRecord(**row["environment"]),
+            configuration=ConfigurationRecord(**row["configuration"]),
+            stage=row["stage"],
+            origin=row["origin"],
+            samples=tuple(row["samples_us"]),
+            batch=row["batch"],
+            caches=row["caches"],
+            clocks_mhz=tuple(row["clocks_mhz"]),
+            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            time=row["time"],
+        )
+
+
+def _recorded(table: RecordedTable) -> Iterator[Trial]:
+    """Yield the trials of a table. It has no samples, drivers and flags: those are empty."""
+    facts = problem_of_table(table)
+    key = _hash(table.program, table.target)
+    problem = ProblemRecord(key, facts.kind, str(facts), table.program)
+    environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
+    default = ConfigurationRecord(
+        _hash(key, "default"),
+        table.default.pipeline if table.default else "",
+        table.default.knobs if table.default else {},
+    )
+    samples = (table.default_us,)
+    yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
+    for trial in table.trials:
+        yield _recorded_trial(problem, environment, trial, table.date)
+
+
+def _recorded_trial(
+    problem: ProblemRecord, environment: EnvironmentRecord, trial: RecordedTrial, date: str
+) -> Trial:
+    candidate = trial.candidate
+    kinds = {kind.value for kind in FailureKind}
+    kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
+    failed = trial.microseconds is None
+    return Trial(
+        problem,
+        environment,
+        ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
+        "screen",
+        "space",
+        () if trial.microseconds is None else (trial.microseconds,),
+        failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
+        if failed
+        else None,
+        time=date,
+    )
+
+
+def _hash(*parts: str) -> str:
+    return sha256("\n".join(parts).encode()).hexdigest()

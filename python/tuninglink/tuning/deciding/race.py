@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding import Decision, survivors
-from tuninglink.tuning.deciding.confirmation import Confirmation
 from tuninglink.tuning.deciding.contestants import (
     HEATS,
+    Confirmation,
     Contestant,
     RaceRules,
     groups,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
+from tuninglink.iree.cpus import WORKER_STACK_BYTES
 
 PROTOCOL_VERSION: Final = 1
 """The version of the measuring protocol. It changes when the same kernel would get another time."""

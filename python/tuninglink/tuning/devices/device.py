@@ -13,8 +13,8 @@ from typing import Final
 
 import iree.runtime as rt
 
+from tuninglink.errors import did_you_mean
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.results import FatalError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -28,6 +28,10 @@ THREADED_DRIVER: Final = "local-task"
 """The driver that runs a dispatch on several threads of the CPU."""
 
 
+_NUMBERING_DRIVERS: Final = frozenset({"cuda", "hip"})
+"""The drivers that open a device by its number; that of Vulkan only knows the identifiers that it lists."""
+
+
 class DeviceError(FatalError):
     """A device is unknown, missing, busy or gone."""
 
@@ -37,7 +41,7 @@ class DeviceDescription:
     """The description of a device.
 
     Attributes:
-        uri: how the runtime finds it, as in `cuda://0`.
+        uri: how the runtime and its tools open it, as in `cuda://0`.
         name: the product, as in `NVIDIA H200`; on the CPU the model of the processor.
         driver: the driver of the runtime, as in `cuda`.
         driver_version: the version of the vendor's driver; on the CPU that of the kernel; empty if unknown.
@@ -81,8 +85,9 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     path = uri.partition("://")[2]
     for index, device in enumerate(devices):
         if path in {"", str(index), device.uri.partition("://")[2]}:
+            opened = uri if driver in _NUMBERING_DRIVERS else device.uri
             return DeviceDescription(
-                uri, device.name, driver, device.driver_version, device.runtime, cores=0
+                opened, device.name, driver, device.driver_version, device.runtime, cores=0
             )
     available = ", ".join(device.uri for device in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))
@@ -134,11 +139,24 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
     driver = _driver(driver_of(uri))
     try:
-        return driver.create_device_by_uri(uri)
+        return driver.create_device_by_uri(runtime_uri(uri))
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise DeviceError(
             error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])
         ) from None
+
+
+def runtime_uri(uri: str) -> str:
+    """Return the URI by which the runtime and its tools open a device, which may have a number in `uri`.
+
+    Raises:
+        DeviceError: there is no such driver, or it lists no devices.
+    """
+    driver, _, path = uri.partition("://")
+    if driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS or not path.isdecimal():
+        return uri
+    devices = devices_of(driver)
+    return devices[int(path)].uri if int(path) < len(devices) else uri
 
 
 def physical_cores() -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
+from tuninglink.iree.cpus import WORKER_STACK_BYTES
 from tuninglink.mlir.diagnostics import Diagnostic, error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,

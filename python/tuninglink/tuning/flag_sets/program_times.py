@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding.round_times import Standings
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
-from tuninglink.tuning.flag_sets.standings import Standings
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-defined]
 
+from tuninglink.iree.op_kinds import indexing_loops
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems import ElementType
+from tuninglink.tuning.problems.operands import ElementType
 
 
-def indexing_map(loops: Sequence[str], access: str) -> mlir.AffineMap:
-    """Return the map from loops to the dimensions of an operand; a letter stands for each."""
+def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
+    """Return the map from loops to the dimensions of an operand, which are loops; a letter can stand for each."""
     dims = [mlir.AffineDimExpr.get(list(loops).index(loop)) for loop in access]
     return mlir.AffineMap.get(len(loops), 0, dims)
 
@@ -33,20 +34,74 @@ def narrowed(result: Any, element: ElementType) -> Value:
     return value if is_same else value_of(arith.truncf(narrow, value))
 
 
-def padded(image: Value, margins: Sequence[int], filler: Value) -> Value:
-    """Return an image with a scalar around it."""
-    if not any(margins):
+def padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
+    """Return an image with a scalar before and after the elements of each dimension."""
+    if not any(map(any, margins)):
         return image
     kind = mlir.RankedTensorType(image.type)
-    shape = [size + 2 * margin for size, margin in zip(kind.shape, margins, strict=True)]
-    padded = tensor.PadOp(
-        mlir.RankedTensorType.get(shape, kind.element_type), image, [], [], margins, margins
-    )
+    low, high = ([*part] for part in zip(*margins, strict=True))
+    shape = [
+        before + size + after for before, size, after in zip(low, kind.shape, high, strict=True)
+    ]
+    result = mlir.RankedTensorType.get(shape, kind.element_type)
+    padded = tensor.PadOp(result, image, [], [], low, high)
     indices = [mlir.IndexType.get()] * len(shape)
     body = padded.region.blocks.append(*indices, arg_locs=[mlir.Location.unknown()] * len(indices))
     with mlir.InsertionPoint(body):
         tensor.YieldOp(filler)
     return value_of(padded)
+
+
+def computed(
+    operands: Sequence[Value],
+    maps: Sequence[mlir.AffineMap],
+    init: Value,
+    element: Callable[..., Value],
+) -> Value:
+    """Return the result of an op.
+
+    Args:
+        operands: the operands.
+        maps: the indexing maps of the operands and of the result, whose loops are the parallel ones.
+        init: the initial value of the result.
+        element: builds an element of the result from those of the operands and of the initial value.
+    """
+    *_, result = maps
+    parallel = indexing_loops(result)
+    iterators = [
+        mlir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
+        for kind in (
+            "parallel" if loop in parallel else "reduction" for loop in range(result.n_dims)
+        )
+    ]
+    op = linalg.GenericOp(
+        [init.type],
+        operands,
+        [init],
+        mlir.ArrayAttr.get(list(map(mlir.AffineMapAttr.get, maps))),
+        mlir.ArrayAttr.get(iterators),
+    )
+    types = [mlir.RankedTensorType(value.type).element_type for value in (*operands, init)]
+    body = op.regions[0].blocks.append(*types, arg_locs=[mlir.Location.unknown()] * len(types))
+    with mlir.InsertionPoint(body):
+        linalg.YieldOp([element(*body.arguments)])
+    return value_of(op)
+
+
+def added_product(left: Value, right: Value, total: Value) -> Value:
+    """Return a sum with the product of two numbers of at most its width."""
+    left, right = widened(left, total.type), widened(right, total.type)
+    if isinstance(total.type, mlir.IntegerType):
+        return value_of(arith.addi(total, value_of(arith.muli(left, right))))
+    return value_of(arith.addf(total, value_of(arith.mulf(left, right))))
+
+
+def widened(number: Value, kind: mlir.Type) -> Value:
+    """Return a number as one of a type of at least its width."""
+    if number.type == kind:
+        return number
+    extend = arith.extsi if isinstance(kind, mlir.IntegerType) else arith.extf
+    return value_of(extend(kind, number))
 
 
 def constant_zero(kind: mlir.Type) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from tuninglink.spelling import did_you_mean
+from tuninglink.errors import did_you_mean
 
 
 class ProblemError(ValueError):

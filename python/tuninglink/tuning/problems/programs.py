@@ -16,9 +16,6 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems import (
     Attention,
-    Convolution,
-    ElementType,
-    Pooling,
     Problem,
     Product,
     RowOperation,
@@ -26,14 +23,18 @@ from tuninglink.tuning.problems import (
     TopK,
 )
 from tuninglink.tuning.problems.building_values import (
-    accumulator_type,
+    computed,
     indexing_map,
     mlir_type,
     narrowed,
     value_of,
+    widened,
     zeros,
 )
-from tuninglink.tuning.problems.sliding_windows import convolution_parts, pooling_parts
+from tuninglink.tuning.problems.convolution_programs import convolution_parts
+from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.sliding_windows import pooling_parts
+from tuninglink.tuning.problems.windows import Convolution, Pooling
 
 
 def program_of(problems: Iterable[Problem]) -> str:
@@ -60,8 +61,8 @@ def _add(problem: Problem) -> None:
     function = func.FuncOp(function_name(problem), (inputs, []))
     block = function.add_entry_block()
     with mlir.InsertionPoint(block):
-        computed = compute(*block.arguments)
-        results = [computed] if isinstance(computed, mlir.Value) else list(computed)
+        output = compute(*block.arguments)
+        results = [output] if isinstance(output, mlir.Value) else list(output)
         func.ReturnOp(results)
     kind = mlir.FunctionType.get(inputs, [result.type for result in results])
     function.attributes["function_type"] = mlir.TypeAttr.get(kind)
@@ -144,22 +145,14 @@ def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value | Sequenc
         return value_of(linalg.SoftmaxOp([init.type], matrix, init, 1))
 
     def sums(matrix: Value) -> Value:
+        # Sums have their own type until the end.
         init = zeros(shape[:1], problem.element)
-        kinds = [
-            mlir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
-            for kind in ("parallel", "reduction")
-        ]
-        maps = mlir.ArrayAttr.get(
-            [mlir.AffineMapAttr.get(indexing_map("rc", access)) for access in ("rc", "r")]
-        )
-        op = linalg.GenericOp([init.type], [matrix], [init], maps, mlir.ArrayAttr.get(kinds))
-        types = [mlir_type(problem.element), accumulator_type(problem.element)]
-        body = op.regions[0].blocks.append(*types, arg_locs=[mlir.Location.unknown()] * 2)
-        with mlir.InsertionPoint(body):
-            element, total = body.arguments
-            wide = element if element.type == total.type else arith.extf(total.type, element)
-            linalg.YieldOp([arith.addf(wide, total)])
-        return narrowed(op, problem.element)
+        maps = [indexing_map("rc", access) for access in ("rc", "r")]
+
+        def added(element: Value, total: Value) -> Value:
+            return value_of(arith.addf(widened(element, total.type), total))
+
+        return narrowed(computed([matrix], maps, init, added), problem.element)
 
     builders: dict[RowOperation, Callable[..., Value | Sequence[Value]]] = {
         RowOperation.SUM: sums,

@@ -10,18 +10,15 @@ from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
     Attention,
-    Convolution,
-    ElementType,
-    Layout,
-    Pooling,
-    PoolingOperation,
     Problem,
     Product,
     RowOperation,
     Rows,
     TopK,
 )
+from tuninglink.tuning.problems.operands import ElementType, Layout
 from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
+from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 
 _Choice = TypeVar("_Choice", bound="Enum")
 
@@ -121,22 +118,25 @@ def _read_convolution(words: _Words) -> Convolution:
     outputs, *kernel = words.sizes(f"FxK{extents.replace('x', 'xK')}")
     element = words.member("type", ElementType)
     steps = _Steps(extents, stride=[1])
-    layout, groups = Layout.default(len(size)), 1
+    layout, groups, gradient = Layout.default(len(size)), 1, None
     while words:
         word = words.take("")
         name, _, value = word.partition("=")
         if name == "layout":
-            layout = words.member("layout", Layout, value)
+            layout = Layout.parse(value, words.column)
         elif name == "groups":
             (groups,) = words.read_sizes(value, ["N"])
+        elif name == "gradient":
+            gradient = words.member("gradient", Gradient, value)
         elif not steps.read(words, name, value):
-            choices = [f"{choice}=" for choice in (*steps.values, "groups", "layout")]
+            choices = [f"{choice}=" for choice in (*steps.values, "groups", "layout", "gradient")]
             raise ProblemError.unknown("word", word, choices, words.column)
     return Convolution(
         *(images, channels, tuple(size), outputs, tuple(kernel), element),
         *steps.all(),
         layout,
         groups,
+        gradient,
     )
 
 
@@ -171,9 +171,8 @@ class _Steps:
 
 
 def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
-    forms = _EXTENTS[:2]
-    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in forms))
-    extents = forms[len(size) - 1]
+    images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
+    extents = _EXTENTS[len(size) - 1]
     kernel = words.sizes(f"K{extents.replace('x', 'xK')}")
     element = _wide_type(words, operation.value)
     # PyTorch's windows do not overlap unless strides are given.

@@ -21,13 +21,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import BufferLayout
-from tuninglink.tuning.programs.benchmark_variants import (
+from tuninglink.tuning.programs.binding_contents import buffer_layout
+from tuninglink.tuning.programs.dispatch_uses import (
     constant_operation,
     of_first_variant,
     other_variants,
     select_constants,
 )
-from tuninglink.tuning.programs.binding_contents import buffer_layout
 
 Value = mlir.Value[Any]
 

@@ -39,8 +39,8 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
+from tuninglink.tuning.programs.dispatch_uses import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.program_caches import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import Run, SavedProgram, compiler_run, refuse_spec
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, did_you_mean
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.walk import body
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput
 from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
     ParameterSource,
     ProgramInput,
     element_type,
+    read_expected,
+    read_input,
     read_parameters,
 )
 from tuninglink.tuning.programs.entry_functions import (
@@ -28,7 +29,6 @@ from tuninglink.tuning.programs.entry_functions import (
     is_stateful,
     read_entry_functions,
 )
-from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

@@ -178,7 +178,9 @@ def _points(ranges: Ranges, batches: Sequence[int], seed: int) -> list[dict[int,
         {loop: ranges[loop].low for loop in batch},
         {loop: ranges[loop].high for loop in batch},
     ]
-    corners = [tuple({**end, **one}[loop] for loop in ranges) for one in outer for end in ends]
+    corners = [
+        tuple({**end, **bounds}[loop] for loop in ranges) for bounds in outer for end in ends
+    ]
     chance = random.Random(seed)  # noqa: S311 - not a secret
     inner = [
         tuple(

@@ -13,9 +13,9 @@ from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Account, Ledger
-from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
 from tuninglink.tuning.scheduling.task_trials import Progress
+from tuninglink.tuning.scheduling.task_tuner import TaskRace
 
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding.defaults import MeasuredTask
@@ -276,20 +276,25 @@ class TaskEndings:
         if task in self.open:
             self.open.remove(task)
         wrong = "; the default's result is wrong" if self._is_wrong(task.measured.task) else ""
-        self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
+        measured = task.measured
+        self._omit(Omission(measured.task.dispatches, reason + _part(measured.share) + wrong))
 
     def omit_rest(self, waiting: Sequence[TuningTask]) -> None:
         """Omit the tasks without a turn: the open ones, and those whose defaults are not measured."""
-        is_stopped = self._ledger.whole.is_stopped
-        why = "tuning was interrupted" if is_stopped else "the budget was over"
-        for task in [
-            open_task for open_task in self.open if self._is_wrong(open_task.measured.task)
-        ]:
-            self.lose(task, f"{why} before its turn")
+        why = "tuning was interrupted" if self._ledger.whole.is_stopped else "the budget was over"
+        for task in list(self.open):
+            if self._is_wrong(task.measured.task):
+                self.lose(task, f"{why} before its turn")
         rest = [open_task.measured.task for open_task in self.open]
+        part = _part(sum(open_task.measured.share for open_task in self.open))
         if not self.is_complete:
             rest += waiting
         if rest:
             dispatches = tuple(name for task in rest for name in task.dispatches)
             turn = "its turn" if len(dispatches) == 1 else "their turn"
-            self._omit(Omission(dispatches, f"{why} before {turn}"))
+            self._omit(Omission(dispatches, f"{why} before {turn}{part}"))
+
+
+def _part(share: float) -> str:
+    """Return words for the share of the program's time that is not tuned, unless it is small."""
+    return f" ({share:.0%} of the time)" if share >= SMALL else ""

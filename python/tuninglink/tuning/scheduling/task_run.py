@@ -18,8 +18,8 @@ from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputV
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
-from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
+from tuninglink.tuning.scheduling.task_tuner import TaskRace
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate

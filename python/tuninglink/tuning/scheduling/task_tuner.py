@@ -1,8 +1,9 @@
-"""The tools for tuning a task: compiler, devices, journal, races and verification."""
+"""The tools for tuning a task: compiler, devices, journal, races in steps, and verification."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,6 @@ from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerificat
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage, Timeline
-from tuninglink.tuning.scheduling.task_race import TaskRace
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
@@ -30,6 +30,44 @@ if TYPE_CHECKING:
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.settings import TuningSettings
+
+
+@dataclass(frozen=True)
+class TaskRace:
+    """A race whose outcome becomes the result of a task.
+
+    Attributes:
+        race: the race.
+        conclude: returns the result of the task from the outcome.
+    """
+
+    race: Race
+    conclude: Callable[[RaceResult], TaskResult]
+
+    @property
+    def due(self) -> float:
+        """The earliest time of the next step, in seconds of `time.monotonic()`."""
+        return self.race.due
+
+    def advance(self) -> TaskResult | None:
+        """Run the next step; return the result of the task after the last one.
+
+        Raises:
+            DeviceError: the device is gone.
+            DatabaseError: a result cannot be stored.
+            TuninglinkError: the spec does not reproduce the measured binary.
+        """
+        self.race.advance()
+        return None if self.race.result is None else self.conclude(self.race.result)
+
+    def run(self) -> TaskResult:
+        """Run all steps and wait during the pauses. Errors are those of `advance`."""
+        while True:
+            time.sleep(max(0.0, self.due - time.monotonic()))
+            result = self.advance()
+            if result is not None:
+                return result
+
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,

@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.search.base import NeighborSearch, RandomSearch, Search
 
 __all__ = [

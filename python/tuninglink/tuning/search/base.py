@@ -230,7 +230,7 @@ class NeighborSearch(Search):
         """Return the neighbors of the best few, if there are new ones."""
         if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
-                near = [one for one in self._neighbors(fast) if self.is_new(one)]
+                near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
                 if near:
                     return near
         new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]

@@ -232,7 +232,7 @@ class ModelSearch(Search):
             self._further += self.further()
         result = {candidate.key: candidate for candidate in (*drawn, *self._further)}
         for fast in self.best(_CLIMBERS):
-            result |= {one.key: one for one in self._neighbors(fast)}
+            result |= {neighbor.key: neighbor for neighbor in self._neighbors(fast)}
         return list(result.values())
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:

@@ -1,0 +1,146 @@
+"""Reading products that libraries of linear algebra log: lines of TunableOp, and commands of `hipblaslt-bench`.
+
+These libraries store matrices by columns: their m is our n, and their first matrix is our right-hand side. PyTorch
+writes lines of TunableOp, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tuninglink.tuning.problems import Product
+from tuninglink.tuning.problems.command_flags import CommandFlags
+from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError, read_size
+
+_HIPBLASLT_TYPES: Final = {
+    "f32_r": ElementType.F32,
+    "f16_r": ElementType.F16,
+    "bf16_r": ElementType.BF16,
+    "i8_r": ElementType.I8,
+    "f8_r": ElementType.F8E4M3FN,
+    "bf8_r": ElementType.F8E5M2,
+    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
+    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
+}
+
+_TYPES: Final = {
+    "float": ElementType.F32,
+    "tf32": ElementType.F32,
+    "Half": ElementType.F16,
+    "BFloat16": ElementType.BF16,
+    "Float8_e4m3fn": ElementType.F8E4M3FN,
+    "Float8_e5m2": ElementType.F8E5M2,
+    "Float8_e4m3fnuz": ElementType.F8E4M3FNUZ,
+    "Float8_e5m2fnuz": ElementType.F8E5M2FNUZ,
+}
+_SCALED: Final = "ScaledGemmTunableOp"
+_SCALED_TYPES: Final = re.compile(r"(Float8_[^_]+)_(Float8_[^_]+)_\w+")
+"""The types of the operands and of the result. Scales are applied to the result, in operations after the product."""
+
+_OPERATIONS: Final = (
+    *("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp"),
+    _SCALED,
+)
+_BATCHED: Final = "GemmStridedBatchedTunableOp"
+
+_SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
+
+VALIDATOR: Final = "Validator,"
+"""The beginning of lines with the versions of the libraries."""
+
+SIGNATURE: Final = re.compile(r"\s*(\w+TunableOp)_")
+"""The beginning of a line with a problem."""
+
+
+def read_tunable_op(line: str) -> Product:
+    """Read a line of TunableOp.
+
+    Raises:
+        ProblemError: the operation, its type or its sizes are not known.
+    """
+    indent = len(line) - len(line.lstrip())
+    # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.
+    operation_text, _, rest = line.strip().partition(",")
+    sizes_text = rest.partition(",")[0]
+    operation, _, type_and_letters = operation_text.partition("_")
+    if operation not in _OPERATIONS:
+        raise UnsupportedError.unknown("operation", operation, _OPERATIONS, indent + 1)
+    type_text = type_and_letters.rpartition("_")[0]
+    column = indent + len(operation) + 2
+    if operation == _SCALED and (operands := _SCALED_TYPES.fullmatch(type_text)):
+        type_text = operands[1]
+        if operands[2] != type_text:
+            raise UnsupportedError("operands of different types are not supported", column)
+    if type_text not in _TYPES:
+        raise UnsupportedError.unknown("type", type_text, _TYPES, column)
+    # Read the letters of transposition, and the sizes.
+    letters_and_sizes = _SIZES.match(sizes_text)
+    is_batched = operation == _BATCHED
+    first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
+    sizes = [read_size(text) for text in texts if text is not None]
+    valid = [size for size in sizes if size is not None]
+    if len(valid) < len(sizes) or len(sizes) != (4 if is_batched else 3):
+        form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
+        column = indent + len(operation_text) + 2
+        raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
+    # The operands are column-major: rows and columns are exchanged.
+    columns, rows, terms, *batch = valid
+    return Product(
+        rows,
+        columns,
+        terms,
+        _TYPES[type_text],
+        batch[0] if batch else None,
+        transposes_a=second == "t",
+        transposes_b=first == "t",
+    )
+
+
+HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
+"""The name of hipBLASLt's benchmark, anywhere in a line."""
+
+
+def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
+    """Read a product of `hipblaslt-bench`.
+
+    Args:
+        line: the line.
+        command: the match of `HIPBLASLT_COMMAND` in it.
+
+    Raises:
+        ProblemError: a size is missing or a value unknown.
+    """
+    flags = CommandFlags(line, command.end(), {"r": "precision", "B": "batch_count"})
+    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
+    precision = flags.text("precision", "f32_r")
+    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
+    if len(set(elements)) > 1:
+        raise UnsupportedError(
+            "operands of different types are not supported", flags.column("b_type")
+        )
+    batch = flags.number("batch_count", 1, 1)
+    return Product(
+        flags.number("n", 1),
+        flags.number("m", 1),
+        flags.number("k", 1),
+        elements[0],
+        batch if batch > 1 else None,
+        transposes_a=transposed[1],
+        transposes_b=transposed[0],
+    )
+
+
+def _is_transposed(flags: CommandFlags, name: str) -> bool:
+    value = flags.text(name, "N")
+    if value not in ("N", "T"):
+        raise UnsupportedError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
+    return value == "T"
+
+
+def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
+    value = flags.text(name, precision)
+    if value not in _HIPBLASLT_TYPES:
+        raise UnsupportedError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
+    return _HIPBLASLT_TYPES[value]
