@@ -110,8 +110,10 @@ def _with_note(comparison: ModelComparison, mending: int) -> ModelComparison:
     """Return a comparison with a remark if some entries stay at any speed."""
     if not mending:
         return comparison
-    entries = "1 entry replaces a wrong default and stays" if mending == 1 else (
-        f"{mending} entries replace wrong defaults and stay"
+    entries = (
+        "1 entry replaces a wrong default and stays"
+        if mending == 1
+        else (f"{mending} entries replace wrong defaults and stay")
     )
     note = f"{entries} at any speed: right results come before speed"
     return replace(comparison, notes=(*comparison.notes, note))
