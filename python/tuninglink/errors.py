@@ -7,10 +7,10 @@ exception is a bug in Tuninglink.
 from __future__ import annotations
 
 import copyreg
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.mlir.diagnostics import Diagnostic
 
@@ -76,3 +76,12 @@ def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
     """Return `; did you mean '...'?` to append to a message, or nothing. For the arguments see `nearest`."""
     suggestion = nearest(word, words, cutoff)
     return f"; did you mean '{suggestion}'?" if suggestion else ""
+
+
+_LIKE: Final = 0.8
+"""The least similarity of a misspelt name to the intended one."""
+
+
+def misspelt(name: str, valid: Sequence[str]) -> str:
+    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
+    return "" if name in valid else nearest(name, valid, cutoff=_LIKE)

@@ -702,6 +702,22 @@ def test_many_masked_weights_that_are_dequantized_take_minutes(step: int, *, is_
         assert (answer.verdict, trials.compile().compiles) == (Verdict.PROVEN, True)
 
 
+@pytest.mark.parametrize(("step", "is_slow"), [(4, False), (17, True)])
+def test_many_masked_elements_of_an_image_take_minutes(step: int, *, is_slow: bool) -> None:
+    """With channels first, a thread gathers them one by one."""
+    source = FORMS["channels-first"](random.Random("91102/channels-first/0"))
+    trials = Trials.of(source, TARGETS["gfx1201"])
+    space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
+    knobs = of_dimensions("wg", 2, 16, 1, 48) | of_dimensions("pad", 2, 16, 1, 48, 16 * step)
+    knobs |= of_dimensions("sg", 1, 1, 1, 3) | {"red_4": step, "promoted": 0, "wg_size_x": 64}
+    trials.configure(space, whole(space, {**knobs, "sg_size": 32, "prefetch_num_stages": 1}))
+    answer = trials.judge(registry())
+    assert answer is not None
+    assert any("elements of the image" in str(rule) for rule in answer.slow) is is_slow, answer
+    if not is_slow:
+        assert (answer.verdict, trials.compile().compiles) == (Verdict.PROVEN, True)
+
+
 def test_copies_of_bytes_under_masks_are_limited_further() -> None:
     source = matmul(2048, 192, 40, "i8", result="i32", transposed=True)
     trials = Trials.of(source, TARGETS["gfx942"])

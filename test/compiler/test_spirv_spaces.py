@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from gpu_programs import matmul
 from iree.compiler import ir as mlir
+from mlir_function import Function
 from tuning_programs import CONVOLUTION
+from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
 from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels
@@ -44,6 +47,7 @@ func.func @batched(%lhs: tensor<32x48x256xf16>, %rhs: tensor<32x256x64xf16>) -> 
   return %sums : tensor<32x48x64xf32>
 }
 """
+ADDED: Final = "%r = add %0, %1 : T"
 DEQUANTIZED: Final = """
 func.func @dequantized(%rows: tensor<96x4x32xf16>, %nibbles: tensor<64x4x32xi4>, %scales: tensor<64x4xf16>) -> tensor<96x64xf32> {
   %wide = tensor.empty() : tensor<64x4x32xf16>
@@ -210,6 +214,35 @@ def test_a_tile_is_not_copied_beyond_its_dimension() -> None:
     assert subject.compile().compiles
 
 
+def test_a_step_beyond_the_reduction_is_all_of_it() -> None:
+    subject = trials(matmul(48, 64, 64), "rdna3")
+    levels = "[[48, 64], [48, 16], [0, 0, 65], [16, 16, 16]]"
+    threads = "workgroup_size = [128, 1, 1] subgroup_size = 32, {pipeline_depth = 0 : i64, store_stage = 0 : i64}"
+    answer = configured(subject, "CooperativeMatrixVectorize", levels, threads)
+    assert answer.verdict is Verdict.NOT_DECIDED
+    assert subject.compile().compiles
+
+
+@pytest.mark.parametrize(("threads", "compiles"), [("2, 16, 1", True), ("2, 16, 2", False)])
+def test_results_that_threads_do_not_share_evenly_are_exchanged(
+    threads: str, *, compiles: bool
+) -> None:
+    """The elementwise op after the product reads them from shared memory."""
+    function = Function("fused")
+    lhs, rhs = (
+        function.argument(128, 256, element="f16"),
+        function.argument(128, 256, element="f16"),
+    )
+    sums = function.contraction("mk,nk->mn", lhs, rhs, "f32")
+    bias = function.argument(128, element="f32")
+    subject = trials(function.text(function.generic("mn,n->mn", sums, bias, body=ADDED)), "valhall")
+    stages = "{pipeline_depth = 4 : i64, store_stage = 1 : i64}"
+    translation = f"workgroup_size = [{threads}], {stages}"
+    answer = configured(subject, "MatmulPromoteVectorize", "[[128, 64, 16]]", translation)
+    assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
+
+
 @pytest.mark.parametrize(("groups", "compiles"), [(1, False), (2, True)])
 def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
     groups: int, *, compiles: bool
@@ -218,6 +251,26 @@ def test_vectors_of_four_bits_are_valid_only_in_steps_of_several_groups(
     levels = f"[[8, 2], [1, 1], [0, 0, {groups}, 4]]"
     answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [2, 8, 1]")
     assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
+
+
+@pytest.mark.parametrize(("threads", "compiles"), [(64, True), (128, False)])
+def test_threads_reduce_vectors_of_several_elements_of_four_bits(
+    threads: int, *, compiles: bool
+) -> None:
+    subject = trials(DEQUANTIZED, "adreno")
+    translation = f"workgroup_size = [{threads}, 1, 1]"
+    answer = configured(subject, "SubgroupReduce", "[[1, 1], [0, 0, 4, 32]]", translation)
+    assert answer.verdict is (Verdict.PROVEN if compiles else Verdict.NOT_DECIDED)
+    assert subject.compile().compiles is compiles
+
+
+@pytest.mark.parametrize(("step", "compiles"), [(4, False), (8, True)])
+def test_vectors_of_f8_need_accesses_to_bytes(step: int, *, compiles: bool) -> None:
+    subject = trials(FORMS["mixed"](random.Random("91101/mixed/0")), "adreno")
+    levels = f"[[60, 32], [15, 4], [0, 0, {step}]]"
+    answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [8, 4, 1]")
+    assert (answer.verdict is Verdict.PROVEN) is compiles
     assert subject.compile().compiles is compiles
 
 

@@ -15,11 +15,8 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Limits, Verdict
 from tuninglink.spaces.configuration import Configuration, read_configuration
-from tuninglink.spaces.configuration_answers import (
-    ConfigurationAnswer,
-    miscompilation,
-    replaced_entries,
-)
+from tuninglink.spaces.configuration_answers import ConfigurationAnswer, miscompilation
+from tuninglink.spaces.proposals import replaced_entries
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:

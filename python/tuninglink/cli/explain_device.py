@@ -235,7 +235,7 @@ class ProgramMeasurement:
 
     @cached_property
     def _program(self) -> DispatchedProgram:
-        """The dispatches of the program, which take a compilation."""
+        """The dispatches of the program, which is compiled for them."""
         from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415 - an extra
 
         return read_program(

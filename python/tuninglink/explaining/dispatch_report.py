@@ -30,7 +30,7 @@ class ConfigurationText:
     decomposition_config: str = ""
 
     def lines(self) -> list[str]:
-        """Return the attributes that are present."""
+        """Return the texts of the attributes, without the absent ones."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
         return [part for part in parts if part]
 

@@ -44,9 +44,10 @@ if TYPE_CHECKING:
         MismatchError,
         read_configuration,
     )
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
+    from tuninglink.spaces.proposals import Proposal
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Provider, Space
     from tuninglink.spaces.set_builder import ConstraintSetBuilder
@@ -111,7 +112,8 @@ _HOMES = {
     **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
     "ProviderRegistry": "spaces.provider_registry",
-    **dict.fromkeys(("ConfigurationAnswer", "Proposal"), "spaces.configuration_answers"),
+    "ConfigurationAnswer": "spaces.configuration_answers",
+    "Proposal": "spaces.proposals",
     "verify_configuration": "spaces.verification",
 }
 

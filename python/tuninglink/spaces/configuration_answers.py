@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
-
 from tuninglink.iree.lowering_configs import (
-    PIPELINE_OPTIONS,
     SUBGROUP,
     THREAD,
     TILE_AND_FUSE,
-    read_cpu_configuration,
     shared_reductions,
     uses_igemm,
 )
@@ -24,45 +19,12 @@ from tuninglink.iree.structured_op import PARALLEL, StructuredOp
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict, Violation
-from tuninglink.spaces.configuration import Configuration, dictionary_of
-from tuninglink.spaces.knob_reference import entries_of_knob, knob_place
+from tuninglink.spaces.configuration import Configuration
 
 if TYPE_CHECKING:
+    from tuninglink.spaces.proposals import Proposal
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """The valid configuration that is nearest to another one.
-
-    Attributes:
-        changes: for each knob that differs, its name, its old and its new value.
-        compilation_info: the whole configuration, None if the provider cannot write it.
-        is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
-        untiled: the knobs whose old value is 0, which means the whole loop.
-        options: the options of the knobs whose values are numbers of options.
-    """
-
-    changes: tuple[tuple[str, int, int], ...]
-    compilation_info: mlir.Attribute | None
-    is_proven: bool
-    untiled: frozenset[str] = frozenset()
-    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        changes = ", ".join(self._change(*change) for change in self.changes)
-        which = "the nearest" if self.is_proven else "the nearest found in time"
-        text = f"{which} valid configuration changes {changes}"
-        if self.compilation_info is None:
-            return text
-        return f"{text}: {self.compilation_info}"
-
-    def _change(self, name: str, old: int, new: int) -> str:
-        options = self.options.get(name, ())
-        if max(old, new) < len(options):
-            return f"{knob_place(name)} from {options[old]} to {options[new]}"
-        return f"{name} from {of_zero(old) if name in self.untiled else old} to {new}"
 
 
 @dataclass(frozen=True)
@@ -155,50 +117,10 @@ class ConfigurationAnswer:
         return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
 
 
-def replaced_entries(
-    configuration: Configuration, proposal: Proposal | None
-) -> tuple[tuple[str, str], ...]:
-    """Return the entries of a configuration that a proposal changes, with their new values as text.
-
-    They are empty if a changed knob is in another attribute, such as a `decomposition_config`.
-    """
-    info = None if proposal is None else proposal.compilation_info
-    if proposal is None or not isinstance(info, iree_codegen.CompilationInfoAttr):
-        return ()
-    old = _texts(configuration.complete)
-    translation = info.translation_info
-    assert isinstance(translation, iree_codegen.TranslationInfoAttr)
-    new = _texts(Configuration(info.lowering_config, translation))
-    replaced = {name: text for name, text in new.items() if old.get(name) != text}
-    for knob, _, _ in proposal.changes:
-        if not any(entry in replaced for entry in entries_of_knob(knob)):
-            return ()
-    return tuple(replaced.items())
-
-
-def _texts(configuration: Configuration) -> dict[str, str]:
-    """Return the entries of a configuration as they are written."""
-    levels = read_cpu_configuration(configuration.lowering_config)
-    if levels is not None:
-        return {level: str([*tiling.sizes]) for level, tiling in levels.items() if tiling}
-    entries = dict(configuration.entries)
-    options = entries.pop(PIPELINE_OPTIONS, None)
-    entries |= {} if options is None else dictionary_of(options) or {}
-    return {
-        name: str(entry.value if isinstance(entry, mlir.IntegerAttr) else entry)
-        for name, entry in entries.items()
-    }
-
-
 def _factor(change: tuple[str, int, int]) -> float:
     """Return the factor by which a change increases or decreases a knob."""
     _, old, new = change
     return max(old, new, 1) / max(1, min(old, new))
-
-
-def of_zero(value: int) -> str:
-    """Return the display text of a tile of 0, given the size that it stands for."""
-    return f"0 (all {value})"
 
 
 _TRANSPOSED_RESULT: Final = (

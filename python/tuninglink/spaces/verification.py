@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
-    AssignmentError,
     CheckAnswer,
     Limits,
     UndecidedError,
@@ -26,8 +25,8 @@ from tuninglink.spaces.configuration import (
     NearFormError,
     with_defaults,
 )
-from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal, of_zero
-from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+from tuninglink.spaces.proposals import Proposal, as_intended, nearest_valid, of_zero
 
 if TYPE_CHECKING:
     from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -61,9 +60,10 @@ def verify_configuration(
         spaces = registry.spaces(workload, pipeline)
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
+    intended = as_intended(configuration)
     configuration = with_defaults(configuration)
     findings = [
-        _Finding.of(space, configuration, pipeline, limits)
+        replace(_Finding.of(space, configuration, pipeline, limits), intended=intended)
         for space in spaces
         if not (isinstance(space, CompilerSpace) and space.overlooks(configuration))
     ]
@@ -107,7 +107,11 @@ def verify_like_compiler(
         spaces = provider.spaces(workload, pipeline) if is_known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    findings = [_Finding.of(space, configuration, pipeline, limits) for space in spaces]
+    intended = as_intended(configuration)
+    findings = [
+        replace(_Finding.of(space, configuration, pipeline, limits), intended=intended)
+        for space in spaces
+    ]
     for finding in findings:
         if finding.compilers or finding.lacks:
             return finding.refute(pipeline, limits)
@@ -131,6 +135,7 @@ class _Finding:
         lacks: the missing entry that the compiler's verifier requires.
         untiled: the knobs that are 0 in the configuration, which means the whole loop.
         doubt: why it is not proven valid; empty if it is.
+        intended: the configuration with the right names of misspelt entries.
     """
 
     space: Space
@@ -142,6 +147,7 @@ class _Finding:
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
     untiled: frozenset[str] = frozenset()
+    intended: Configuration | None = None
 
     @property
     def is_read(self) -> bool:
@@ -197,7 +203,8 @@ class _Finding:
         """Return the nearest valid configuration, or why there is none."""
         if self.assignment is None:
             return None, ""
-        return _nearest(self.space, self.assignment, self.untiled, limits)
+        assert self.intended is not None
+        return nearest_valid(self.space, self.assignment, self.intended, self.untiled, limits)
 
 
 def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
@@ -273,28 +280,3 @@ def _doubt(finding: _Finding) -> str:
 
 def _join(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
-
-
-def _nearest(
-    space: Space, assignment: Mapping[str, int], untiled: frozenset[str], limits: Limits
-) -> tuple[Proposal | None, str]:
-    constraints = space.constraints
-    answer = constraints.nearest(assignment, limits)
-    if len(answer.changed) > 1:
-        # Preferences that the configuration does not follow do not justify changes of further knobs.
-        ignored = constraints.broken_heuristics(assignment)
-        direct = constraints.nearest(assignment, limits, without=ignored) if ignored else answer
-        if direct.assignment is not None and len(direct.changed) < len(answer.changed):
-            answer = direct
-    if answer.assignment is None:
-        if answer.verdict is Verdict.REFUTED:
-            return None, "there is no valid configuration in this pipeline"
-        return None, f"no valid configuration was found in time: {answer.reason}"
-    try:
-        info = space.compilation_info(answer.assignment)
-    except AssignmentError:
-        info = None
-    changes = tuple((name, assignment[name], value) for name, value in answer.changed.items())
-    knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
-    options = {knob.name: knob.options for knob in knobs}
-    return Proposal(changes, info, answer.verdict is Verdict.PROVEN, untiled, options), ""

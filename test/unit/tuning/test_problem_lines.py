@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -12,8 +12,19 @@ from places import ROOT
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.tuning.problems import Attention, Problem, Product, RowOperation, Rows, TopK
-from tuninglink.tuning.problems.operands import ElementType, Layout
+from tuninglink.tuning.problems import (
+    Attention,
+    Mask,
+    Norm,
+    Normalization,
+    Problem,
+    Product,
+    RowOperation,
+    Rows,
+    ScaledProduct,
+    TopK,
+)
+from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, Layout, ScaledType
 from tuninglink.tuning.problems.problem_text import ProblemError
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
@@ -34,6 +45,8 @@ WORDS = {
         64, 32, 128, ElementType.BF16, 4, transposes_a=True, transposes_b=True
     ),
     "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
+    "scaled_matmul 64x48x96 f4E2M1FN": ScaledProduct(64, 48, 96, ScaledType.F4E2M1FN),
+    "scaled_matmul 3x64x48x96 f8E5M2": ScaledProduct(64, 48, 96, ScaledType.F8E5M2, 3),
     "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
     "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
         *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), NHWC_HWCF)
@@ -75,7 +88,12 @@ WORDS = {
         is_channels_last=True,
     ),
     "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
-    "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
+    "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, Mask.GIVEN),
+    "attention 20x4096x77x64 f16 kv_heads=5 causal": Attention(
+        20, 4096, 77, 64, F16, Mask.CAUSAL, kv_heads=5
+    ),
+    "layer_norm 12x34 f16": Normalization(Norm.LAYER, 12, 34, F16),
+    "rms_norm 12x34 f32 affine": Normalization(Norm.RMS, 12, 34, F32, is_affine=True),
     "sum 12x34 f16": Rows(RowOperation.SUM, 12, 34, F16),
     "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
     "arg_compare 12x34 f16": Rows(RowOperation.ARG_COMPARE, 12, 34, F16),
@@ -166,6 +184,18 @@ LINES = {
     f"{FUSILLI} sdpa -B 2 --heads_q 8 --heads_kv 8 --seq_q 64 --seq_kv 77 -d 32 -t f16": Attention(
         16, 64, 77, 32, F16
     ),
+    f"{FUSILLI} sdpa --batch 2 --heads_q 8 --heads_kv 2 --seq_q 64 --seq_kv 77 --head_dim 32 --type f16 --causal --gqa "
+    "--scale 0.5 --dropout 0.0": Attention(16, 64, 77, 32, F16, Mask.CAUSAL, kv_heads=4),
+    f"{FUSILLI} sdpa -B 1 --heads_q 8 --heads_kv 8 --seq_q 64 --seq_kv 77 -d 32 -t bf16 --mask": Attention(
+        8, 64, 77, 32, ElementType.BF16, Mask.GIVEN
+    ),
+    # Fusilli normalizes over all dimensions but the first.
+    f"{FUSILLI} layernorm -X 2x3x128 -F 1 -t f32 --layout NCH": Normalization(
+        Norm.LAYER, 2, 384, F32
+    ),
+    f"{FUSILLI} layernorm --input 2x128 --forw 1 --type f16 -l NC --elementwise_affine": (
+        Normalization(Norm.LAYER, 2, 128, F16, is_affine=True)
+    ),
     "[SKIP] --device 0 --iter 2 conv": None,
     "": None,
     "  # a comment": None,
@@ -217,7 +247,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "attention, sum, softmax, arg_compare, topk; did you mean 'matmul'?",
+            "rms_norm, topk; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -228,6 +258,10 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("matmul 1x2x3", 13, "expected type: one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 fp16", 14, "unknown type 'fp16': expected one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
+        ("scaled_matmul 2x3x33 f4E2M1FN", 1, "33 terms are not whole blocks of 32"),
+        ("scaled_matmul 2x3x32 f16", 22, "expected one of f4E2M1FN, f8E4M3FN, f8E5M2"),
+        ("scaled_matmul 2x3x32 f8E5M2 transpose_b", 29, "unexpected word 'transpose_b' after"),
+        ("scaled_matmul 2x3 f8E5M2", 15, "expected MxNxK or BxMxNxK, numbers from 1"),
         ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "invalid layout 'nchw': expected the orders"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nhcw_nhwc", 24, "invalid layout 'nhcw_nhwc'"),
@@ -255,7 +289,11 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("avg_pool 1x1x9x9 3x3 f16 channels_first", 26, "did you mean 'channels_last'?"),
         ("avg_pool 1x1x9x9 3x3 f16 stride=1x1x1", 26, "invalid sizes '1x1x1': expected HxW"),
         ("attention 1x2x3x4 i8", 19, "attention needs the type f16, bf16 or f32"),
-        ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask"),
+        ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask, causal"),
+        ("attention 1x2x3x4 f16 mask causal", 28, "an attention has one mask"),
+        ("attention 4x2x3x4 f16 kv_heads=3", 1, "4 heads of queries cannot share 3 heads of keys"),
+        ("layer_norm 2x3 f16 bias", 20, "unknown word 'bias': expected one of affine"),
+        ("rms_norm 2x3 i8", 14, "rms_norm needs the type f16, bf16 or f32"),
         ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
         ("softmax 8x9 f16 mask", 17, "unexpected word 'mask' after the type"),
         ("softmax 8x9x2 f16", 9, "invalid sizes '8x9x2': expected ROWSxCOLUMNS"),
@@ -292,6 +330,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("MIOpenDriver bnormfp16 -n 1", 14, "unknown operation 'bnormfp16': expected one of conv"),
         ("hipblaslt-bench -m 4 -n 4", 26, "flag '-k' is missing"),
         (f"{BENCH} --transA C", len(BENCH) + 11, "unknown --transA 'C': expected one of N, T"),
+        (f"{BENCH} --scaleA 3", len(BENCH) + 11, "unknown scale '3': expected one of 0, 1, 2"),
         (f"{BENCH} --a_type f4_r", len(BENCH) + 11, "unknown type 'f4_r': expected one of f32_r"),
         (f"{BENCH} --a_type f16_r", len(BENCH) + 16, "operands of different types"),
         ("GemmTunableOp_Half_NT,nt_1_2", 23, "invalid sizes 'nt_1_2': expected nt_M_N_K"),
@@ -306,13 +345,26 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("matmul -M 1 -N 2 -K 3 --b_type f16", 35, "flag '-a_type' is missing"),
         ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f64", 45, "unknown type 'f64'"),
         ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f32", 45, "operands of different types"),
-        ("sdpa -B 1 --causal", 19, "attentions with a mask are not supported"),
+        ("sdpa -B 1 -p 0.1", 14, "dropout of 0.1 is not supported"),
         (
             "sdpa -B 1 --heads_q 8 --heads_kv 2 -d 8",
             34,
-            "attentions with fewer heads of keys than of queries are not supported",
+            "8 heads of queries and 2 of keys need '--gqa', and a whole ratio",
         ),
-        ("--iter 2 layernorm -X 2x3", 10, "operation 'layernorm' is not supported"),
+        ("sdpa -B 1 --heads_q 8 --heads_kv 3 --gqa", 34, "8 heads of queries and 3 of keys"),
+        (
+            "sdpa -B 1 --heads_q 8 --heads_kv 8 --mask --causal -t f16",
+            58,
+            "'--mask' and '--causal' exclude each other",
+        ),
+        (
+            "layernorm -X 2x0 -t f16",
+            14,
+            "invalid value '2x0' for '-X': expected at least 2 numbers",
+        ),
+        ("layernorm -X 2 -t f16", 14, "expected at least 2 numbers from 1 to 2147483647"),
+        ("layernorm -X 2x3 -F 2 -t f16", 21, "only forward layer normalizations"),
+        ("--iter 2 batchnorm -X 2x3", 10, "operation 'batchnorm' is not supported"),
         ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
         ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
         ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
@@ -360,13 +412,14 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    kinds = {Product, Convolution, Pooling, Attention, Rows, TopK}
+    # Few targets compile products with block scales.
+    kinds = {*get_args(Problem)} - {ScaledProduct}
     assert {type(problem) for problem in file.problems} == kinds
-    assert len(file.problems) == 15
+    assert len(file.problems) == 19
 
 
 FOREIGN_LINES = """
-layernorm -X 2x3x128 -F 1 -t f32 --layout NCH
+bnormfp16 -n 2 -c 128
 MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 aten::addmm --x 3
 convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
@@ -382,7 +435,7 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     assert file.problems == (Product(1, 2, 3, F16),)
     assert file.unsupported_lines == "4 lines"
     assert file.unsupported == {
-        "operation 'layernorm' is not supported": 1,
+        "operation 'bnormfp16' is not supported": 1,
         "direction 8 is not supported: expected a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), "
         "or 0 for all": 2,
         "operation 'aten::addmm' is not supported": 1,
@@ -438,6 +491,15 @@ def _windows(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
+@st.composite
+def _attention(draw: st.DrawFn) -> Attention:
+    kv_heads, ratio, mask = draw(SIZE), draw(SIZE), draw(st.none() | st.sampled_from(Mask))
+    sizes = (kv_heads * ratio, draw(SIZE), draw(SIZE), draw(SIZE))
+    return Attention(
+        *sizes, draw(st.sampled_from([F16, F32])), mask, draw(st.sampled_from([None, kv_heads]))
+    )
+
+
 PROBLEMS = st.one_of(
     st.builds(
         Product,
@@ -445,9 +507,18 @@ PROBLEMS = st.one_of(
         transposes_a=st.booleans(),
         transposes_b=st.booleans(),
     ),
+    st.builds(
+        ScaledProduct,
+        *(SIZE, SIZE, SIZE.map(SCALED_BLOCK.__mul__), st.sampled_from(ScaledType)),
+        st.none() | SIZE,
+    ),
     _convolution(),
     _pooling(),
-    st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
+    _attention(),
+    st.builds(
+        Normalization,
+        *(st.sampled_from(Norm), SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
+    ),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
     st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
 )

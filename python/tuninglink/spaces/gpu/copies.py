@@ -28,6 +28,8 @@ _MOST_COMPUTED: Final = 1 << 6
 """The maximum number of masked elements that are computed: 64 took 16 s to compile, 84 over a minute."""
 _MOST_PREFETCHED: Final = 1 << 7
 """240 elements in each of two steps took a minute to compile."""
+_MOST_GATHERED: Final = 1 << 8
+"""192 elements took 13 s to compile, 408 a minute."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,16 @@ class Copies:
                 what = f"masked elements of operand {index}, which is computed,"
                 count = self._elements(operand)
                 tiling.rules.unrolled(select(is_masked, count, 0), what, _MOST_COMPUTED)
+
+    def limit_gathers(self, threads: Number) -> None:
+        """Limit the masked elements of an image that each thread gathers one by one, as its channels come first."""
+        image = self.tiling.contraction.image
+        if not image or not self.pads:
+            return
+        operand = self._operands[image]
+        count = product(self.tiling.tiles[loop] for loop in operand.loops) / threads
+        gathered = select(self._is_masked(operand), count, 0)
+        self.tiling.rules.unrolled(gathered, "masked elements of the image", _MOST_GATHERED)
 
     def _is_masked(self, operand: Operand) -> Number:
         """Return the condition that tiles do not divide a known size of an operand."""

@@ -211,6 +211,7 @@ class _TileAndFuseRules(FormRules):
         if isinstance(promotion, DirectLoads):
             copies.limit_loads(promotion, buffers, self.threads)
         copies.limit_masks()
+        copies.limit_gathers(self.threads)
         copies.limit_stages(self.threads, self.stages)
 
     def limit_search(self) -> None:

@@ -28,7 +28,8 @@ _ELEMENTS: Final = frozenset({"i8", "i32", "f16", "f32", "f64"})
 
 
 _BRAIN: Final = "bf16"
-_BYTE: Final = "i8"
+_BYTES: Final = ("i8", "f8")
+"""The starts of the element types of a byte."""
 _STORAGE: Final = re.compile(r"storage = ([\w|]+)")
 """The widths of accesses to memory in a target, which the bindings do not return."""
 
@@ -64,7 +65,8 @@ class SpirvGpu:
 
     def has_vectors(self, element_type: str) -> bool:
         """Return whether vectors of an element type in memory of any length are legalized."""
-        return element_type != _BRAIN and (element_type != _BYTE or self.stores_bytes)
+        is_byte = element_type.startswith(_BYTES)
+        return element_type != _BRAIN and (not is_byte or self.stores_bytes)
 
     def is_legal_tile(self, element_type: str, tile: Number) -> Number:
         """Return the condition that vectors along a tile of contiguous elements are legalized.
@@ -74,7 +76,7 @@ class SpirvGpu:
         """
         if element_type == _BRAIN:
             return tile % 8 != 0
-        if element_type == _BYTE and not self.stores_bytes:
+        if element_type.startswith(_BYTES) and not self.stores_bytes:
             return any_of(tile % 4 != 0, tile % 8 == 0)
         return True
 

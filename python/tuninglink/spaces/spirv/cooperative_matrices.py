@@ -119,8 +119,12 @@ class _CooperativeRules(SpirvRules):
         # The reduction takes whole matrices, too.
         step = self._tiles[contraction.k] = self.tile(REDUCTION, contraction.k)
         self._require_divisor(contraction.k, step)
+        size = self.sizes[contraction.k]
         rules.necessary(
-            step % k == 0, f"red_{contraction.k} must be whole matrices ({{}} % {{}} == 0)", step, k
+            any_of(step % k == 0, all_of(step > size, size % k == 0)),
+            f"red_{contraction.k} must be whole matrices ({{}} % {{}} == 0)",
+            step,
+            k,
         )
         counts = [
             tile / unit

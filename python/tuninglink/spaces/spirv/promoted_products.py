@@ -174,6 +174,17 @@ class _PromotedRules(SpirvRules):
         rules.sufficient(
             bits <= room * BYTE, f"shared memory must suffice ({{}} <= {room} bytes)", bits / BYTE
         )
+        if not self._is_alone:
+            # Other ops read the result through shared memory if the threads do not share it evenly.
+            x, y, z = self.threads
+            m, n = self._tiles[contraction.m], self._tiles[contraction.n]
+            is_even = all_of(n % x == 0, m % y == 0, z == 1)
+            needed = bits + select(is_even, 0, m * n * contraction.result.bits)
+            rules.sufficient(
+                needed <= room * BYTE,
+                f"shared memory must suffice for operands and results ({{}} <= {room} bytes)",
+                needed / BYTE,
+            )
         if self._is_alone:
             # Operands whose rows are not whole vectors are not copied.
             rows = [

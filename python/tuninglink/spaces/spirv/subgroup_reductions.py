@@ -16,12 +16,13 @@ from tuninglink.spaces.gpu.contractions import static_sizes
 from tuninglink.spaces.gpu.gpu_rules import Number, product
 from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
 from tuninglink.spaces.spirv.spirv_space import VECTOR_BITS, SpirvRules, SpirvSpace, divisors
+from tuninglink.spaces.spirv.thread_tiles import reads_nibbles
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.spirv import SpirvGpu
-    from tuninglink.spaces.workload import Problem, Workload
+    from tuninglink.spaces.workload import Workload
 
 _MOST_RESULTS: Final = 1 << 16
 """The maximum number of results, each of which takes a workgroup; more are left to other pipelines."""
@@ -40,31 +41,29 @@ def subgroup_spaces(
         raise UndecidedError(f"{workload.problem} does not combine its results by one operation")
     if not loops.reductions or max(loops.parallel, default=-1) > min(loops.reductions):
         raise UndecidedError(f"the last loops of {workload.problem} are not its reductions")
-    sizes = static_sizes(workload)
-    return [SpirvSpace(_SubgroupRules(workload.problem, loops, sizes, device, pipeline))]
+    return [SpirvSpace(_SubgroupRules(workload, loops, device, pipeline))]
 
 
 class _SubgroupRules(SpirvRules):
     """The rules of the form.
 
     Args:
-        problem: the problem to configure.
-        loops: the loops of the root op.
-        sizes: their sizes.
+        workload: the root op.
+        loops: its loops.
         device: the target GPU.
         pipeline: the pipeline to configure.
     """
 
     def __init__(
         self,
-        problem: Problem,
+        workload: Workload,
         loops: RootLoops,
-        sizes: Sequence[int],
         device: SpirvGpu,
         pipeline: mlir.Attribute,
     ) -> None:
-        super().__init__(problem, sizes, device, pipeline)
+        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
         self._loops = loops
+        self._reads_nibbles = reads_nibbles(workload)
         self._steps: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
@@ -102,9 +101,11 @@ class _SubgroupRules(SpirvRules):
         # Threads take equal parts of a step.
         step = product(self._steps.values())
         most = max(1, VECTOR_BITS // self._loops.bits)
+        # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
+        least = 2 if self._reads_nibbles else 1
         rules.sufficient(
-            all_of(step % x == 0, step <= x * most),
-            f"threads must have equal parts of a step, of 1 to {most} elements ({{}} / {{}})",
+            all_of(step % x == 0, step >= x * least, step <= x * most),
+            f"threads must have equal parts of a step, of {least} to {most} elements ({{}} / {{}})",
             step,
             x,
         )

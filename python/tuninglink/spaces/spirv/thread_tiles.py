@@ -123,7 +123,7 @@ class _ThreadTileRules(SpirvRules):
                 if accessed and accessed[-1] is not None
             )
         )
-        self._reads_nibbles = _reads_nibbles(workload)
+        self._reads_nibbles = reads_nibbles(workload)
         self._makes_vectors = str(pipeline) == _VECTORIZING
         self._loops = loops
         self._tiles: dict[int, Number] = {}
@@ -227,7 +227,7 @@ class _ThreadTileRules(SpirvRules):
             )
 
 
-def _reads_nibbles(workload: Workload) -> bool:
+def reads_nibbles(workload: Workload) -> bool:
     """Return whether an op of a dispatch reads elements of four bits."""
     widths: set[int] = set()
 

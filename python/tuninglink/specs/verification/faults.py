@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError, nearest
+from tuninglink.errors import SpecError, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
@@ -20,9 +20,6 @@ from tuninglink.mlir.diagnostics import Place
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.spec_text import SpecText
-
-_LIKE: Final = 0.8
-"""The least similarity of a misspelt name to the intended one."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +38,6 @@ class Fault:
     remedy: str = ""
     is_error: bool = False
     knob: str = ""
-
-
-def misspelt(name: str, valid: Sequence[str]) -> str:
-    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
-    return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
 
 
 _ARROW: Final = "->"

@@ -98,6 +98,9 @@ def read_tunable_op(line: str) -> Product:
     )
 
 
+_SCALES_OF_RESULTS: Final = ("0", "1", "2", "s", "v")
+"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases."""
+
 HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
 """The name of hipBLASLt's benchmark, anywhere in a line."""
 
@@ -113,6 +116,10 @@ def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
         ProblemError: a size is missing or a value unknown.
     """
     flags = CommandFlags(line, command.end(), {"r": "precision", "B": "batch_count"})
+    for name in ("scaleA", "scaleB"):
+        # Scales of whole matrices and of rows are applied after the product.
+        if (scale := flags.text(name, "0")) not in _SCALES_OF_RESULTS:
+            raise UnsupportedError.unknown("scale", scale, _SCALES_OF_RESULTS, flags.column(name))
     transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
     precision = flags.text("precision", "f32_r")
     elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]

@@ -104,6 +104,18 @@ def widened(number: Value, kind: mlir.Type) -> Value:
     return value_of(extend(kind, number))
 
 
+def reinterpreted(stored: Value, shape: Sequence[int], kind: mlir.Type) -> Value:
+    """Return bytes as elements of another type."""
+    op = mlir.Operation.create(
+        "iree_tensor_ext.bitcast",
+        results=[mlir.RankedTensorType.get(shape, kind)],
+        operands=[stored],
+        attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 0, 0])},
+    )
+    value: Value = op.results[0]
+    return value
+
+
 def constant_zero(kind: mlir.Type) -> Value:
     """Return a scalar zero."""
     return value_of(arith.constant(kind, 0 if isinstance(kind, mlir.IntegerType) else 0.0))

@@ -53,3 +53,14 @@ class CommandFlags:
     def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
         """Return the values of flags with one letter as numbers."""
         return tuple(self.number(name, least, default) for name in names)
+
+    def sizes(self, name: str, least: int) -> tuple[int, ...]:
+        """Return the value of a flag as at least so many sizes."""
+        text = self.text(name, "")
+        sizes = [read_size(part) for part in text.split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) < least:
+            form = f"at least {least} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+            message = f"invalid value '{text}' for '-{name}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return valid

@@ -27,6 +27,23 @@ class ElementType(Enum):
         return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
 
 
+class ScaledType(Enum):
+    """The type of operands with scales of the type f8E8M0FNU. The values are the words for them, and MLIR's names."""
+
+    F4E2M1FN = "f4E2M1FN"
+    F8E4M3FN = "f8E4M3FN"
+    F8E5M2 = "f8E5M2"
+
+    @property
+    def bits(self) -> int:
+        """The size of an element in bits."""
+        return 4 if self is ScaledType.F4E2M1FN else 8
+
+
+SCALED_BLOCK: Final = 32
+"""The number of elements that share a scale, as in MXFP4 and MXFP8."""
+
+
 _AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
 """The letters of an image's extents by their number: depth, rows and columns."""
 
