@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import numpy as np
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
@@ -24,6 +26,7 @@ from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tuninglink.tuning.candidates.preparation import TunableTask
@@ -224,10 +227,23 @@ def test_wrong_defaults_of_small_dispatches_are_mended_beside_a_heavy_one(tmp_pa
     assert listener.summary == "wrong defaults: 2 of 2 replaced by right candidates"
 
 
+def judged_first() -> AbstractContextManager[object]:
+    """Wait for the verdicts on all defaults before the first turn; else it may go to a heavy task on a busy machine."""
+
+    def wait(tuner: Tuner, *_: object) -> None:
+        judgements = tuner._task_tuner.judgements
+        assert judgements is not None
+        while judgements.is_busy:
+            judgements.wait(math.inf)
+
+    return patch.object(Tuner, "_reserve", wait)
+
+
 def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path: Path) -> None:
     """What mended one of them is tried first on the others, and no race compares it with a wrong default."""
     sizes = [48, 40, 56, 24]
-    result, listener = tuned(tmp_path, bool, source=chain(sizes), count=len(sizes))
+    with judged_first():
+        result, listener = tuned(tmp_path, bool, source=chain(sizes), count=len(sizes))
     outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
     assert len(listener.wrong) == len(sizes)
     for name in listener.wrong:

@@ -285,7 +285,7 @@ class TaskRun:
 
     @property
     def _needs_no_race(self) -> bool:
-        """Whether a right candidate wins by its trial: the time of a wrong default is no standard, and the task is small."""
+        """Whether a right candidate wins by its trial: the task is small, and the time of a wrong default does not count."""
         return self.default_is_wrong and self.measured.is_small
 
     @property
