@@ -24,8 +24,13 @@ from tuninglink.tuning.problems import (
     ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, Layout, ScaledType
-from tuninglink.tuning.problems.problem_text import ProblemError
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+)
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
@@ -114,6 +119,18 @@ BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
 FUSILLI = "--device 0 --iter 2"
 
+
+def aten(operation: str, *arguments: tuple[list[int], list[int]] | str | None) -> str:
+    """Return a line of BOO: shapes with strides of tensors of f16, absent tensors, and values of other arguments."""
+    tensors = [part if isinstance(part, tuple) else ([], []) for part in arguments]
+    shapes, strides = ([*part] for part in zip(*tensors, strict=True))
+    types = ["c10::Half" if shape else "" for shape in shapes]
+    values = [value if isinstance(value, str) else "" for value in arguments]
+    return " ".join(
+        [f"aten::{operation}", *(f'"{part}"' for part in (shapes, types, strides, values))]
+    )
+
+
 LINES = {
     DRIVER_LINE: DRIVER_CONVOLUTION,
     f"MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver {DRIVER_LINE} -m conv -t 1": (
@@ -196,6 +213,72 @@ LINES = {
     f"{FUSILLI} layernorm --input 2x128 --forw 1 --type f16 -l NC --elementwise_affine": (
         Normalization(Norm.LAYER, 2, 128, F16, is_affine=True)
     ),
+    # Lines of MIOpen, and of BOO, which takes the width of a matrix for its rows.
+    "./bin/MIOpenDriver gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transB 1": Product(
+        64, 128, 32, F16, transposes_b=True
+    ),
+    "MIOpenDriver gemm -m 64 -k 32 -n 128 -u 1 -b 3": Product(
+        64, 128, 32, F32, 3, transposes_a=True
+    ),
+    "gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transA 1": Product(32, 128, 64, F16, transposes_a=True),
+    "layernorm --input 10x32x42x32 -t 1 --mode 1 --iter 100": Normalization(
+        Norm.LAYER, 13440, 32, F32, is_affine=True
+    ),
+    "MIOpenDriver layernormfp16 -X 10x32x42 -o 1": Normalization(Norm.LAYER, 10, 1344, F16),
+    "MIOpen(HIP): Command [LogCmdConvolution] MIOpenDriver.exe convbfp16 -n 2 -c 4 -H 8 -W 8 -k 6 -y 3 -x 3 -F 4": (
+        Convolution(*(2, 4, (8, 8), 6, (3, 3), ElementType.BF16), gradient=Gradient.WEIGHTS)
+    ),
+    # Lines of rocBLAS, as a command and in its logs.
+    "./rocblas-bench -f gemm_ex --transposeA T --transposeB N -m 6 -n 5 -k 4 --a_type f16_r --b_type f16_r": (
+        Product(5, 6, 4, F16, transposes_b=True)
+    ),
+    "rocblas-bench -f gemm_strided_batched_ex -r h -m 6 -n 5 -k 4 --batch_count 3 --compute_type s": (
+        Product(5, 6, 4, F16, 3)
+    ),
+    "rocblas-bench -f gemm -r s --transposeB T -m 6 -n 5 -k 4": Product(
+        5, 6, 4, F32, transposes_a=True
+    ),
+    "- { rocblas_function: \"rocblas_gemm_ex\", transA: 'N', transB: 'T', M: 6, N: 5, K: 4, a_type: f16_r, b_type: f16_r }": (
+        Product(5, 6, 4, F16, transposes_a=True)
+    ),
+    "- {function: matmul, M: 6, N: 5, K: 4, transA: T, batch_count: 3, a_type: bf16_r, b_type: bf16_r}": (
+        Product(5, 6, 4, ElementType.BF16, 3, transposes_b=True)
+    ),
+    # Lines of BOO with operations of PyTorch.
+    aten("mm", ([64, 32], [1, 64]), ([32, 48], [48, 1])): Product(
+        64, 48, 32, F16, transposes_a=True
+    ),
+    aten("addmm", ([48], [1]), ([64, 32], [32, 1]), ([32, 48], [1, 32]), "1", "1"): Product(
+        64, 48, 32, F16, transposes_b=True
+    ),
+    aten("bmm", ([3, 64, 32], [2048, 32, 1]), ([3, 32, 48], [1536, 1, 32])): Product(
+        64, 48, 32, F16, 3, transposes_b=True
+    ),
+    aten("linear", ([2, 64, 32], [2048, 32, 1]), ([48, 32], [32, 1]), "None"): Product(
+        128, 48, 32, F16, transposes_b=True
+    ),
+    aten(
+        "scaled_dot_product_attention",
+        *(([2, 8, 64, 32], [16384, 2048, 32, 1]), ([2, 4, 48, 32], [6144, 1536, 32, 1])),
+        *(([2, 4, 48, 32], [6144, 1536, 32, 1]), "None", "0.0", "True", "None", "True"),
+    ): Attention(16, 64, 48, 32, F16, Mask.CAUSAL, kv_heads=8),
+    aten(
+        "conv2d",
+        *(([2, 3, 8, 9], [216, 1, 27, 3]), ([6, 3, 3, 2], [18, 1, 6, 3]), None),
+        *("[2, 1]", "[1, 0]", "[1, 1]", "1"),
+    ): Convolution(*(2, 3, (8, 9), 6, (3, 2), F16), (2, 1), (1, 0), layout=NHWC_FHWC),
+    aten(
+        "convolution",
+        *(([2, 4, 9], [36, 9, 1]), ([6, 2, 3], [6, 3, 1]), None, "[1]", "[0]", "[2]"),
+        *("False", "[0]", "2"),
+    ): Convolution(2, 4, (9,), 6, (3,), F16, (1,), (0,), (2,), Layout.default(1), 2),
+    aten(
+        "native_layer_norm", ([4, 8, 32], [256, 32, 1]), "[32]", ([32], [1]), ([32], [1]), "1e-5"
+    ): (Normalization(Norm.LAYER, 32, 32, F16, is_affine=True)),
+    aten("argmax", ([4, 8, 16], [128, 16, 1]), "-1", "False"): Rows(
+        RowOperation.ARG_COMPARE, 32, 16, F16
+    ),
+    aten("_softmax", ([4, 16], [16, 1]), "1", "False"): Rows(RowOperation.SOFTMAX, 4, 16, F16),
     "[SKIP] --device 0 --iter 2 conv": None,
     "": None,
     "  # a comment": None,
@@ -365,8 +448,28 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("layernorm -X 2 -t f16", 14, "expected at least 2 numbers from 1 to 2147483647"),
         ("layernorm -X 2x3 -F 2 -t f16", 21, "only forward layer normalizations"),
         ("--iter 2 batchnorm -X 2x3", 10, "operation 'batchnorm' is not supported"),
-        ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
-        ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
+        ("./rocblas-bench -f gemm_ex -m 4", 32, "flag '-n' is missing"),
+        ("./rocblas-bench -f gemv -m 4", 20, "function 'gemv' is not supported"),
+        ("- {function: trsm, M: 4}", 14, "function 'trsm' is not supported"),
+        ("layernormint8 -X 2x3", 1, "unknown operation 'layernormint8'"),
+        ("layernorm -X 2x3", 17, "dimension 3 of 2 cannot be normalized ('-o')"),
+        ("layernorm -X 2x3 -o 1 -F 2", 26, "only forward layer normalizations are supported"),
+        ("gemmfp16 --a_w 2 --a_h 3", 25, "flag '-b_w' is missing"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -F 2", 33, "only forward products are supported"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -C 1", 33, "stored by columns are not supported"),
+        (f"{BENCH} --grouped_gemm 1", len(BENCH) + 17, "grouped products are not supported"),
+        ("aten::addmm --x 3", 13, "expected lists of shapes, types, strides and values"),
+        ("aten::cumsum --x 3", 1, "unknown operation 'aten::cumsum': expected one of aten::mm"),
+        (aten("mm", ([4, 2], [3, 1]), ([2, 5], [5, 1])), 10, "of [4, 2] are not supported: it has"),
+        (aten("mm", ([4, 2], [2, 1]), ([3, 5], [5, 1])), 10, "[3, 5] cannot be multiplied"),
+        (aten("mm", ([4, 0], [2, 1]), ([3, 5], [5, 1])), 10, "invalid shape [4, 0]"),
+        (
+            aten("mm", ([4, 2], [2, 1]), ([2, 5], [5, 1])).replace("Half", "Float8", 1),
+            10,
+            "unknown type 'c10::Float8': expected one of float, c10::Half",
+        ),
+        (aten("argmax", ([4, 2], [2, 1]), "0", "False"), 14, "dimension 0 is not supported"),
+        (aten("argmax", ([4, 2], [1, 4]), "1", "False"), 14, "stored in the order [1, 0]"),
         ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
         (
             "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e5m2_Half_NT,nt_1_2_3",
@@ -421,7 +524,7 @@ def test_the_example_has_every_form() -> None:
 FOREIGN_LINES = """
 bnormfp16 -n 2 -c 128
 MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
-aten::addmm --x 3
+aten::cumsum
 convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 [SKIP] conv
 matmul 1x2x3 f16
@@ -434,11 +537,14 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     file = read_problem_file(str(path))
     assert file.problems == (Product(1, 2, 3, F16),)
     assert file.unsupported_lines == "4 lines"
-    assert file.unsupported == {
+    assert {
+        reason.partition(": expected one of")[0]: count
+        for reason, count in file.unsupported.items()
+    } == {
         "operation 'bnormfp16' is not supported": 1,
         "direction 8 is not supported: expected a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), "
         "or 0 for all": 2,
-        "operation 'aten::addmm' is not supported": 1,
+        "unknown operation 'aten::cumsum'": 1,
     }
 
 
