@@ -11,9 +11,10 @@ import pytest
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
-from tuninglink.tuning.problems.convolution_programs import convolution_parts
-from tuninglink.tuning.problems.operands import Layout
+from tuninglink.tuning.problems import ScaledProduct
+from tuninglink.tuning.problems.problem_text import Layout
 from tuninglink.tuning.problems.programs import function_name, program_of
+from tuninglink.tuning.problems.window_programs import convolution_parts
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 from tuninglink.tuning.problems.words import read_words
 
@@ -163,6 +164,46 @@ def test_programs_compute_the_results_of_numpy(
     assert len(results) == len(expected)
     for result, value in zip(results, expected, strict=True):
         np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "bits", "exponent"),
+    [
+        ("scaled_matmul 5x6x96 f4E2M1FN", 4, 2),
+        ("scaled_matmul 2x5x6x64 f4E2M1FN", 4, 2),
+        ("scaled_matmul 5x6x64 f8E4M3FN", 8, 4),
+        ("scaled_matmul 5x6x64 f8E5M2", 8, 5),
+    ],
+)
+def test_scaled_products_multiply_blocks_by_their_scales(
+    words: str, bits: int, exponent: int
+) -> None:
+    generator = np.random.default_rng(2)
+    problem = read_words(words)
+    assert isinstance(problem, ScaledProduct)
+    lead = () if problem.batch is None else (problem.batch,)
+    stored, wide = [], []
+    for rows in (problem.m, problem.n):
+        # The largest exponents have infinities and NaNs.
+        codes = generator.integers(0, 1 << (bits - 2), (*lead, rows, problem.blocks, 32), np.uint8)
+        codes |= generator.integers(0, 2, codes.shape, np.uint8) << (bits - 1)
+        scales = generator.integers(120, 130, codes.shape[:-1], np.uint8)
+        wide.append(_decoded(codes, bits, exponent) * np.exp2(scales - 127.0)[..., None])
+        packed = codes[..., ::2] | codes[..., 1::2] << 4 if bits == 4 else codes
+        stored += [packed.view(np.int8), scales.view(np.int8)]
+    (result,) = _run(words, stored[0], stored[2], stored[1], stored[3])
+    expected = np.einsum("...mkb,...nkb->...mn", *wide)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def _decoded(codes: np.ndarray, bits: int, exponent: int) -> np.ndarray:
+    """Return the numbers of floating-point codes with so many bits of exponent."""
+    mantissa = bits - 1 - exponent
+    power = (codes >> mantissa & (1 << exponent) - 1).astype(float)
+    part = (codes & (1 << mantissa) - 1) / (1 << mantissa)
+    bias = (1 << (exponent - 1)) - 1
+    size = (part + (power > 0)) * np.exp2(np.maximum(power, 1) - bias)
+    return np.where(codes >> (bits - 1), -size, size)
 
 
 CONVOLUTIONS = [

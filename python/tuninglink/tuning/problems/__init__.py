@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    ProblemError,
+    ScaledType,
+    joined_sizes,
+)
 from tuninglink.tuning.problems.windows import Convolution, Pooling
 
 
@@ -39,6 +44,39 @@ class Product:
         transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
         words = [word for word, is_given in transposes.items() if is_given]
         return " ".join([kind, sizes, self.element.value, *words])
+
+
+@dataclass(frozen=True)
+class ScaledProduct:
+    """A product of matrices with a scale for each block of a row: the right-hand side has a row for each column.
+
+    Attributes:
+        m: the rows of the result.
+        n: the columns of the result.
+        k: the terms of each sum.
+        element: the type of the operands.
+        batch: the number of products; None for one without its own dimension.
+    """
+
+    m: int
+    n: int
+    k: int
+    element: ScaledType
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k % SCALED_BLOCK:
+            raise ProblemError(f"{self.k} terms are not whole blocks of {SCALED_BLOCK}")
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks in a row."""
+        return self.k // SCALED_BLOCK
+
+    def __str__(self) -> str:
+        batch = () if self.batch is None else (self.batch,)
+        sizes = joined_sizes(*batch, self.m, self.n, self.k)
+        return f"scaled_matmul {sizes} {self.element.value}"
 
 
 class Mask(Enum):
@@ -167,4 +205,4 @@ class TopK:
         return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
 
 
-Problem = Product | Convolution | Pooling | Attention | Rows | Normalization | TopK
+Problem = Product | ScaledProduct | Convolution | Pooling | Attention | Rows | Normalization | TopK

@@ -17,10 +17,17 @@ from tuninglink.tuning.problems import (
     Product,
     RowOperation,
     Rows,
+    ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+    read_size,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 
 _Choice = TypeVar("_Choice", bound="Enum")
@@ -98,6 +105,13 @@ def _read_matmul(words: _Words) -> Product:
 def _read_batch_matmul(words: _Words) -> Product:
     batch, m, n, k = words.sizes("BxMxNxK")
     return Product(m, n, k, words.member("type", ElementType), batch, *_transposes(words))
+
+
+def _read_scaled_matmul(words: _Words) -> ScaledProduct:
+    *batch, m, n, k = words.sizes("MxNxK", "BxMxNxK")
+    element = words.member("type", ScaledType)
+    _check_end(words)
+    return ScaledProduct(m, n, k, element, batch[0] if batch else None)
 
 
 def _transposes(words: _Words) -> tuple[bool, bool]:
@@ -237,10 +251,14 @@ def _read_topk(words: _Words) -> TopK:
 def _last_type(words: _Words, operation: str) -> ElementType:
     """Return the last word as such a type."""
     element = _wide_type(words, operation)
+    _check_end(words)
+    return element
+
+
+def _check_end(words: _Words) -> None:
     if words:
         word = words.take("")
         raise ProblemError(f"unexpected word '{word}' after the type", words.column)
-    return element
 
 
 def _wide_type(words: _Words, operation: str) -> ElementType:
@@ -254,6 +272,7 @@ def _wide_type(words: _Words, operation: str) -> ElementType:
 OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": _read_matmul,
     "batch_matmul": _read_batch_matmul,
+    "scaled_matmul": _read_scaled_matmul,
     "conv": _read_convolution,
     **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
