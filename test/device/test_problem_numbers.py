@@ -12,9 +12,9 @@ from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
 from tuninglink.tuning.problems import ScaledProduct
-from tuninglink.tuning.problems.convolution_programs import convolution_parts
-from tuninglink.tuning.problems.operands import Layout
+from tuninglink.tuning.problems.problem_text import Layout
 from tuninglink.tuning.problems.programs import function_name, program_of
+from tuninglink.tuning.problems.window_programs import convolution_parts
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 from tuninglink.tuning.problems.words import read_words
 

@@ -24,8 +24,13 @@ from tuninglink.tuning.problems import (
     ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, Layout, ScaledType
-from tuninglink.tuning.problems.problem_text import ProblemError
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+)
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, ScaledType
-from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    ProblemError,
+    ScaledType,
+    joined_sizes,
+)
 from tuninglink.tuning.problems.windows import Convolution, Pooling
 
 

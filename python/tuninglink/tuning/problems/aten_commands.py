@@ -25,8 +25,13 @@ from tuninglink.tuning.problems import (
     RowOperation,
     Rows,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, UnsupportedError
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ElementType,
+    Layout,
+    ProblemError,
+    UnsupportedError,
+)
 from tuninglink.tuning.problems.windows import Convolution
 
 ATEN_COMMAND: Final = re.compile(r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)")

@@ -10,9 +10,14 @@ import re
 from typing import Final
 
 from tuninglink.tuning.problems import Product
-from tuninglink.tuning.problems.command_flags import CommandFlags, MappingEntries
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    MappingEntries,
+    ProblemError,
+    UnsupportedError,
+    read_size,
+)
 
 _BLAS_TYPES: Final = {
     "f32_r": ElementType.F32,

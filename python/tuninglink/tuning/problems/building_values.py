@@ -10,7 +10,7 @@ from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-de
 
 from tuninglink.iree.op_kinds import indexing_loops
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
 
 
 def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:

@@ -9,9 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from tuninglink.tuning.problems import Norm, Normalization, Problem, Product
-from tuninglink.tuning.problems.command_flags import CommandFlags
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    Layout,
+    ProblemError,
+    UnsupportedError,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 
 _TYPES: Final = {

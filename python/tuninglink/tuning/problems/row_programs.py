@@ -22,7 +22,7 @@ from tuninglink.tuning.problems.building_values import (
     widened,
     zeros,
 )
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
 
 
 def rows_parts(

@@ -20,8 +20,14 @@ from tuninglink.tuning.problems import (
     ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout, ScaledType
-from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+    read_size,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 
 _Choice = TypeVar("_Choice", bound="Enum")
