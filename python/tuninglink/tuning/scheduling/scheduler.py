@@ -190,7 +190,7 @@ class Scheduler:
     def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of the tasks that are mended next, enough to keep the compiler busy.
 
-        A task that was not prepared begins with the candidates of a related one, for which it waits.
+        A task waits for its draw, or for the candidates of a related one.
         """
         others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
         for following in filter(self._choice.is_to_mend, others):
@@ -199,14 +199,14 @@ class Scheduler:
             if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
                 return
             if self._start.related or self._ahead.has_prepared(following.measured.task):
-                self._begin_mending(following, budget)
+                self._begin_mending(following, budget)  # others would have to be prepared and drawn
 
     def _begin_mending(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of a task for its turn."""
         try:
             if task.run is None:
                 self._begin(task)
-            if task.run is not None:
+            if task.run is not None and task.run.is_ready_to_mend:
                 task.run.begin_mending(budget)
         except FatalError:
             raise
