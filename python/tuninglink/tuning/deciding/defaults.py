@@ -46,6 +46,7 @@ class MeasuredTask:
         stretch: the time of a sample over that of the iterations in it: that of a dynamic task runs at all sizes, and
             its time is a mean.
         potential: the fraction of its time that tuning may save.
+        processor_seconds: the processor time of its compilation.
     """
 
     task: TuningTask
@@ -56,6 +57,7 @@ class MeasuredTask:
     program_us: float = 0.0
     stretch: float = 1.0
     potential: float = 1.0
+    processor_seconds: float = 0.0
 
     @property
     def weight(self) -> float:
@@ -83,7 +85,15 @@ def measure_default(
     microseconds = devices.measure_default(benchmark)
     if isinstance(microseconds, Failure):
         return microseconds
-    measured = MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0, microseconds)
+    measured = MeasuredTask(
+        task,
+        benchmark,
+        microseconds,
+        compiled.seconds,
+        share=1.0,
+        program_us=microseconds,
+        processor_seconds=compiled.processor_seconds,
+    )
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
         return measured
     times: list[float] = []

@@ -73,6 +73,7 @@ class Scheduler:
         tasks: Sequence[TuningTask],
         reserve: Callable[[DefaultQueue], None],
         deciding: Callable[[], None] = lambda: None,
+        between_turns: Callable[[], None] = lambda: None,
     ) -> None:
         """Tune tasks.
 
@@ -80,6 +81,7 @@ class Scheduler:
             tasks: the tasks.
             reserve: reserves time in the ledger once the first defaults are measured.
             deciding: starts background work for the time of the last races.
+            between_turns: updates reservations in the ledger.
 
         Raises:
             DeviceError: the device is gone.
@@ -94,15 +96,16 @@ class Scheduler:
         decided = -1
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
-            self._give_turns()
+            self._give_turns(between_turns)
             deciding()
             self._endings.decide_all()
         self._endings.omit_rest(defaults.waiting)
 
-    def _give_turns(self) -> None:
+    def _give_turns(self, between_turns: Callable[[], None]) -> None:
         """Give turns to tasks until all have converged or the time for turns is over."""
         defaults = self._defaults
         while not self._budget().is_over:
+            between_turns()
             self._endings.races.advance()
             self._tuner.announce_wrong_defaults()
             chosen = self._choose()
