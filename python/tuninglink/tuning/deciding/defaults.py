@@ -71,10 +71,23 @@ class MeasuredTask:
         return self.task.profiled_us / self.default_us
 
 
+DEFAULT_SECONDS: Final = 0.1
+"""The time for samples of a default."""
+
+
 def measure_default(
-    task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet
+    task: TuningTask,
+    compiled: Compiled | Failure,
+    devices: DeviceSet,
+    seconds: float = DEFAULT_SECONDS,
 ) -> MeasuredTask | Failure:
     """Measure the compiler's choice for one task, with all of the program's time as its share.
+
+    Args:
+        task: the task.
+        compiled: its default.
+        devices: the devices.
+        seconds: the time for samples; a few are taken in any case.
 
     Raises:
         DeviceError: the device is gone.
@@ -82,7 +95,7 @@ def measure_default(
     if isinstance(compiled, Failure):
         return compiled
     benchmark = task.benchmark(compiled.image)
-    microseconds = devices.measure_default(benchmark)
+    microseconds = devices.measure_default(benchmark, seconds)
     if isinstance(microseconds, Failure):
         return microseconds
     measured = MeasuredTask(

@@ -135,6 +135,11 @@ class Exploration:
         self.is_exhausted = False
 
     @property
+    def compiling(self) -> int:
+        """The number of candidates that are being compiled."""
+        return sum(not job.done() for job in self._compiling)
+
+    @property
     def is_between_batches(self) -> bool:
         """Whether a turn may end without losing compilations."""
         return not self._pending or self._schedule.may_measure(len(self._compiling) or 1)

@@ -78,6 +78,9 @@ class Progress:
         return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]
 
 
+FIRST_TRIALS: Final = 8
+"""The trials before which a task counts as new."""
+
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
 """The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
@@ -160,6 +163,11 @@ class TaskTrials:
 
         self._exploration.run(budget, is_done, meanwhile)
         self._spend()
+
+    @property
+    def compiling(self) -> int:
+        """The number of candidates that are being compiled."""
+        return self._exploration.compiling
 
     def begin(self, budget: Budget) -> None:
         """Start to compile the candidates of the next turn; see `Exploration.begin`."""
