@@ -9,7 +9,7 @@ import copy
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ def export(
         model: a module, or an exported program.
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
-    exported = aot.export(model, *arguments)
+    exported = aot.export(model, args=tuple(arguments) or None)
     return to_bytecode(exported.mlir_module)
 
 
@@ -221,6 +221,8 @@ def backend(
         # Import and compile the graph, tuned if settings are given.
         device = next(value.device for value in inputs if isinstance(value, torch.Tensor))
         used = get_device_from_torch(device).compile_target_flags if flags is None else flags
+        if _has_double(graph) and not any(flag.startswith(_DEMOTION) for flag in used):
+            used = (*used, f"{_DEMOTION}=false")
         program = _imported(graph, inputs)
         chosen = list(specs)
         if settings is not None:
@@ -241,6 +243,16 @@ def backend(
 
     made: Callable[..., Any] = aot_autograd(fw_compiler=compile_graph)
     return made
+
+
+_DEMOTION: Final = "--iree-input-demote-f64-to-f32"
+"""The compiler's default, with which tensors of f64 do not have the sizes that the program reads and writes."""
+
+
+def _has_double(graph: torch.fx.GraphModule) -> bool:
+    """Return whether a graph has values of f64."""
+    values = (value for node in graph.graph.nodes for value in tree_leaves(node.meta.get("val")))
+    return any(isinstance(value, torch.Tensor) and value.dtype is torch.float64 for value in values)
 
 
 def _imported(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> bytes:

@@ -6,7 +6,7 @@
 // RUN: echo "same: --iree-opt-aggressively-propagate-transposes" >> %t/sets
 // RUN: tuninglink tune %s -o %t/tuned.mlir --jobs 1 --only-flags --flag-sets %t/sets --budget 10m --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host 2>&1 | filecheck %s
 // CHECK: comparing sets of flags
-// CHECK-NEXT: broken: the compiler does not take the flags
+// CHECK-NEXT: broken: the compiler rejects the flags
 // CHECK-NEXT: same: the same code as the default
 // CHECK: no set is faster
 // RUN: not ls %t/tuned.flags

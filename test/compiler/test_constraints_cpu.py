@@ -347,7 +347,7 @@ def test_strange_shapes_have_spaces(sizes: tuple[object, object, object]) -> Non
     "target", ['#hal.executable.target<"vmvx", "vmvx-bytecode-fb">', '"nothing"', "unit"]
 )
 def test_other_targets_are_not_decided(target: str) -> None:
-    with pytest.raises(UndecidedError, match="the target is no CPU"):
+    with pytest.raises(UndecidedError, match="the target is unknown, or not a CPU"):
         CpuProvider().spaces(dispatch(target=target), DOUBLE_TILING)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -9,6 +10,7 @@ from gpu_programs import matmul
 from iree.compiler import ir as mlir
 from mlir_function import Function
 from tuning_programs import CONVOLUTION
+from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
 from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels
@@ -265,7 +267,7 @@ def test_threads_reduce_vectors_of_several_elements_of_four_bits(
 
 @pytest.mark.parametrize(("step", "compiles"), [(4, False), (8, True)])
 def test_vectors_of_f8_need_accesses_to_bytes(step: int, *, compiles: bool) -> None:
-    subject = trials(matmul(60, 96, 64, "f8E4M3FNUZ", transposed=True), "adreno")
+    subject = trials(FORMS["mixed"](random.Random("91101/mixed/0")), "adreno")
     levels = f"[[60, 32], [15, 4], [0, 0, {step}]]"
     answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [8, 4, 1]")
     assert (answer.verdict is Verdict.PROVEN) is compiles

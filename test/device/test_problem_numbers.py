@@ -11,9 +11,10 @@ import pytest
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
-from tuninglink.tuning.problems.convolution_programs import convolution_parts
-from tuninglink.tuning.problems.operands import Layout
+from tuninglink.tuning.problems import ScaledProduct
+from tuninglink.tuning.problems.problem_text import Layout
 from tuninglink.tuning.problems.programs import function_name, program_of
+from tuninglink.tuning.problems.window_programs import convolution_parts
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 from tuninglink.tuning.problems.words import read_words
 
@@ -46,9 +47,60 @@ def _framed(filler: float) -> np.ndarray:
     return np.pad(IMAGES, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=filler)
 
 
+SEEN = np.where(np.tri(9, 7, dtype=bool), np.float32(0), -np.inf)
+"""The scores that a causal mask adds for nine queries and seven keys."""
+QUERIES, KEYS, VALUES = np.split(
+    np.random.default_rng(1).standard_normal((3, 4, 9, 8), dtype=np.float32), 3
+)
+
+
+def _attended(kv_heads: int, mask: np.ndarray) -> np.ndarray:
+    """Return the attention of four heads of queries to the first seven keys of so many heads."""
+    keys, values = (
+        np.repeat(operand[0, :kv_heads, :7], 4 // kv_heads, axis=0) for operand in (KEYS, VALUES)
+    )
+    scores = np.exp(QUERIES[0] @ keys.transpose(0, 2, 1) / np.sqrt(8) + mask)
+    return scores / scores.sum(-1, keepdims=True) @ values
+
+
+def _normalized(rows: np.ndarray) -> np.ndarray:
+    return rows / np.sqrt((rows**2).mean(1, keepdims=True) + 1e-5)
+
+
 @pytest.mark.parametrize(
     ("words", "inputs", "expected"),
     [
+        (
+            "attention 4x9x7x8 f32",
+            [QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()],
+            [_attended(4, np.float32(0))],
+        ),
+        (
+            "attention 4x9x7x8 f32 mask",
+            [
+                *(QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()),
+                KEYS[0, :, :, :7].copy(),
+            ],
+            [_attended(4, KEYS[0, :, :, :7])],
+        ),
+        (
+            "attention 4x9x7x8 f32 causal kv_heads=2",
+            [QUERIES[0], KEYS[0, :2, :7].copy(), VALUES[0, :2, :7].copy()],
+            [_attended(2, SEEN)],
+        ),
+        ("softmax 16x36 f32", [ROWS], [np.exp(ROWS) / np.exp(ROWS).sum(1, keepdims=True)]),
+        ("sum 16x36 f32", [ROWS], [ROWS.sum(1)]),
+        (
+            "layer_norm 16x36 f32",
+            [ROWS],
+            [_normalized(ROWS - ROWS.mean(1, keepdims=True))],
+        ),
+        (
+            "layer_norm 16x36 f32 affine",
+            [ROWS, ROWS[3], ROWS[5]],
+            [_normalized(ROWS - ROWS.mean(1, keepdims=True)) * ROWS[3] + ROWS[5]],
+        ),
+        ("rms_norm 16x36 f32 affine", [ROWS, ROWS[3]], [_normalized(ROWS) * ROWS[3]]),
         (
             "max_pool 2x4x9x8 3x2 f32 stride=2 padding=1",
             [IMAGES],
@@ -112,6 +164,46 @@ def test_programs_compute_the_results_of_numpy(
     assert len(results) == len(expected)
     for result, value in zip(results, expected, strict=True):
         np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "bits", "exponent"),
+    [
+        ("scaled_matmul 5x6x96 f4E2M1FN", 4, 2),
+        ("scaled_matmul 2x5x6x64 f4E2M1FN", 4, 2),
+        ("scaled_matmul 5x6x64 f8E4M3FN", 8, 4),
+        ("scaled_matmul 5x6x64 f8E5M2", 8, 5),
+    ],
+)
+def test_scaled_products_multiply_blocks_by_their_scales(
+    words: str, bits: int, exponent: int
+) -> None:
+    generator = np.random.default_rng(2)
+    problem = read_words(words)
+    assert isinstance(problem, ScaledProduct)
+    lead = () if problem.batch is None else (problem.batch,)
+    stored, wide = [], []
+    for rows in (problem.m, problem.n):
+        # The largest exponents have infinities and NaNs.
+        codes = generator.integers(0, 1 << (bits - 2), (*lead, rows, problem.blocks, 32), np.uint8)
+        codes |= generator.integers(0, 2, codes.shape, np.uint8) << (bits - 1)
+        scales = generator.integers(120, 130, codes.shape[:-1], np.uint8)
+        wide.append(_decoded(codes, bits, exponent) * np.exp2(scales - 127.0)[..., None])
+        packed = codes[..., ::2] | codes[..., 1::2] << 4 if bits == 4 else codes
+        stored += [packed.view(np.int8), scales.view(np.int8)]
+    (result,) = _run(words, stored[0], stored[2], stored[1], stored[3])
+    expected = np.einsum("...mkb,...nkb->...mn", *wide)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def _decoded(codes: np.ndarray, bits: int, exponent: int) -> np.ndarray:
+    """Return the numbers of floating-point codes with so many bits of exponent."""
+    mantissa = bits - 1 - exponent
+    power = (codes >> mantissa & (1 << exponent) - 1).astype(float)
+    part = (codes & (1 << mantissa) - 1) / (1 << mantissa)
+    bias = (1 << (exponent - 1)) - 1
+    size = (part + (power > 0)) * np.exp2(np.maximum(power, 1) - bias)
+    return np.where(codes >> (bits - 1), -size, size)
 
 
 CONVOLUTIONS = [

@@ -106,6 +106,15 @@ def test_a_compiled_module_computes_the_same_in_both_ways() -> None:
             np.testing.assert_allclose(compiled(scale * values), model(scale * values), **CLOSE)
 
 
+def test_a_graph_of_doubles_computes_in_doubles() -> None:
+    torch.manual_seed(0)
+    model, (values,) = dense()
+    model, values = model.double(), values.double()
+    compiled = torch.compile(model, backend=tuninglink.torch.backend(flags=CPU), dynamic=False)
+    with torch.no_grad():
+        np.testing.assert_allclose(compiled(values), model(values), rtol=1e-12, atol=1e-12)
+
+
 def test_a_graph_is_tuned_once(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model, (values,) = dense()

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from clocks import limits_in_processor_time
@@ -26,12 +26,20 @@ from device_benchmarks import (
 from processes import PATIENCE, eventually, marked, processor_seconds
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
+from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.deciding import Outcome
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.judged_outputs import OutputChecks
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices import Caches, Rounds, Settings, Timing
-from tuninglink.tuning.devices.device import DeviceError, describe, devices_of, runtime_uri
+from tuninglink.tuning.devices import device as device_module
+from tuninglink.tuning.devices.device import (
+    DeviceError,
+    describe,
+    devices_of,
+    open_device,
+    runtime_uri,
+)
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import AheadLoader
 from tuninglink.tuning.programs.benchmark import Benchmark
@@ -65,10 +73,10 @@ def test_a_benchmark_is_timed_in_batches(device: DeviceProcess) -> None:
     assert eventually(is_batched)  # a batch is one call where the machine stands still during it
 
 
-def test_a_benchmark_beyond_the_limit_is_timed_once(device: DeviceProcess) -> None:
+def test_a_benchmark_beyond_the_limit_is_sampled_once(device: DeviceProcess) -> None:
     found = device.measure(benchmark(SLOW_DOUBLE), limit_microseconds=0.001)
     assert isinstance(found, Timing)
-    assert len(found.samples) == found.batch == 1
+    assert len(found.samples) == 1
 
 
 def test_rounds_tell_the_slower_benchmark(device: DeviceProcess) -> None:
@@ -246,6 +254,19 @@ def test_a_device_that_is_missing_is_one_diagnostic(uri: str, message: str) -> N
         DeviceProcess(uri)
     assert len(raised.value.diagnostics) == 1
     assert raised.value.diagnostics[0].notes
+
+
+def test_the_reason_why_a_driver_lists_no_devices_is_the_whole_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(driver: str) -> NoReturn:
+        raise DeviceError(error(f"driver '{driver}' lists no devices"))
+
+    monkeypatch.setattr(device_module, "_driver", lambda name: name)
+    monkeypatch.setattr(device_module, "devices_of", fail)
+    with pytest.raises(DeviceError) as raised:
+        open_device("vulkan://0")
+    assert raised.value.diagnostics[0].message == "driver 'vulkan' lists no devices"
 
 
 def test_a_number_stands_for_a_device_that_the_driver_lists() -> None:

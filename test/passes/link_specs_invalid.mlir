@@ -102,7 +102,7 @@ module @own_entry_point attributes { transform.with_named_sequence } {
 // -----
 
 module @own_kernel_config attributes { transform.with_named_sequence } {
-  // expected-error @+1 {{'@__kernel_config' stands beside nested specs, whose entry point it would be}}
+  // expected-error @+1 {{'@__kernel_config' is next to nested specs, whose entry point it would be}}
   transform.named_sequence @__kernel_config(%v: !transform.any_op {transform.readonly}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
     transform.yield %v : !transform.any_op
   }

@@ -273,7 +273,7 @@ func.func @dynamic_large(%lhs: tensor<?x?xf32>, %rhs: tensor<?x?xf32>, %init: te
 // Of the other pipelines less is known: what is refused, but not what makes sure.
 func.func @other_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Mmt4dTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: what this pipeline makes of the tiles is not known well enough}}
+  // expected-remark@+1 {{the configuration was not decided: the effect of the tiles in this pipeline is not known well enough}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -283,7 +283,7 @@ func.func @other_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 func.func @other_pipeline_negative(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Mmt4dTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<Mmt4dTilingExpert>: distribution_1 must not be negative (-64 >= 0)}}
-  // expected-note@+1 {{no valid configuration was found in time: what this pipeline makes of the tiles is not known well enough}}
+  // expected-note@+1 {{no valid configuration was found in time: the effect of the tiles in this pipeline is not known well enough}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, -64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>

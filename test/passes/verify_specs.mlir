@@ -278,7 +278,7 @@ module attributes {
     transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
     transform.yield %op : !transform.any_op
   }
-  // expected-warning @+1 {{action '@apply' configures nothing: it sets none of 'compilation_info', 'translation_info', 'lowering_config', 'decomposition_config'; its entries only keep later ones away}}
+  // expected-warning @+1 {{action '@apply' configures nothing: it sets none of 'compilation_info', 'translation_info', 'lowering_config', 'decomposition_config'; its entries only hide later ones}}
   transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
     transform.annotate %op "seen" : !transform.any_op
     transform.yield

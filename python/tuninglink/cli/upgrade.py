@@ -83,7 +83,7 @@ USAGE: Final = Usage(
     main_flags=("output", "report", "check"),
     description="""
 What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded is kept out:
-it stands in the result as a comment, with the reason.
+it is a comment in the result, with the reason.
 """,
     examples=(
         "tuninglink upgrade old.mlir -o new.mlir --report",

@@ -14,6 +14,9 @@ from tuninglink.iree.peak_rates import PeakRates, Rates
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.plain_data import FLAT, HIDDEN, written
 
+EXPLANATION: Final = "tuninglink.explanation"
+"""The format of explanations as JSON."""
+
 
 @dataclass(frozen=True)
 class ConfigurationText:
@@ -30,7 +33,7 @@ class ConfigurationText:
     decomposition_config: str = ""
 
     def lines(self) -> list[str]:
-        """Return the attributes that are present."""
+        """Return the texts of the attributes, without the absent ones."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
         return [part for part in parts if part]
 

@@ -184,29 +184,37 @@ class ConditionIndex:
         self.conditions = conditions
         self.labels = dict(enumerate(labels or ()))
         # Find the conditions that decide about all later ones.
-        opaque = (at for at, condition in enumerate(conditions) if isinstance(condition, Opaque))
+        opaque = (
+            position
+            for position, condition in enumerate(conditions)
+            if isinstance(condition, Opaque)
+        )
         self.first_opaque = next(opaque, None)
-        universal = (at for at, condition in enumerate(conditions) if is_universal(condition))
+        universal = (
+            position for position, condition in enumerate(conditions) if is_universal(condition)
+        )
         self.first_universal = next(universal, None)
         self._first_of_key: dict[Hashable, int] = {}
-        for at, condition in enumerate(conditions):
+        for position, condition in enumerate(conditions):
             if isinstance(condition, Opaque) and condition.key is not None:
-                self._first_of_key.setdefault(condition.key, at)
+                self._first_of_key.setdefault(condition.key, position)
         # Separate empty conditions from those with sizes.
         understood = [
-            (at, condition)
-            for at, condition in enumerate(conditions)
+            (position, condition)
+            for position, condition in enumerate(conditions)
             if isinstance(condition, Condition)
         ]
-        self._boxes = {at: box(condition.sizes) for at, condition in understood}
+        self._boxes = {position: box(condition.sizes) for position, condition in understood}
         self._empty = {
-            at
-            for at, condition in understood
-            if condition.names == frozenset() or is_empty(self._boxes[at])
+            position
+            for position, condition in understood
+            if condition.names == frozenset() or is_empty(self._boxes[position])
         }
         # Group the conditions by their discrete parts; indexes of sizes are made on demand.
         groups = make_groups(
-            (at, condition) for at, condition in understood if at not in self._empty
+            (position, condition)
+            for position, condition in understood
+            if position not in self._empty
         )
         self.are_related = groups.are_related
         self._group_of = groups.of

@@ -135,7 +135,7 @@ class Solver:
             raise UndecidedError("the constraint set belongs to another process")
         seconds = min(deadline.remaining(), threading.TIMEOUT_MAX) if deadline else -1
         if not self._lock.acquire(timeout=seconds):
-            raise UndecidedError("another thread's question took all the time")
+            raise UndecidedError("the query of another thread took all the time")
         try:
             yield
         except z3.Z3Exception as failure:

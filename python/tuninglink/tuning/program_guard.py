@@ -41,6 +41,9 @@ _LEAST_PART: Final = 0.7
 fraction of the price of that is left."""
 
 
+_REPAIRED_SECONDS: Final = 0.5
+"""The time for compiling the program with the repairs alone, which begins before it is needed."""
+
 _LONG: Final = 0.05
 """The fraction of the budget above which an estimate of the compilation is replaced by its time."""
 
@@ -64,8 +67,8 @@ class ProgramGuard:
         self._price = 0.0
         self._least_price = 0.0
         self._compile_seconds = 0.0
-        self._dispatches = 0
-        self._program_us = 0.0
+        self._defaults: DefaultQueue | None = None
+        self._has_repairs = False
         self._default_job: Future[Compiled | Failure] | None = None
         self._opened = ExitStack()
         self._reference: ProgramReference | None = None
@@ -99,8 +102,7 @@ class ProgramGuard:
         """
         if not self._task_tuner.settings.runs_model:
             return
-        self._dispatches = len(defaults.measured) + len(defaults.waiting)
-        self._program_us = _program_us(defaults)
+        self._defaults = defaults
         self._compile_seconds = _compile_seconds(defaults, self._task_tuner.compiler.jobs)
         self._reserve()
         # Where this disturbs no measurement, the real time replaces a long estimate.
@@ -109,26 +111,38 @@ class ProgramGuard:
             self.begin()
 
     def update(self) -> None:
-        """Reserve the time that is left to spend once the program without a spec is compiled."""
+        """Reserve the time of the compilation without a spec once it is known, and that of comparing repairs alone."""
         job = self._default_job
-        if job is None or not job.done():
-            return
-        self._default_job = None
-        compiled = None if job.cancelled() or job.exception() else job.result()
-        if compiled is not None and not isinstance(compiled, Failure):
-            self._compile_seconds = min(self._compile_seconds, compiled.seconds)
+        is_known = job is not None and job.done()
+        if job is not None and is_known:
+            self._default_job = None
+            compiled = None if job.cancelled() or job.exception() else job.result()
+            if compiled is not None and not isinstance(compiled, Failure):
+                self._compile_seconds = min(self._compile_seconds, compiled.seconds)
+        if is_known or self._has_repairs != self._has_wrong_defaults:
             self._reserve()
 
     def _reserve(self) -> None:
-        seconds, dispatches = self._compile_seconds, self._dispatches
-        self._price = guard_seconds(seconds, dispatches, self._program_us)
-        self._least_price = guard_seconds(
-            seconds, dispatches, self._program_us, FEWEST_MODEL_ROUNDS
-        )
+        assert self._defaults is not None
+        self._has_repairs = self._has_wrong_defaults
+        seconds, program_us = self._compile_seconds, _program_us(self._defaults)
+        dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
+        self._price = guard_seconds(seconds, dispatches, program_us)
+        if self._has_repairs:
+            # The other entries are compared with the repairs alone, too.
+            self._price += guard_seconds(_REPAIRED_SECONDS, dispatches, program_us)
+        self._least_price = guard_seconds(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
             self._ledger.reserve(Account.GUARD, self._least_price)
+
+    @property
+    def _has_wrong_defaults(self) -> bool:
+        judgements, defaults = self._task_tuner.judgements, self._defaults
+        if judgements is None or defaults is None:
+            return False
+        return any(judgements.is_wrong(default.task) for default in defaults.measured)
 
     @property
     def _expects(self) -> bool:

@@ -7,7 +7,7 @@ from places import ROOT
 
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.problems.reading import read_problem
+from tuninglink.tuning.problems.reading import read_problems
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_what_makes_no_sense_is_refused(
 def test_problems_of_flags_and_files_come_once_and_have_no_whole_program() -> None:
     line = "hipblaslt-bench -m 1024 -n 512 -k 1024 --transA T -r f16_r"
     same = "matmul 512x1024x1024 f16 transpose_b"
-    problem = read_problem(line)
+    (problem,) = read_problems(line)
     file = str(ROOT / "examples" / "problems.txt")
     options = parse_tune_arguments(["--problem", same, "--problem", same, "--problems", file])
     assert options.problems[0] == problem
-    assert len(options.problems) == 15
+    assert len(options.problems) == 19
     assert options.title == "problems"
     assert not options.settings.runs_model
     assert options.flag_sets == "none"

@@ -116,7 +116,7 @@ def test_a_question_does_not_wait_longer_for_another_than_it_may() -> None:
     constraints = squares()
     with (
         held_by_another_thread(constraints),
-        pytest.raises(UndecidedError, match="another thread's question took all the time"),
+        pytest.raises(UndecidedError, match="the query of another thread took all the time"),
     ):
         constraints._solver.solve([], {}, Limits(0.1).start())
     assert constraints._solver.solve([], {}, Limits().start()) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,25 @@ from places import ROOT
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.tuning.problems import Attention, Problem, Product, RowOperation, Rows, TopK
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import ProblemError
+from tuninglink.tuning.problems import (
+    Attention,
+    Mask,
+    Norm,
+    Normalization,
+    Problem,
+    Product,
+    RowOperation,
+    Rows,
+    ScaledProduct,
+    TopK,
+)
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+)
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
@@ -34,6 +50,8 @@ WORDS = {
         64, 32, 128, ElementType.BF16, 4, transposes_a=True, transposes_b=True
     ),
     "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
+    "scaled_matmul 64x48x96 f4E2M1FN": ScaledProduct(64, 48, 96, ScaledType.F4E2M1FN),
+    "scaled_matmul 3x64x48x96 f8E5M2": ScaledProduct(64, 48, 96, ScaledType.F8E5M2, 3),
     "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
     "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
         *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), NHWC_HWCF)
@@ -75,7 +93,12 @@ WORDS = {
         is_channels_last=True,
     ),
     "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
-    "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, has_mask=True),
+    "attention 20x4096x77x64 f16 mask": Attention(20, 4096, 77, 64, F16, Mask.GIVEN),
+    "attention 20x4096x77x64 f16 kv_heads=5 causal": Attention(
+        20, 4096, 77, 64, F16, Mask.CAUSAL, kv_heads=5
+    ),
+    "layer_norm 12x34 f16": Normalization(Norm.LAYER, 12, 34, F16),
+    "rms_norm 12x34 f32 affine": Normalization(Norm.RMS, 12, 34, F32, is_affine=True),
     "sum 12x34 f16": Rows(RowOperation.SUM, 12, 34, F16),
     "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
     "arg_compare 12x34 f16": Rows(RowOperation.ARG_COMPARE, 12, 34, F16),
@@ -95,6 +118,18 @@ VOLUME = Convolution(
 BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
 FUSILLI = "--device 0 --iter 2"
+
+
+def aten(operation: str, *arguments: tuple[list[int], list[int]] | str | None) -> str:
+    """Return a line of BOO: shapes with strides of tensors of f16, absent tensors, and values of other arguments."""
+    tensors = [part if isinstance(part, tuple) else ([], []) for part in arguments]
+    shapes, strides = ([*part] for part in zip(*tensors, strict=True))
+    types = ["c10::Half" if shape else "" for shape in shapes]
+    values = [value if isinstance(value, str) else "" for value in arguments]
+    return " ".join(
+        [f"aten::{operation}", *(f'"{part}"' for part in (shapes, types, strides, values))]
+    )
+
 
 LINES = {
     DRIVER_LINE: DRIVER_CONVOLUTION,
@@ -166,6 +201,84 @@ LINES = {
     f"{FUSILLI} sdpa -B 2 --heads_q 8 --heads_kv 8 --seq_q 64 --seq_kv 77 -d 32 -t f16": Attention(
         16, 64, 77, 32, F16
     ),
+    f"{FUSILLI} sdpa --batch 2 --heads_q 8 --heads_kv 2 --seq_q 64 --seq_kv 77 --head_dim 32 --type f16 --causal --gqa "
+    "--scale 0.5 --dropout 0.0": Attention(16, 64, 77, 32, F16, Mask.CAUSAL, kv_heads=4),
+    f"{FUSILLI} sdpa -B 1 --heads_q 8 --heads_kv 8 --seq_q 64 --seq_kv 77 -d 32 -t bf16 --mask": Attention(
+        8, 64, 77, 32, ElementType.BF16, Mask.GIVEN
+    ),
+    # Fusilli normalizes over all dimensions but the first.
+    f"{FUSILLI} layernorm -X 2x3x128 -F 1 -t f32 --layout NCH": Normalization(
+        Norm.LAYER, 2, 384, F32
+    ),
+    f"{FUSILLI} layernorm --input 2x128 --forw 1 --type f16 -l NC --elementwise_affine": (
+        Normalization(Norm.LAYER, 2, 128, F16, is_affine=True)
+    ),
+    # Lines of MIOpen, and of BOO, which takes the width of a matrix for its rows.
+    "./bin/MIOpenDriver gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transB 1": Product(
+        64, 128, 32, F16, transposes_b=True
+    ),
+    "MIOpenDriver gemm -m 64 -k 32 -n 128 -u 1 -b 3": Product(
+        64, 128, 32, F32, 3, transposes_a=True
+    ),
+    "gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transA 1": Product(32, 128, 64, F16, transposes_a=True),
+    "layernorm --input 10x32x42x32 -t 1 --mode 1 --iter 100": Normalization(
+        Norm.LAYER, 13440, 32, F32, is_affine=True
+    ),
+    "MIOpenDriver layernormfp16 -X 10x32x42 -o 1": Normalization(Norm.LAYER, 10, 1344, F16),
+    "MIOpen(HIP): Command [LogCmdConvolution] MIOpenDriver.exe convbfp16 -n 2 -c 4 -H 8 -W 8 -k 6 -y 3 -x 3 -F 4": (
+        Convolution(*(2, 4, (8, 8), 6, (3, 3), ElementType.BF16), gradient=Gradient.WEIGHTS)
+    ),
+    # Lines of rocBLAS, as a command and in its logs.
+    "./rocblas-bench -f gemm_ex --transposeA T --transposeB N -m 6 -n 5 -k 4 --a_type f16_r --b_type f16_r": (
+        Product(5, 6, 4, F16, transposes_b=True)
+    ),
+    "rocblas-bench -f gemm_strided_batched_ex -r h -m 6 -n 5 -k 4 --batch_count 3 --compute_type s": (
+        Product(5, 6, 4, F16, 3)
+    ),
+    "rocblas-bench -f gemm -r s --transposeB T -m 6 -n 5 -k 4": Product(
+        5, 6, 4, F32, transposes_a=True
+    ),
+    "- { rocblas_function: \"rocblas_gemm_ex\", transA: 'N', transB: 'T', M: 6, N: 5, K: 4, a_type: f16_r, b_type: f16_r }": (
+        Product(5, 6, 4, F16, transposes_a=True)
+    ),
+    "- {function: matmul, M: 6, N: 5, K: 4, transA: T, batch_count: 3, a_type: bf16_r, b_type: bf16_r}": (
+        Product(5, 6, 4, ElementType.BF16, 3, transposes_b=True)
+    ),
+    # Lines of BOO with operations of PyTorch.
+    aten("mm", ([64, 32], [1, 64]), ([32, 48], [48, 1])): Product(
+        64, 48, 32, F16, transposes_a=True
+    ),
+    aten("addmm", ([48], [1]), ([64, 32], [32, 1]), ([32, 48], [1, 32]), "1", "1"): Product(
+        64, 48, 32, F16, transposes_b=True
+    ),
+    aten("bmm", ([3, 64, 32], [2048, 32, 1]), ([3, 32, 48], [1536, 1, 32])): Product(
+        64, 48, 32, F16, 3, transposes_b=True
+    ),
+    aten("linear", ([2, 64, 32], [2048, 32, 1]), ([48, 32], [32, 1]), "None"): Product(
+        128, 48, 32, F16, transposes_b=True
+    ),
+    aten(
+        "scaled_dot_product_attention",
+        *(([2, 8, 64, 32], [16384, 2048, 32, 1]), ([2, 4, 48, 32], [6144, 1536, 32, 1])),
+        *(([2, 4, 48, 32], [6144, 1536, 32, 1]), "None", "0.0", "True", "None", "True"),
+    ): Attention(16, 64, 48, 32, F16, Mask.CAUSAL, kv_heads=8),
+    aten(
+        "conv2d",
+        *(([2, 3, 8, 9], [216, 1, 27, 3]), ([6, 3, 3, 2], [18, 1, 6, 3]), None),
+        *("[2, 1]", "[1, 0]", "[1, 1]", "1"),
+    ): Convolution(*(2, 3, (8, 9), 6, (3, 2), F16), (2, 1), (1, 0), layout=NHWC_FHWC),
+    aten(
+        "convolution",
+        *(([2, 4, 9], [36, 9, 1]), ([6, 2, 3], [6, 3, 1]), None, "[1]", "[0]", "[2]"),
+        *("False", "[0]", "2"),
+    ): Convolution(2, 4, (9,), 6, (3,), F16, (1,), (0,), (2,), Layout.default(1), 2),
+    aten(
+        "native_layer_norm", ([4, 8, 32], [256, 32, 1]), "[32]", ([32], [1]), ([32], [1]), "1e-5"
+    ): (Normalization(Norm.LAYER, 32, 32, F16, is_affine=True)),
+    aten("argmax", ([4, 8, 16], [128, 16, 1]), "-1", "False"): Rows(
+        RowOperation.ARG_COMPARE, 32, 16, F16
+    ),
+    aten("_softmax", ([4, 16], [16, 1]), "1", "False"): Rows(RowOperation.SOFTMAX, 4, 16, F16),
     "[SKIP] --device 0 --iter 2 conv": None,
     "": None,
     "  # a comment": None,
@@ -217,7 +330,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "attention, sum, softmax, arg_compare, topk; did you mean 'matmul'?",
+            "rms_norm, topk; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -228,6 +341,10 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("matmul 1x2x3", 13, "expected type: one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 fp16", 14, "unknown type 'fp16': expected one of f16, bf16, f32, i8"),
         ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
+        ("scaled_matmul 2x3x33 f4E2M1FN", 1, "33 terms are not whole blocks of 32"),
+        ("scaled_matmul 2x3x32 f16", 22, "expected one of f4E2M1FN, f8E4M3FN, f8E5M2"),
+        ("scaled_matmul 2x3x32 f8E5M2 transpose_b", 29, "unexpected word 'transpose_b' after"),
+        ("scaled_matmul 2x3 f8E5M2", 15, "expected MxNxK or BxMxNxK, numbers from 1"),
         ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "invalid layout 'nchw': expected the orders"),
         ("conv 1x1x9x9 1x3x3 f16 layout=nhcw_nhwc", 24, "invalid layout 'nhcw_nhwc'"),
@@ -255,7 +372,11 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("avg_pool 1x1x9x9 3x3 f16 channels_first", 26, "did you mean 'channels_last'?"),
         ("avg_pool 1x1x9x9 3x3 f16 stride=1x1x1", 26, "invalid sizes '1x1x1': expected HxW"),
         ("attention 1x2x3x4 i8", 19, "attention needs the type f16, bf16 or f32"),
-        ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask"),
+        ("attention 1x2x3x4 f16 masked", 23, "unknown word 'masked': expected one of mask, causal"),
+        ("attention 1x2x3x4 f16 mask causal", 28, "an attention has one mask"),
+        ("attention 4x2x3x4 f16 kv_heads=3", 1, "4 heads of queries cannot share 3 heads of keys"),
+        ("layer_norm 2x3 f16 bias", 20, "unknown word 'bias': expected one of affine"),
+        ("rms_norm 2x3 i8", 14, "rms_norm needs the type f16, bf16 or f32"),
         ("sum 8x9 f8E5M2", 9, "sum needs the type f16, bf16 or f32"),
         ("softmax 8x9 f16 mask", 17, "unexpected word 'mask' after the type"),
         ("softmax 8x9x2 f16", 9, "invalid sizes '8x9x2': expected ROWSxCOLUMNS"),
@@ -292,6 +413,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("MIOpenDriver bnormfp16 -n 1", 14, "unknown operation 'bnormfp16': expected one of conv"),
         ("hipblaslt-bench -m 4 -n 4", 26, "flag '-k' is missing"),
         (f"{BENCH} --transA C", len(BENCH) + 11, "unknown --transA 'C': expected one of N, T"),
+        (f"{BENCH} --scaleA 3", len(BENCH) + 11, "unknown scale '3': expected one of 0, 1, 2"),
         (f"{BENCH} --a_type f4_r", len(BENCH) + 11, "unknown type 'f4_r': expected one of f32_r"),
         (f"{BENCH} --a_type f16_r", len(BENCH) + 16, "operands of different types"),
         ("GemmTunableOp_Half_NT,nt_1_2", 23, "invalid sizes 'nt_1_2': expected nt_M_N_K"),
@@ -306,15 +428,48 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("matmul -M 1 -N 2 -K 3 --b_type f16", 35, "flag '-a_type' is missing"),
         ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f64", 45, "unknown type 'f64'"),
         ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f32", 45, "operands of different types"),
-        ("sdpa -B 1 --causal", 19, "attentions with a mask are not supported"),
+        ("sdpa -B 1 -p 0.1", 14, "dropout of 0.1 is not supported"),
         (
             "sdpa -B 1 --heads_q 8 --heads_kv 2 -d 8",
             34,
-            "attentions with fewer heads of keys than of queries are not supported",
+            "8 heads of queries and 2 of keys need '--gqa', and a whole ratio",
         ),
-        ("--iter 2 layernorm -X 2x3", 10, "operation 'layernorm' is not supported"),
-        ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
-        ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
+        ("sdpa -B 1 --heads_q 8 --heads_kv 3 --gqa", 34, "8 heads of queries and 3 of keys"),
+        (
+            "sdpa -B 1 --heads_q 8 --heads_kv 8 --mask --causal -t f16",
+            58,
+            "'--mask' and '--causal' exclude each other",
+        ),
+        (
+            "layernorm -X 2x0 -t f16",
+            14,
+            "invalid value '2x0' for '-X': expected at least 2 numbers",
+        ),
+        ("layernorm -X 2 -t f16", 14, "expected at least 2 numbers from 1 to 2147483647"),
+        ("layernorm -X 2x3 -F 2 -t f16", 21, "only forward layer normalizations"),
+        ("--iter 2 batchnorm -X 2x3", 10, "operation 'batchnorm' is not supported"),
+        ("./rocblas-bench -f gemm_ex -m 4", 32, "flag '-n' is missing"),
+        ("./rocblas-bench -f gemv -m 4", 20, "function 'gemv' is not supported"),
+        ("- {function: trsm, M: 4}", 14, "function 'trsm' is not supported"),
+        ("layernormint8 -X 2x3", 1, "unknown operation 'layernormint8'"),
+        ("layernorm -X 2x3", 17, "dimension 3 of 2 cannot be normalized ('-o')"),
+        ("layernorm -X 2x3 -o 1 -F 2", 26, "only forward layer normalizations are supported"),
+        ("gemmfp16 --a_w 2 --a_h 3", 25, "flag '-b_w' is missing"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -F 2", 33, "only forward products are supported"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -C 1", 33, "stored by columns are not supported"),
+        (f"{BENCH} --grouped_gemm 1", len(BENCH) + 17, "grouped products are not supported"),
+        ("aten::addmm --x 3", 13, "expected lists of shapes, types, strides and values"),
+        ("aten::cumsum --x 3", 1, "unknown operation 'aten::cumsum': expected one of aten::mm"),
+        (aten("mm", ([4, 2], [3, 1]), ([2, 5], [5, 1])), 10, "of [4, 2] are not supported: it has"),
+        (aten("mm", ([4, 2], [2, 1]), ([3, 5], [5, 1])), 10, "[3, 5] cannot be multiplied"),
+        (aten("mm", ([4, 0], [2, 1]), ([3, 5], [5, 1])), 10, "invalid shape [4, 0]"),
+        (
+            aten("mm", ([4, 2], [2, 1]), ([2, 5], [5, 1])).replace("Half", "Float8", 1),
+            10,
+            "unknown type 'c10::Float8': expected one of float, c10::Half",
+        ),
+        (aten("argmax", ([4, 2], [2, 1]), "0", "False"), 14, "dimension 0 is not supported"),
+        (aten("argmax", ([4, 2], [1, 4]), "1", "False"), 14, "stored in the order [1, 0]"),
         ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
         (
             "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e5m2_Half_NT,nt_1_2_3",
@@ -360,15 +515,16 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 def test_the_example_has_every_form() -> None:
     file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
-    kinds = {Product, Convolution, Pooling, Attention, Rows, TopK}
+    # Few targets compile products with block scales.
+    kinds = {*get_args(Problem)} - {ScaledProduct}
     assert {type(problem) for problem in file.problems} == kinds
-    assert len(file.problems) == 15
+    assert len(file.problems) == 19
 
 
 FOREIGN_LINES = """
-layernorm -X 2x3x128 -F 1 -t f32 --layout NCH
+bnormfp16 -n 2 -c 128
 MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
-aten::addmm --x 3
+aten::cumsum
 convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 [SKIP] conv
 matmul 1x2x3 f16
@@ -381,11 +537,14 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     file = read_problem_file(str(path))
     assert file.problems == (Product(1, 2, 3, F16),)
     assert file.unsupported_lines == "4 lines"
-    assert file.unsupported == {
-        "operation 'layernorm' is not supported": 1,
+    assert {
+        reason.partition(": expected one of")[0]: count
+        for reason, count in file.unsupported.items()
+    } == {
+        "operation 'bnormfp16' is not supported": 1,
         "direction 8 is not supported: expected a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), "
         "or 0 for all": 2,
-        "operation 'aten::addmm' is not supported": 1,
+        "unknown operation 'aten::cumsum'": 1,
     }
 
 
@@ -438,6 +597,15 @@ def _windows(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
+@st.composite
+def _attention(draw: st.DrawFn) -> Attention:
+    kv_heads, ratio, mask = draw(SIZE), draw(SIZE), draw(st.none() | st.sampled_from(Mask))
+    sizes = (kv_heads * ratio, draw(SIZE), draw(SIZE), draw(SIZE))
+    return Attention(
+        *sizes, draw(st.sampled_from([F16, F32])), mask, draw(st.sampled_from([None, kv_heads]))
+    )
+
+
 PROBLEMS = st.one_of(
     st.builds(
         Product,
@@ -445,9 +613,18 @@ PROBLEMS = st.one_of(
         transposes_a=st.booleans(),
         transposes_b=st.booleans(),
     ),
+    st.builds(
+        ScaledProduct,
+        *(SIZE, SIZE, SIZE.map(SCALED_BLOCK.__mul__), st.sampled_from(ScaledType)),
+        st.none() | SIZE,
+    ),
     _convolution(),
     _pooling(),
-    st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
+    _attention(),
+    st.builds(
+        Normalization,
+        *(st.sampled_from(Norm), SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
+    ),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
     st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
 )

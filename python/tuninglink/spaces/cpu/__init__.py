@@ -73,7 +73,7 @@ def read_cpu(workload: Workload) -> Cpu:
     """
     result = parameters(workload.target) if workload.target is not None else None
     if result is None or len(result) == 0 or _string(result[0]) != BACKEND:
-        raise UndecidedError("the target is no CPU, or it is not known")
+        raise UndecidedError("the target is unknown, or not a CPU")
     last = result[len(result) - 1]
     entries = last if isinstance(last, mlir.DictAttr) else None
     size = _entry(entries, "native_vector_size")

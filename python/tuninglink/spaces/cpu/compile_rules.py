@@ -231,7 +231,7 @@ def unknown(rules: CpuRules) -> str:
     if not rules.pipeline.vectorizes or rules.is_data_tiled:
         return ""
     if not rules.checks_vectors:
-        return "what this pipeline makes of the tiles is not known well enough"
+        return "the effect of the tiles in this pipeline is not known well enough"
     if any(neighbor.own is None for neighbor in rules.nest.beside):
         return "how large another operation in the dispatch is, is not known"
     return ""

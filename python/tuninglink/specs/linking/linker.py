@@ -208,7 +208,7 @@ def _check_not_run(
     remedy = "put it into a module of its own, at its place in the order of precedence"
     notes = [note("this nested module is a spec", nested)]
     if name == names.KERNEL_CONFIG:
-        message = f"'@{name}' stands beside nested specs, whose entry point it would be; {remedy}"
+        message = f"'@{name}' is next to nested specs, whose entry point it would be; {remedy}"
         raise SpecError(error(message, own, notes))
     message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
     diagnostics.warning(message, own, notes)

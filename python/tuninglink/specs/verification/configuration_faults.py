@@ -30,7 +30,7 @@ from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults
-from tuninglink.specs.verification.gpu_knobs import knob_faults, load_faults
+from tuninglink.specs.verification.gpu_knobs import TILING_WORKGROUPS, knob_faults, load_faults
 from tuninglink.specs.verification.gpu_threads import (
     intrinsic_faults,
     subgroup_faults,
@@ -189,6 +189,11 @@ def _translation_faults(
             yield Fault(
                 f"code generation reads no '{name}'; did you mean '{suggestion}'?", knob=name
             )
+    tiling = TILING_WORKGROUPS.get(str(translation.pass_pipeline))
+    if tiling and PIPELINE_OPTIONS in entries_of(translation.configuration):
+        yield Fault(
+            f"{tiling} reads no '{PIPELINE_OPTIONS}'", "leave it out", knob=PIPELINE_OPTIONS
+        )
     attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
     yield from _function_faults(attributes, target)
     sizes = list(translation.workgroup_size or ())

@@ -104,17 +104,17 @@ class EntryChecks:
             join = ", ".join(f"'{name}'" for name in self._understood)
             self._diagnostics.warning(
                 f"action '@{symbol_name(action)}' configures nothing: it sets none of {join}; "
-                "its entries only keep later ones away",
+                "its entries only hide later ones",
                 action,
             )
-        for each in configuring:
-            value, at = each.value, action
+        for annotation in configuring:
+            value, at = annotation.value, action
             if isinstance(value, int) and (constant := _constant(entry.matcher_code, value)):
                 value, at = constant.attributes["value"], constant
-            is_useless = not isinstance(value, int) and not self._understood[each.name](value)
-            if is_useless and self._is_new(at, each.name):
+            is_useless = not isinstance(value, int) and not self._understood[annotation.name](value)
+            if is_useless and self._is_new(at, annotation.name):
                 self._diagnostics.warning(
-                    f"entry '{entry}' sets '{each.name}' to something else than the compiler "
+                    f"entry '{entry}' sets '{annotation.name}' to something else than the compiler "
                     "looks for there, so it is ignored",
                     at,
                     [note("set by this action", action)] if at != action else [],

@@ -14,6 +14,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, similar_integers
+from tuninglink.specs.verification.gpu_threads import basis_faults, counted
 
 _INTEGERS: Final = {
     **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
@@ -32,6 +33,14 @@ _PIPELINES: Final = {
     gpu.TILE_AND_FUSE: "TileAndFuse",
     gpu.VECTOR_DISTRIBUTE: "VectorDistribute",
 }
+
+TILING_WORKGROUPS: Final = {
+    "#iree_gpu.pipeline<Vectorize>": "Vectorize",
+    "#iree_gpu.pipeline<Distribute>": "Distribute",
+}
+"""The pipelines that read the tiles of workgroups only; those of reductions are among them."""
+
+_READ_ANYWHERE: Final = (gpu.WORKGROUP, "workgroup_reordering_strategy", "lowering_strategy")
 
 _OPERANDS: Final = 3
 """The number of operands of a contraction, including its result."""
@@ -60,7 +69,8 @@ def knob_faults(
         faults = [*_malformed(name, value, intrinsic), *_of_another_pipeline(name, pipeline, knobs)]
         if parallel is not None and not faults:
             faults += _of_other_loops(name, value, len(parallel))
-            faults += () if faults else _of_wrong_loops(name, value, parallel)
+            has_steps = pipeline not in TILING_WORKGROUPS
+            faults += _of_wrong_loops(name, value, parallel) if has_steps and not faults else ()
             faults += () if faults else _of_shared_sums(name, pipeline, knobs, parallel)
         yield from (replace(fault, knob=name) for fault in faults)
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
@@ -177,6 +187,14 @@ def _because(value: mlir.Attribute) -> str:
 def _of_another_pipeline(
     name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute]
 ) -> Iterator[Fault]:
+    tiling = TILING_WORKGROUPS.get(pipeline)
+    # Vectorize unrolls the windows of convolutions by them.
+    is_open = name == gpu.REDUCTION and tiling == "Vectorize"
+    if tiling and name not in _READ_ANYWHERE and not is_open:
+        remedy = (
+            "it reads 'workgroup', also for reductions; TileAndFuse and VectorDistribute read more"
+        )
+        yield Fault(f"{tiling} reads no '{name}'", remedy)
     reader, other = _READ_BY.get(name, ("", ""))
     configured = _PIPELINES.get(pipeline)
     if reader and configured and configured != reader:
@@ -223,7 +241,7 @@ def _of_shared_sums(
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
-    asked = f"for the {_count(loops, 'loop')} that the matcher requires"
+    asked = f"for the {counted(loops, 'loop')} that the matcher requires"
     has_sizes = name in (*gpu.TILES, gpu.PADDING)
     if has_sizes and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
@@ -233,10 +251,10 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         if name == gpu.PADDING:
             remedy = "there is one size for each loop, that of its tile"
         cannot_tile = name == gpu.REDUCTION and len(value) > loops
-        message = f"'{name}' has {_count(len(value), 'size')} {asked}"
+        message = f"'{name}' has {counted(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
     if name in gpu.BASES:
-        yield from _of_basis(name, value, loops, asked)
+        yield from basis_faults(name, value, loops, asked)
     if name == gpu.PROMOTED_OPERANDS:
         operands = gpu.read_integers(value) or ()
         outside = [number for number in operands if not 0 <= number < _OPERANDS]
@@ -248,53 +266,3 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         elif len(right := [*dict.fromkeys(operands)]) < len(operands):
             twice = next(number for number in right if operands.count(number) > 1)
             yield Fault(f"'{name}' names operand {twice} twice", f"write {right}")
-
-
-def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
-    """Yield the fault of a basis: counts, and for each loop the index of its count."""
-    basis = gpu.read_basis(value)
-    if basis is None:
-        return
-    counts, mapping = list(basis.counts), list(basis.mapping)
-    # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
-    if len(mapping) != loops:
-        message = f"'{name}' maps {_count(len(mapping), 'loop')} {asked}"
-        remedy = "its second list has the index of a count for each loop"
-        yield Fault(message, remedy, is_error=len(mapping) < loops)
-    elif any(not 0 <= position < len(counts) for position in mapping):
-        missing = [loop for loop, position in enumerate(mapping) if not 0 <= position < len(counts)]
-        unused = [index for index in range(len(counts)) if index not in mapping]
-        # Loops without a count take those that no loop has, and then further ones.
-        indices = [*unused, *range(len(counts), len(counts) + len(missing))]
-        right = [
-            indices[missing.index(loop)] if loop in missing else position
-            for loop, position in enumerate(mapping)
-        ]
-        enough = [*counts, *[1] * (max(right) + 1 - len(counts))]
-        of_counts = _count(len(counts), "count")
-        message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
-        remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
-        yield Fault(message, remedy, is_error=True)
-    elif (repeated := _shared_count(counts, mapping)) is not None:
-        free = [
-            position if mapping.index(position) == at else len(counts)
-            for at, position in enumerate(mapping)
-        ]
-        message = f"'{name}' is {value}: two loops cannot share its count {counts[repeated]}"
-        remedy = (
-            f"a loop that no subgroups share has a count of 1, such as [{[*counts, 1]}, {free}]"
-        )
-        yield Fault(message, remedy, is_error=name == gpu.SUBGROUP_BASIS)
-    elif min(counts, default=1) < 1:
-        remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
-        yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
-
-
-def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
-    """Return the index of a count greater than 1 that is along several loops, None if there is none."""
-    shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
-    return next(shared, None)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""Faults of the numbers of threads in a GPU configuration."""
+"""Faults of the numbers of threads and of subgroups in a GPU configuration."""
 
 from __future__ import annotations
 
@@ -112,3 +112,61 @@ def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
     architecture = target.architecture or "" if target is not None else ""
     sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
     return next(sizes, ())
+
+
+def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
+    """Yield the fault of a basis: counts, and for each loop the index of its count.
+
+    Args:
+        name: the knob.
+        value: its value.
+        loops: the number of loops of the configured op.
+        asked: the words for that number.
+    """
+    basis = gpu.read_basis(value)
+    if basis is None:
+        return
+    counts, mapping = list(basis.counts), list(basis.mapping)
+    # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
+    if len(mapping) != loops:
+        message = f"'{name}' maps {counted(len(mapping), 'loop')} {asked}"
+        remedy = "its second list has the index of a count for each loop"
+        yield Fault(message, remedy, is_error=len(mapping) < loops)
+    elif any(not 0 <= position < len(counts) for position in mapping):
+        missing = [loop for loop, position in enumerate(mapping) if not 0 <= position < len(counts)]
+        unused = [index for index in range(len(counts)) if index not in mapping]
+        # Loops without a count take those that no loop has, and then further ones.
+        indices = [*unused, *range(len(counts), len(counts) + len(missing))]
+        right = [
+            indices[missing.index(loop)] if loop in missing else position
+            for loop, position in enumerate(mapping)
+        ]
+        enough = [*counts, *[1] * (max(right) + 1 - len(counts))]
+        of_counts = counted(len(counts), "count")
+        message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
+        remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
+        yield Fault(message, remedy, is_error=True)
+    elif (repeated := _shared_count(counts, mapping)) is not None:
+        free = [
+            position if mapping.index(position) == at else len(counts)
+            for at, position in enumerate(mapping)
+        ]
+        message = f"'{name}' is {value}: two loops cannot share its count {counts[repeated]}"
+        remedy = (
+            f"a loop that no subgroups share has a count of 1, such as [{[*counts, 1]}, {free}]"
+        )
+        yield Fault(message, remedy, is_error=name == gpu.SUBGROUP_BASIS)
+    elif min(counts, default=1) < 1:
+        remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
+        yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
+
+
+def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
+    """Return the index of a count greater than 1 that is along several loops, None if there is none."""
+    shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
+    return next(shared, None)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural for any number but one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -282,8 +282,9 @@ def _words(trial: Trial) -> str:
     if trial.origin == "default":
         return "the compiler's choice"
     configuration = trial.configuration
+    places = {knob_place(name): value for name, value in configuration.knobs.items()}
     # A tile of 0 leaves its loop alone.
     knobs = ", ".join(
-        f"{knob_place(name)} = {value}" for name, value in configuration.knobs.items() if value
+        f"{place} = {value}" for place, value in places.items() if value or "[" not in place
     )
     return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

@@ -137,9 +137,9 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     if driver_of(uri) == THREADED_DRIVER:
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
-    driver = _driver(driver_of(uri))
+    driver, opened = _driver(driver_of(uri)), runtime_uri(uri)
     try:
-        return driver.create_device_by_uri(runtime_uri(uri))
+        return driver.create_device_by_uri(opened)
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise DeviceError(
             error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])

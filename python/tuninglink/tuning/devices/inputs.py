@@ -127,7 +127,7 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fill a place with bytes that repeat; it may have gigabytes, unlike the patterns."""
+    """Fill a part of a buffer, which may have gigabytes, with repetitions of short bytes."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]

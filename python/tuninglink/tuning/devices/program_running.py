@@ -108,7 +108,7 @@ def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
 
 
 _MOST_LOADED: Final = 6
-"""Modules that stay loaded when they are not in use: two programs in three places. Weights may take much room."""
+"""The number of modules that stay loaded while unused, three copies of two programs. Each may hold large weights."""
 
 
 class ProgramRunner:

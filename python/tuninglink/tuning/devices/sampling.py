@@ -24,7 +24,7 @@ _LONGEST: Final = 4.0
 """The factor by which a sample may be longer than necessary so that batches are equal."""
 
 FEWEST_ROUNDS: Final = 3
-"""Rounds that are run however long they take: fewer have no interval worth the name."""
+"""The number of rounds that always run: fewer give no useful interval."""
 
 
 class Subject:

@@ -151,7 +151,7 @@ def _in_process(
             try:
                 pool.submit(do_nothing).result()
             except WorkerCrashedError:
-                return "the compiler does not take the flags"
+                return "the compiler rejects the flags"
             return pool.submit(function, *arguments, seconds=left).result()
     except JobTimeoutError as failure:
         return f"it did not compile within {failure.seconds:.3g} s"

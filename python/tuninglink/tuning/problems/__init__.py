@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    ProblemError,
+    ScaledType,
+    joined_sizes,
+)
 from tuninglink.tuning.problems.windows import Convolution, Pooling
 
 
@@ -42,16 +47,57 @@ class Product:
 
 
 @dataclass(frozen=True)
+class ScaledProduct:
+    """A product of matrices with a scale for each block of a row: the right-hand side has a row for each column.
+
+    Attributes:
+        m: the rows of the result.
+        n: the columns of the result.
+        k: the terms of each sum.
+        element: the type of the operands.
+        batch: the number of products; None for one without its own dimension.
+    """
+
+    m: int
+    n: int
+    k: int
+    element: ScaledType
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k % SCALED_BLOCK:
+            raise ProblemError(f"{self.k} terms are not whole blocks of {SCALED_BLOCK}")
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks in a row."""
+        return self.k // SCALED_BLOCK
+
+    def __str__(self) -> str:
+        batch = () if self.batch is None else (self.batch,)
+        sizes = joined_sizes(*batch, self.m, self.n, self.k)
+        return f"scaled_matmul {sizes} {self.element.value}"
+
+
+class Mask(Enum):
+    """What is added to the scores of an attention. The values are the words for it."""
+
+    GIVEN = "mask"
+    CAUSAL = "causal"
+
+
+@dataclass(frozen=True)
 class Attention:
     """An attention.
 
     Attributes:
-        heads: the number of heads, of all sequences together.
+        heads: the number of heads of the queries, of all sequences together.
         queries: the length of the queries.
         keys: the length of the keys and values.
         features: the size of a query, a key and a value.
         element: the type of the operands.
-        has_mask: whether a mask is added to the scores.
+        mask: a mask that is an operand, or the one that hides keys behind a query's position.
+        kv_heads: the number of heads of the keys and values; None for that of the queries.
     """
 
     heads: int
@@ -59,11 +105,19 @@ class Attention:
     keys: int
     features: int
     element: ElementType
-    has_mask: bool = False
+    mask: Mask | None = None
+    kv_heads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kv_heads and self.heads % self.kv_heads:
+            message = f"{self.heads} heads of queries cannot share {self.kv_heads} heads of keys"
+            raise ProblemError(message)
 
     def __str__(self) -> str:
         sizes = joined_sizes(self.heads, self.queries, self.keys, self.features)
-        return f"attention {sizes} {self.element.value}{' mask' if self.has_mask else ''}"
+        mask = [self.mask.value] if self.mask else []
+        kv_heads = [f"kv_heads={self.kv_heads}"] if self.kv_heads else []
+        return " ".join(["attention", sizes, self.element.value, *mask, *kv_heads])
 
 
 class RowOperation(Enum):
@@ -96,6 +150,37 @@ class Rows:
         )
 
 
+class Norm(Enum):
+    """The measure by which a normalization divides. The values are the words for it."""
+
+    LAYER = "layer_norm"
+    RMS = "rms_norm"
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """A normalization of each row of a matrix.
+
+    Attributes:
+        norm: the standard deviation, after subtracting the mean, or the root of the mean square.
+        rows: the number of rows.
+        columns: the size of a row.
+        element: the type of the matrix.
+        is_affine: whether rows are multiplied by weights, and biases are added after subtracting means.
+    """
+
+    norm: Norm
+    rows: int
+    columns: int
+    element: ElementType
+    is_affine: bool = False
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns)
+        affine = ["affine"] if self.is_affine else []
+        return " ".join([self.norm.value, sizes, self.element.value, *affine])
+
+
 @dataclass(frozen=True)
 class TopK:
     """The largest elements of each row of a matrix, and their positions.
@@ -120,4 +205,4 @@ class TopK:
         return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
 
 
-Problem = Product | Convolution | Pooling | Attention | Rows | TopK
+Problem = Product | ScaledProduct | Convolution | Pooling | Attention | Rows | Normalization | TopK

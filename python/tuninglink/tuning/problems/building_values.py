@@ -10,7 +10,7 @@ from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-de
 
 from tuninglink.iree.op_kinds import indexing_loops
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
 
 
 def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
@@ -102,6 +102,18 @@ def widened(number: Value, kind: mlir.Type) -> Value:
         return number
     extend = arith.extsi if isinstance(kind, mlir.IntegerType) else arith.extf
     return value_of(extend(kind, number))
+
+
+def reinterpreted(stored: Value, shape: Sequence[int], kind: mlir.Type) -> Value:
+    """Return bytes as elements of another type."""
+    op = mlir.Operation.create(
+        "iree_tensor_ext.bitcast",
+        results=[mlir.RankedTensorType.get(shape, kind)],
+        operands=[stored],
+        attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 0, 0])},
+    )
+    value: Value = op.results[0]
+    return value
 
 
 def constant_zero(kind: mlir.Type) -> Value:

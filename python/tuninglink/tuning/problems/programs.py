@@ -1,40 +1,126 @@
-"""Programs of problems: a module with a function for each, in the forms that PyTorch exports."""
+"""Programs of problems: a module with a function for each, in the forms that PyTorch exports; attentions."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
+from iree.compiler.dialects import (  # type: ignore[attr-defined]
+    arith,
+    func,
+    linalg,
+    tensor,
+)
 
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems import (
     Attention,
+    Mask,
+    Normalization,
     Problem,
     Product,
-    RowOperation,
     Rows,
+    ScaledProduct,
     TopK,
 )
 from tuninglink.tuning.problems.building_values import (
+    added_product,
     computed,
+    constant_zero,
     indexing_map,
     mlir_type,
     narrowed,
+    reinterpreted,
     value_of,
-    widened,
     zeros,
 )
-from tuninglink.tuning.problems.convolution_programs import convolution_parts
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.sliding_windows import pooling_parts
+from tuninglink.tuning.problems.problem_text import SCALED_BLOCK, ElementType
+from tuninglink.tuning.problems.row_programs import (
+    normalization_parts,
+    rows_parts,
+    topk_parts,
+)
+from tuninglink.tuning.problems.window_programs import convolution_parts, pooling_parts
 from tuninglink.tuning.problems.windows import Convolution, Pooling
+
+
+def attention_parts(problem: Attention) -> tuple[list[list[int]], Callable[..., Value]]:
+    """Return the shapes of queries, keys, values and mask, and the builder of the result."""
+    heads, queries, keys = problem.heads, problem.queries, problem.keys
+    kv_heads, features = problem.kv_heads or heads, problem.features
+    accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
+
+    def compute(query: Value, key: Value, value: Value, *mask: Value) -> Value:
+        if problem.mask is Mask.CAUSAL:
+            mask = (_causal_mask([heads, queries, keys], mlir_type(problem.element)),)
+        # The scale is that of the features.
+        scale = arith.constant(mlir.F32Type.get(), features**-0.5)
+        init = tensor.empty([heads, queries, features], mlir_type(problem.element))
+        shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
+        return _attended([query, *shared, value_of(scale), *mask, value_of(init)], accesses)
+
+    shapes = [[heads, queries, features], *[[kv_heads, keys, features]] * 2]
+    is_given = problem.mask is Mask.GIVEN
+    return [*shapes, *([[heads, queries, keys]] if is_given else [])], compute
+
+
+def _attended(operands: Sequence[Value], accesses: Sequence[str]) -> Value:
+    """Return the result of an attention that leaves scores unchanged."""
+    maps = [mlir.AffineMapAttr.get(indexing_map("bmnkl", access)) for access in accesses]
+    op = mlir.Operation.create(
+        "iree_linalg_ext.attention",
+        results=[operands[-1].type],
+        operands=operands,
+        attributes={"indexing_maps": mlir.ArrayAttr.get(maps)},
+        regions=1,
+    )
+    location = mlir.Location.unknown()
+    body = op.regions[0].blocks.append(mlir.F32Type.get(), arg_locs=[location])
+    with mlir.InsertionPoint(body):
+        mlir.Operation.create("iree_linalg_ext.yield", operands=list(body.arguments))
+    value: Value = op.results[0]
+    return value
+
+
+def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
+    """Return what hides the keys behind the position of each query, as PyTorch exports it."""
+    zero = constant_zero(kind)
+    hidden = value_of(arith.constant(kind, -math.inf))
+
+    def score(_: Value) -> Value:
+        query, key = (value_of(linalg.IndexOp(dimension)) for dimension in (1, 2))
+        is_seen = arith.cmpi(arith.CmpIPredicate.sge, query, key)
+        return value_of(arith.select(is_seen, zero, hidden))
+
+    init = linalg.fill(zero, outs=[tensor.empty(shape, kind)])
+    return computed([], [indexing_map("bml", "bml")], value_of(init), score)
+
+
+def _repeated(operand: Value, count: int) -> Value:
+    """Return keys or values whose heads several heads of queries share, as PyTorch exports them."""
+    if count == 1:
+        return operand
+    kind = mlir.RankedTensorType(operand.type)
+    heads, *rest = kind.shape
+    maps = [indexing_map("bglk", access) for access in ("blk", "bglk")]
+    init = value_of(tensor.empty([heads, count, *rest], kind.element_type))
+    repeated = computed([operand], maps, init, lambda element, _: element)
+    shape = mlir.RankedTensorType.get([heads * count, *rest], kind.element_type)
+    groups = mlir.ArrayAttr.get([_indices(0, 1), _indices(2), _indices(3)])
+    return value_of(tensor.CollapseShapeOp(shape, repeated, groups))
+
+
+def _indices(*dimensions: int) -> mlir.ArrayAttr:
+    kind = mlir.IntegerType.get_signless(64)
+    return mlir.ArrayAttr.get([mlir.IntegerAttr.get(kind, index) for index in dimensions])
+
+
+_Parts = tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]
 
 
 def program_of(problems: Iterable[Problem]) -> str:
@@ -55,8 +141,12 @@ def function_name(problem: Problem) -> str:
 
 def _add(problem: Problem) -> None:
     """Add the function of a problem at the current insertion point."""
-    element = mlir_type(problem.element)
-    shapes, compute = _parts(problem)
+    if isinstance(problem, ScaledProduct):
+        # Arguments cannot have elements of less than a byte.
+        element: mlir.Type = mlir.IntegerType.get_signless(8)
+    else:
+        element = mlir_type(problem.element)
+    shapes, compute = _PARTS[type(problem)](problem)
     inputs = [mlir.RankedTensorType.get(shape, element) for shape in shapes]
     function = func.FuncOp(function_name(problem), (inputs, []))
     block = function.add_entry_block()
@@ -66,24 +156,6 @@ def _add(problem: Problem) -> None:
         func.ReturnOp(results)
     kind = mlir.FunctionType.get(inputs, [result.type for result in results])
     function.attributes["function_type"] = mlir.TypeAttr.get(kind)
-
-
-def _parts(problem: Problem) -> tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]:
-    """Return the shapes of the arguments, and the builder of the result or the results from them."""
-    match problem:
-        case Product():
-            return _product(problem)
-        case Convolution():
-            return convolution_parts(problem)
-        case Pooling():
-            return pooling_parts(problem)
-        case Attention():
-            return _attention(problem)
-        case Rows():
-            return _rows(problem)
-        case TopK(rows, columns, count):
-            compute = partial(_selected, "topk", [rows, count], problem.element)
-            return [[rows, columns]], compute
 
 
 def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
@@ -104,88 +176,41 @@ def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
     return [[sizes[loop] for loop in access] for access in (lhs, rhs)], compute
 
 
-def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value]]:
-    heads, queries, keys, features = (
-        *(problem.heads, problem.queries),
-        *(problem.keys, problem.features),
-    )
-    loops = "bmnkl"
-    mask = ["bml"] if problem.has_mask else []
-    accesses = ("bmk", "blk", "bln", "", *mask, "bmn")
-    f32 = mlir.F32Type.get()
+def _scaled_product(problem: ScaledProduct) -> _Parts:
+    sizes = {"m": problem.m, "n": problem.n, "o": problem.blocks, "i": SCALED_BLOCK}
+    lead = ""
+    if problem.batch is not None:
+        sizes, lead = {"b": problem.batch, **sizes}, "b"
+    accesses = [lead + access for access in ("moi", "noi", "mo", "no", "mn")]
+    maps = [indexing_map(list(sizes), access) for access in accesses]
+    *operands, result = ([sizes[loop] for loop in access] for access in accesses)
+    kinds = [problem.element.value] * 2 + ["f8E8M0FNU"] * 2
 
-    def compute(*operands: Value) -> Value:
-        # The scale is that of the features.
-        init = tensor.empty([heads, queries, features], mlir_type(problem.element))
-        scale = arith.constant(f32, features**-0.5)
-        maps = [mlir.AffineMapAttr.get(indexing_map(loops, access)) for access in accesses]
-        op = mlir.Operation.create(
-            "iree_linalg_ext.attention",
-            results=[init.type],
-            operands=[*operands[:3], scale, *operands[3:], init],
-            attributes={"indexing_maps": mlir.ArrayAttr.get(maps)},
-            regions=1,
-        )
-        # Its region yields the scores unchanged.
-        body = op.regions[0].blocks.append(f32, arg_locs=[mlir.Location.unknown()])
-        with mlir.InsertionPoint(body):
-            mlir.Operation.create("iree_linalg_ext.yield", operands=list(body.arguments))
-        value: Value = op.results[0]
-        return value
+    def added(left: Value, right: Value, scale: Value, other_scale: Value, total: Value) -> Value:
+        wide = value_of(arith.scaling_extf(total.type, left, scale))
+        other = value_of(arith.scaling_extf(total.type, right, other_scale))
+        return added_product(wide, other, total)
 
-    shapes = [[heads, queries, features], *[[heads, keys, features]] * 2]
-    return [*shapes, *([[heads, queries, keys]] if mask else [])], compute
+    def compute(*stored: Value) -> Value:
+        values = [
+            reinterpreted(argument, shape, mlir.Type.parse(kind))
+            for argument, shape, kind in zip(stored, operands, kinds, strict=True)
+        ]
+        return computed(values, maps, zeros(result, ElementType.F32), added)
+
+    *matrices, first, second = operands
+    bytes_of_block = SCALED_BLOCK * problem.element.bits // 8
+    return [*([*shape[:-1], bytes_of_block] for shape in matrices), first, second], compute
 
 
-def _rows(problem: Rows) -> tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]:
-    shape = [problem.rows, problem.columns]
-
-    def softmax(matrix: Value) -> Value:
-        init = tensor.empty(shape, mlir_type(problem.element))
-        return value_of(linalg.SoftmaxOp([init.type], matrix, init, 1))
-
-    def sums(matrix: Value) -> Value:
-        # Sums have their own type until the end.
-        init = zeros(shape[:1], problem.element)
-        maps = [indexing_map("rc", access) for access in ("rc", "r")]
-
-        def added(element: Value, total: Value) -> Value:
-            return value_of(arith.addf(widened(element, total.type), total))
-
-        return narrowed(computed([matrix], maps, init, added), problem.element)
-
-    builders: dict[RowOperation, Callable[..., Value | Sequence[Value]]] = {
-        RowOperation.SUM: sums,
-        RowOperation.SOFTMAX: softmax,
-        RowOperation.ARG_COMPARE: partial(_selected, "arg_compare", shape[:1], problem.element),
-    }
-    return [shape], builders[problem.operation]
-
-
-def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Value) -> Any:
-    """Return the largest elements of rows and their positions, by an op of IREE."""
-    # The compiler takes positions of 32 bits alone in a top-k.
-    bits = {"arg_compare": 64, "topk": 32}[op_name]
-    value, index = mlir_type(element), mlir.IntegerType.get_signless(bits)
-    starts = [arith.constant(value, -math.inf), arith.constant(index, 0)]
-    inits = [
-        value_of(linalg.fill(value_of(start), outs=[tensor.empty(shape, kind)]))
-        for start, kind in zip(starts, (value, index), strict=True)
-    ]
-    dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
-    attributes: dict[str, mlir.Attribute] = {"dimension": dimension}
-    if op_name == "arg_compare":
-        # The positions that it could be given, and their base, are absent.
-        attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
-    op = mlir.Operation.create(
-        f"iree_linalg_ext.{op_name}",
-        results=[init.type for init in inits],
-        operands=[matrix, *inits],
-        attributes=attributes,
-        regions=1,
-    )
-    body = op.regions[0].blocks.append(value, value, arg_locs=[mlir.Location.unknown()] * 2)
-    with mlir.InsertionPoint(body):
-        is_larger = arith.cmpf(arith.CmpFPredicate.OGT, *body.arguments)
-        mlir.Operation.create("iree_linalg_ext.yield", operands=[value_of(is_larger)])
-    return op.results
+_PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
+    Product: _product,
+    ScaledProduct: _scaled_product,
+    Convolution: convolution_parts,
+    Pooling: pooling_parts,
+    Attention: attention_parts,
+    Rows: rows_parts,
+    Normalization: normalization_parts,
+    TopK: topk_parts,
+}
+"""The shapes of the arguments, and the builder of the result or the results from them, by kind of problem."""

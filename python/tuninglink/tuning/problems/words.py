@@ -10,14 +10,24 @@ from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
     Attention,
+    Mask,
+    Norm,
+    Normalization,
     Problem,
     Product,
     RowOperation,
     Rows,
+    ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+    read_size,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 
 _Choice = TypeVar("_Choice", bound="Enum")
@@ -95,6 +105,13 @@ def _read_matmul(words: _Words) -> Product:
 def _read_batch_matmul(words: _Words) -> Product:
     batch, m, n, k = words.sizes("BxMxNxK")
     return Product(m, n, k, words.member("type", ElementType), batch, *_transposes(words))
+
+
+def _read_scaled_matmul(words: _Words) -> ScaledProduct:
+    *batch, m, n, k = words.sizes("MxNxK", "BxMxNxK")
+    element = words.member("type", ScaledType)
+    _check_end(words)
+    return ScaledProduct(m, n, k, element, batch[0] if batch else None)
 
 
 def _transposes(words: _Words) -> tuple[bool, bool]:
@@ -193,13 +210,32 @@ def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
 def _read_attention(words: _Words) -> Attention:
     heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
     element = _wide_type(words, "attention")
-    has_mask = False
+    mask, kv_heads = None, None
+    masks = {mask.value: mask for mask in Mask}
     while words:
         word = words.take("")
-        if word != "mask":
-            raise ProblemError.unknown("word", word, ["mask"], words.column)
-        has_mask = True
-    return Attention(heads, queries, keys, features, element, has_mask)
+        name, _, value = word.partition("=")
+        if name == "kv_heads":
+            (kv_heads,) = words.read_sizes(value, ["N"])
+        elif word not in masks:
+            raise ProblemError.unknown("word", word, [*masks, "kv_heads="], words.column)
+        elif mask:
+            raise ProblemError(f"unexpected word '{word}': an attention has one mask", words.column)
+        else:
+            mask = masks[word]
+    return Attention(heads, queries, keys, features, element, mask, kv_heads)
+
+
+def _read_normalization(norm: Norm, words: _Words) -> Normalization:
+    rows, columns = words.sizes("ROWSxCOLUMNS")
+    element = _wide_type(words, norm.value)
+    is_affine = False
+    while words:
+        word = words.take("")
+        if word != "affine":
+            raise ProblemError.unknown("word", word, ["affine"], words.column)
+        is_affine = True
+    return Normalization(norm, rows, columns, element, is_affine)
 
 
 def _read_rows(operation: RowOperation, words: _Words) -> Rows:
@@ -215,10 +251,14 @@ def _read_topk(words: _Words) -> TopK:
 def _last_type(words: _Words, operation: str) -> ElementType:
     """Return the last word as such a type."""
     element = _wide_type(words, operation)
+    _check_end(words)
+    return element
+
+
+def _check_end(words: _Words) -> None:
     if words:
         word = words.take("")
         raise ProblemError(f"unexpected word '{word}' after the type", words.column)
-    return element
 
 
 def _wide_type(words: _Words, operation: str) -> ElementType:
@@ -232,10 +272,12 @@ def _wide_type(words: _Words, operation: str) -> ElementType:
 OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     "matmul": _read_matmul,
     "batch_matmul": _read_batch_matmul,
+    "scaled_matmul": _read_scaled_matmul,
     "conv": _read_convolution,
     **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
+    **{norm.value: partial(_read_normalization, norm) for norm in Norm},
     "topk": _read_topk,
 }
 """Readers of what follows the word for an operation."""

@@ -275,7 +275,7 @@ def reproducer_script(
         reference_flags: the flags that give the expected one.
         device: the device of the runtime that runs the first.
         seed: the seed of the inputs.
-        version: of the compiler.
+        version: the version of the compiler.
         reference_program: the file of the program for the expected result.
     """
     inputs = [

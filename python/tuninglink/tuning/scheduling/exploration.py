@@ -95,7 +95,7 @@ class Exploration:
         search: chooses them.
         schedule: the policy for overlapping both.
         compile_seconds: the time limit for compiling a candidate.
-        default_us: the time of the compiler's choice.
+        default_us: the time of the compiler's choice; infinity if slower candidates may win.
         recorded: the results of earlier runs, by the keys of candidates.
         report: receives each trial.
         timeline: records the time of the stages.

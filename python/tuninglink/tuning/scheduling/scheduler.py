@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings
+from tuninglink.tuning.scheduling.open_tasks import OpenTask, TaskEndings
 from tuninglink.tuning.scheduling.task_choice import (
     TURN_TRIALS,
     PreparationAhead,
@@ -20,7 +20,6 @@ from tuninglink.tuning.scheduling.task_choice import (
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.task_run import TaskRun
@@ -37,6 +36,9 @@ _OVERRUN: Final = 0.02
 
 _AHEAD: Final = 4
 """The number of the most promising tasks that are prepared ahead of their turns."""
+
+_COMPILING_AHEAD: Final = 2
+"""The candidates of wrong defaults that are compiled ahead, for each compilation at once."""
 
 _MOST_FIRST: Final = 0.75
 """The fraction of the candidates of a first turn that it waits for; stragglers are measured later."""
@@ -81,6 +83,11 @@ class Scheduler:
     def results(self) -> list[TaskResult]:
         """The decided tasks."""
         return self._endings.results
+
+    @property
+    def repair_seconds(self) -> float:
+        """The time of the search for one right candidate, as measured; an estimate before the first one."""
+        return self._choice.repair_seconds
 
     def run(
         self,
@@ -159,13 +166,6 @@ class Scheduler:
         tasks = [task for task in self._endings.open if task.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
-    def _is_small(self, task: OpenTask) -> bool:
-        """Return whether a task takes a small share of the program's time, with defaults and with the best candidates."""
-        measured = self._defaults.measured
-        return (
-            task.is_small and _share_now(task, measured, self._endings.open, self.results) < SMALL
-        )
-
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
@@ -179,7 +179,7 @@ class Scheduler:
 
     def _give_turn(self, task: OpenTask) -> None:
         """Give a task a turn; decide it after its last one."""
-        began = time.monotonic()
+        began, is_mending = time.monotonic(), self._choice.is_to_mend(task)
         try:
             if task.run is None:
                 self._begin(task)
@@ -189,35 +189,42 @@ class Scheduler:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
-        self._choice.count_turn(task, time.monotonic() - began)
+        self._choice.count_turn(time.monotonic() - began, is_mending=is_mending)
 
     def _continue(self, task: OpenTask, run: TaskRun) -> None:
         budget = self._budget()
         if run.is_to_mend:
             run.begin_mending(budget)
             if not self._tuner.is_local:
-                self._begin_next_mending(task, budget)
+                self._begin_next_mendings(task, budget)
         if run.default_is_wrong:
             run.mend(budget, self._turn_end(task), self._work_aside)
         elif task.is_new and task.is_promising and not self._tuner.is_local:
             self._explore_first(task, run, budget)
         else:
             run.trials.explore(budget, self._turn_end(task), self._work_aside)
-        is_mended = run.is_mended and self._is_small(task)
-        if is_mended or run.trials.ending(budget) is not None:
+        if run.trials.ending(budget) is not None:
             self._endings.decide(task)
 
-    def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile candidates of the task that is mended next."""
-        others = [other for other in self._endings.open if other is not task and other.run is None]
-        following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
-        if following is not None and self._ahead.has_prepared(following.measured.task):
-            self._begin_ahead(following, budget)
+    def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
+        """Start to compile candidates of the tasks that are mended next, enough to keep the compiler busy.
+
+        A task that was not prepared begins with the candidates of a related one, for which it waits.
+        """
+        others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
+        for following in filter(self._choice.is_to_mend, others):
+            begun = [open_task.run for open_task in self._endings.open if open_task.run]
+            compiling = sum(run.trials.compiling for run in begun)
+            if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
+                return
+            if self._start.related or self._ahead.has_prepared(following.measured.task):
+                self._begin_ahead(following, budget)
 
     def _begin_ahead(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile the first candidates of a task before its turn."""
+        """Start to compile candidates of a task for its turn."""
         try:
-            self._begin(task)
+            if task.run is None:
+                self._begin(task)
             if task.run is not None and task.run.is_to_mend:
                 task.run.begin_mending(budget)
             elif task.run is not None:
@@ -280,26 +287,3 @@ class Scheduler:
         """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:_AHEAD])
-
-
-def _share_now(
-    task: OpenTask,
-    measured: Sequence[MeasuredTask],
-    tasks: Sequence[OpenTask],
-    results: Sequence[TaskResult],
-) -> float:
-    """Return the share of a task in the program's time with the best candidates so far.
-
-    Args:
-        task: the task.
-        measured: the compiler's choices.
-        tasks: the open tasks.
-        results: the decided tasks.
-    """
-    weights = {default.task.key: default.weight for default in measured}
-    best = {default.task.key: default.default_us for default in measured}
-    decided = [result for result in results if result.winner is not None]
-    best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
-    best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
-    times = {key: weights.get(key, 0) * microseconds for key, microseconds in best.items()}
-    return times[task.measured.task.key] / max(sum(times.values()), 1e-9)

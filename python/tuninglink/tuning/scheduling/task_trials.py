@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, O
 from tuninglink.tuning.search import Search, search_named
 
 if TYPE_CHECKING:
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.results import Failure
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -100,6 +102,8 @@ class TaskTrials:
         prepared: the task.
         default_us: the time of the compiler's choice.
         compile_seconds: its compilation time.
+        related: candidates of similar tasks to begin with.
+        at_any_speed: whether candidates slower than the compiler's choice may win, so that all are measured as precisely.
 
     Attributes:
         all: all trials, in order. The best ones have their images.
@@ -110,7 +114,14 @@ class TaskTrials:
     """
 
     def __init__(
-        self, tuner: TaskTuner, prepared: TunableTask, default_us: float, compile_seconds: float
+        self,
+        tuner: TaskTuner,
+        prepared: TunableTask,
+        default_us: float,
+        compile_seconds: float,
+        *,
+        related: Sequence[Candidate] = (),
+        at_any_speed: bool = False,
     ) -> None:
         self._tuner = tuner
         self._prepared = prepared
@@ -125,10 +136,10 @@ class TaskTrials:
             prepared.template,
             tuner.compiler,
             tuner.devices,
-            self._search(),
+            self._search(related),
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
-            default_us=default_us,
+            default_us=math.inf if at_any_speed else default_us,
             recorded=tuner.journal.known(prepared) if tuner.journal else {},
             report=self._report,
             timeline=tuner.timeline,
@@ -208,7 +219,7 @@ class TaskTrials:
         """Cancel compilations and drop candidates waiting for a device."""
         self._exploration.close()
 
-    def _search(self) -> Search:
+    def _search(self, related: Sequence[Candidate]) -> Search:
         """Return a search seeded with the records of this task elsewhere and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
@@ -218,7 +229,7 @@ class TaskTrials:
             spaces,
             tuner.settings.seed,
             self._default_us,
-            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
+            [(winner, None) for winner in (*related, *(prior.winners(spaces) if prior else ()))],
             prior.measured() if prior else [],
         )
 
