@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iree.compiler import ir as mlir
 from places import ROOT
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.root_ops import is_computing
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.tuning.problems import (
     Attention,
+    Elementwise,
     Mask,
+    MatrixOperation,
+    MoveOperation,
     Norm,
     Normalization,
     Problem,
     Product,
+    RowMove,
     RowOperation,
     Rows,
     ScaledProduct,
@@ -34,7 +43,7 @@ from tuninglink.tuning.problems.problem_text import (
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
-from tuninglink.tuning.problems.words import read_words
+from tuninglink.tuning.problems.words import OPERATIONS, read_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,6 +112,10 @@ WORDS = {
     "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
     "arg_compare 12x34 f16": Rows(RowOperation.ARG_COMPARE, 12, 34, F16),
     "topk 12x34x5 f32": TopK(12, 34, 5, F32),
+    "add 12x34 f16": Elementwise(MatrixOperation.ADD, 12, 34, F16),
+    "transpose 12x34 f32": Elementwise(MatrixOperation.TRANSPOSE, 12, 34, F32),
+    "gather 12x34x5 f16": RowMove(MoveOperation.GATHER, 12, 34, 5, F16),
+    "scatter 12x34x5 f16": RowMove(MoveOperation.SCATTER, 12, 34, 5, F16),
 }
 
 DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
@@ -330,7 +343,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "rms_norm, topk; did you mean 'matmul'?",
+            "gather, scatter; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -518,7 +531,7 @@ def test_the_example_has_every_form() -> None:
     # Few targets compile products with block scales.
     kinds = {*get_args(Problem)} - {ScaledProduct}
     assert {type(problem) for problem in file.problems} == kinds
-    assert len(file.problems) == 19
+    assert len(file.problems) == 22
 
 
 FOREIGN_LINES = """
@@ -626,6 +639,14 @@ PROBLEMS = st.one_of(
         *(st.sampled_from(Norm), SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     ),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    st.builds(
+        Elementwise,
+        *(st.sampled_from(MatrixOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    ),
+    st.builds(
+        RowMove,
+        *(st.sampled_from(MoveOperation), SIZE, SIZE, SIZE, st.sampled_from([F16, F32])),
+    ),
     st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
 )
 
@@ -636,3 +657,44 @@ def test_words_of_a_problem_are_read_as_the_same_problem_and_make_a_valid_progra
 ) -> None:
     assert read_words(str(problem)) == problem
     assert program_of([problem, problem]).count("func.func") == 1
+
+
+WITHOUT_WORD = {
+    "online_attention": "the compiler's form of attention",
+    "map_load": "made by the compiler of changes of layout",
+    "map_store": "made by the compiler of changes of layout",
+}
+"""Ops of IREE that spaces and reports know, with the reason why no word has them."""
+
+HELPERS = {"index", "yield"}
+
+
+def test_every_kind_of_op_has_a_word_or_a_reason() -> None:
+    sources = [ROOT / "python" / "tuninglink" / "mlir" / "names.py"]
+    for folder in ("iree", "spaces"):
+        sources += (ROOT / "python" / "tuninglink" / folder).rglob("*.py")
+    text = "\n".join(path.read_text() for path in sources)
+    known_ops = {*re.findall(r"iree_linalg_ext\.(\w+)", text)} - HELPERS
+    program = program_of(WORDS.values())
+    with mlir.Context(), mlir.Location.unknown():
+        module = mlir.Module.parse(program)
+        kinds, ops = set(), set()
+
+        def visitor(operation: mlir.Operation) -> mlir.WalkResult:
+            if is_computing(operation.name):
+                kinds.add(StructuredOp(operation).kind)
+            dialect, _, name = operation.name.partition(".")
+            if dialect == "iree_linalg_ext":
+                ops.add(name)
+            return mlir.WalkResult.ADVANCE
+
+        module.operation.walk(visitor)
+    assert kinds == {*OpKind}
+    assert known_ops - ops == {*WITHOUT_WORD}
+
+
+def test_every_word_is_tested_and_documented() -> None:
+    table = (ROOT / "docs" / "tune.md").read_text()
+    tested = {line.split()[0] for line in WORDS}
+    assert tested == {*OPERATIONS}
+    assert [word for word in OPERATIONS if f"`{word} " not in table] == []

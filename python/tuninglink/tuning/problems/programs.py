@@ -20,15 +20,19 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems import (
     Attention,
+    Elementwise,
     Mask,
     Normalization,
     Problem,
     Product,
+    RowMove,
     Rows,
     ScaledProduct,
     TopK,
 )
 from tuninglink.tuning.problems.building_values import (
+    Parts,
+    Stored,
     added_product,
     computed,
     constant_zero,
@@ -41,6 +45,8 @@ from tuninglink.tuning.problems.building_values import (
 )
 from tuninglink.tuning.problems.problem_text import SCALED_BLOCK, ElementType
 from tuninglink.tuning.problems.row_programs import (
+    elementwise_parts,
+    move_parts,
     normalization_parts,
     rows_parts,
     topk_parts,
@@ -120,9 +126,6 @@ def _indices(*dimensions: int) -> mlir.ArrayAttr:
     return mlir.ArrayAttr.get([mlir.IntegerAttr.get(kind, index) for index in dimensions])
 
 
-_Parts = tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]
-
-
 def program_of(problems: Iterable[Problem]) -> str:
     """Return a module with a function for each problem, equal ones once, as text."""
     with thread_context(), mlir.Location.unknown():
@@ -141,13 +144,8 @@ def function_name(problem: Problem) -> str:
 
 def _add(problem: Problem) -> None:
     """Add the function of a problem at the current insertion point."""
-    if isinstance(problem, ScaledProduct):
-        # Arguments cannot have elements of less than a byte.
-        element: mlir.Type = mlir.IntegerType.get_signless(8)
-    else:
-        element = mlir_type(problem.element)
-    shapes, compute = _PARTS[type(problem)](problem)
-    inputs = [mlir.RankedTensorType.get(shape, element) for shape in shapes]
+    arguments, compute = _PARTS[type(problem)](problem)
+    inputs = [_argument_type(argument, problem) for argument in arguments]
     function = func.FuncOp(function_name(problem), (inputs, []))
     block = function.add_entry_block()
     with mlir.InsertionPoint(block):
@@ -158,7 +156,13 @@ def _add(problem: Problem) -> None:
     function.attributes["function_type"] = mlir.TypeAttr.get(kind)
 
 
-def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
+def _argument_type(argument: list[int] | Stored, problem: Problem) -> mlir.Type:
+    if isinstance(argument, Stored):
+        return mlir.RankedTensorType.get(argument.shape, mlir.Type.parse(argument.kind))
+    return mlir.RankedTensorType.get(argument, mlir.Type.parse(problem.element.value))
+
+
+def _product(problem: Product) -> Parts:
     sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
     lead = ""
     if problem.batch is not None:
@@ -176,7 +180,7 @@ def _product(problem: Product) -> tuple[list[list[int]], Callable[..., Value]]:
     return [[sizes[loop] for loop in access] for access in (lhs, rhs)], compute
 
 
-def _scaled_product(problem: ScaledProduct) -> _Parts:
+def _scaled_product(problem: ScaledProduct) -> Parts:
     sizes = {"m": problem.m, "n": problem.n, "o": problem.blocks, "i": SCALED_BLOCK}
     lead = ""
     if problem.batch is not None:
@@ -198,12 +202,14 @@ def _scaled_product(problem: ScaledProduct) -> _Parts:
         ]
         return computed(values, maps, zeros(result, ElementType.F32), added)
 
+    # Arguments cannot have elements of less than a byte.
     *matrices, first, second = operands
     bytes_of_block = SCALED_BLOCK * problem.element.bits // 8
-    return [*([*shape[:-1], bytes_of_block] for shape in matrices), first, second], compute
+    stored = [*([*shape[:-1], bytes_of_block] for shape in matrices), first, second]
+    return [Stored(shape, "i8") for shape in stored], compute
 
 
-_PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
+_PARTS: Final[dict[type, Callable[[Any], Parts]]] = {
     Product: _product,
     ScaledProduct: _scaled_product,
     Convolution: convolution_parts,
@@ -212,5 +218,7 @@ _PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
     Rows: rows_parts,
     Normalization: normalization_parts,
     TopK: topk_parts,
+    Elementwise: elementwise_parts,
+    RowMove: move_parts,
 }
 """The shapes of the arguments, and the builder of the result or the results from them, by kind of problem."""
