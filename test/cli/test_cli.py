@@ -112,7 +112,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
 
 WRITE_AND_WAIT = """
 import sys, time
-from tuninglink.cli.startup import exit_on_interrupt
+from tuninglink.cli.main import exit_on_interrupt
 from tuninglink.files import replacing
 
 exit_on_interrupt("writing")

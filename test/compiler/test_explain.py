@@ -20,8 +20,7 @@ from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDis
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
 from tuninglink.explaining.dispatch_report import Status
-from tuninglink.explaining.explanation import Explanation
-from tuninglink.explaining.times import Profile
+from tuninglink.explaining.explanation import Explanation, Profile
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.json_schema import schema_of
 from tuninglink.mlir import names

@@ -274,6 +274,27 @@ def test_vectors_of_f8_need_accesses_to_bytes(step: int, *, compiles: bool) -> N
     assert subject.compile().compiles is compiles
 
 
+@pytest.mark.parametrize(("groups", "compiles"), [(4, False), (2, True)])
+def test_steps_of_groups_that_are_dequantized_need_accesses_to_bytes(
+    groups: int, *, compiles: bool
+) -> None:
+    subject = trials(FORMS["dequantized"](random.Random("91103/dequantized/0")), "adreno")
+    levels = f"[[64, 96], [32, 1], [0, 0, {groups}, 4]]"
+    answer = configured(subject, "BaseVectorize", levels, "workgroup_size = [32, 2, 1]")
+    assert (answer.verdict is Verdict.PROVEN) is compiles
+    assert subject.compile().compiles is compiles
+
+
+def test_operands_that_are_loaded_with_strides_are_not_decided() -> None:
+    """Copies of them to shared memory are not legalized, also where the compiler chooses them."""
+    subject = trials(FORMS["convolution"](random.Random("91104/convolution/0")), "rdna3")
+    assert "CooperativeMatrixVectorize" not in spaces(subject)
+    answer = subject.judge(registry())
+    assert answer is not None
+    assert answer.verdict is Verdict.NOT_DECIDED
+    assert subject.compile().error
+
+
 @pytest.mark.parametrize(("piece", "is_slow"), [("32, 24", True), ("8, 24", False)])
 def test_many_vectors_of_results_may_take_minutes(piece: str, *, is_slow: bool) -> None:
     subject = trials(BATCHED, "valhall")

@@ -12,9 +12,9 @@ from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
 from tuninglink.tuning.problems import ScaledProduct
-from tuninglink.tuning.problems.convolution_programs import convolution_parts
-from tuninglink.tuning.problems.operands import Layout
+from tuninglink.tuning.problems.problem_text import Layout
 from tuninglink.tuning.problems.programs import function_name, program_of
+from tuninglink.tuning.problems.window_programs import convolution_parts
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 from tuninglink.tuning.problems.words import read_words
 
@@ -47,6 +47,7 @@ def _framed(filler: float) -> np.ndarray:
     return np.pad(IMAGES, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=filler)
 
 
+POSITIONS = np.array([3, 11, 5], dtype=np.int32)
 SEEN = np.where(np.tri(9, 7, dtype=bool), np.float32(0), -np.inf)
 """The scores that a causal mask adds for nine queries and seven keys."""
 QUERIES, KEYS, VALUES = np.split(
@@ -130,6 +131,14 @@ def _normalized(rows: np.ndarray) -> np.ndarray:
             "avg_pool 2x8x36 3 f32 channels_last",
             [ROWS.reshape(2, 8, 36).transpose(0, 2, 1).copy()],
             [_windows(ROWS.reshape(2, 8, 36), (3,))[:, :, ::3].mean(-1).transpose(0, 2, 1)],
+        ),
+        ("add 16x36 f32", [ROWS, ROWS[::-1].copy()], [ROWS + ROWS[::-1]]),
+        ("transpose 16x36 f32", [ROWS], [ROWS.T]),
+        ("gather 16x36x3 f32", [ROWS, POSITIONS], [ROWS[POSITIONS]]),
+        (
+            "scatter 16x36x3 f32",
+            [ROWS[:3].copy(), POSITIONS[:, None].copy(), np.zeros_like(ROWS)],
+            [np.eye(16, dtype=np.float32)[:, POSITIONS] @ ROWS[:3]],
         ),
         ("arg_compare 16x36 f32", [ROWS], [ROWS.max(1), ROWS.argmax(1)]),
         ("topk 16x36x5 f32", [ROWS], [-np.sort(-ROWS)[:, :5], np.argsort(-ROWS)[:, :5]]),

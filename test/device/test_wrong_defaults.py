@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import numpy as np
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
@@ -24,6 +26,7 @@ from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tuninglink.tuning.candidates.preparation import TunableTask
@@ -31,7 +34,12 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results import OutputVerdict
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
+    from tuninglink.tuning.results.task_result import (
+        TaskResult,
+        TrialResult,
+        TuningResult,
+        WrongDefaults,
+    )
     from tuninglink.tuning.scheduling.budget import Budget
 
 CHAIN = """
@@ -54,6 +62,30 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 }
 """
 HEAVY = "@main_dispatch_0"
+
+
+def chain(sizes: list[int]) -> str:
+    """Return a program of products in a row, the first one heavy, the others with outputs of the given sizes."""
+    body, value, inner = [], "%a", 256
+    arguments = ["%a: tensor<32x256xf32>"]
+    for number, size in enumerate([64, *sizes]):
+        arguments.append(f"%w{number}: tensor<{inner}x{size}xf32>")
+        body.append(
+            f"""
+  %empty{number} = tensor.empty() : tensor<32x{size}xf32>
+  %start{number} = linalg.fill ins(%zero : f32) outs(%empty{number} : tensor<32x{size}xf32>) -> tensor<32x{size}xf32>
+  %r{number} = linalg.matmul ins({value}, %w{number} : tensor<32x{inner}xf32>, tensor<{inner}x{size}xf32>)
+    outs(%start{number} : tensor<32x{size}xf32>) -> tensor<32x{size}xf32>"""
+        )
+        value, inner = f"%r{number}", size
+    return f"""
+func.func @main({", ".join(arguments)}) -> tensor<32x{inner}xf32> {{
+  %zero = arith.constant 0.0 : f32{"".join(body)}
+  return {value} : tensor<32x{inner}xf32>
+}}
+"""
+
+
 TRIALS = 80
 """The maximum number of trials of a run: the heavy dispatch alone would use all of them."""
 
@@ -109,36 +141,58 @@ def _shifted(outputs: Outputs) -> Outputs:
 
 @dataclass
 class Stopping(Listener):
-    """Stops a run once both wrong defaults are decided on, or some trials after they are known."""
+    """Stops a run once all wrong defaults are decided on, or some trials after they are known.
+
+    Attributes:
+        count: the number of wrong defaults.
+        tasks: the tasks of the trials, in order, with the keys of the candidates.
+    """
 
     ledger: Ledger
+    count: int = 2
     wrong: list[str] = field(default_factory=list)
+    tasks: list[tuple[str, str]] = field(default_factory=list)
     trials: int = 0
     decided: int = 0
+    races: int = 0
+    summary: str = ""
+
+    def racing(self, prepared: TunableTask, finalists: int) -> None:  # noqa: ARG002
+        self.races += prepared.task.name.partition("::")[0] != HEAVY
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         assert judgement.samples
         self.wrong.append(task.name.partition("::")[0])
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
-        self.trials += len(self.wrong) == 2
+        name = prepared.task.name.partition("::")[0]
+        self.tasks.append((name, str(trial.candidate.knobs)))
+        self.trials += len(self.wrong) == self.count
         if self.trials >= TRIALS:
             self.ledger.whole.stop()
 
     def ended(self, result: TaskResult) -> None:
         self.decided += result.default_is_wrong
-        if self.decided == 2:
+        if self.decided == self.count:
             self.ledger.whole.stop()
+
+    def repaired(self, wrong: WrongDefaults) -> None:
+        self.summary = str(wrong)
 
 
 def tuned(
-    tmp_path: Path, is_right: Callable[[int], bool], trials: int | None = None
+    tmp_path: Path,
+    is_right: Callable[[int], bool],
+    trials: int | None = None,
+    *,
+    source: str = CHAIN,
+    count: int = 2,
 ) -> tuple[TuningResult, Stopping]:
     path = tmp_path / "program.mlir"
-    path.write_text(CHAIN)
+    path.write_text(source)
     settings = TuningSettings(search="random", runs_model=False, trials=trials)
     ledger = Ledger(trials=trials)
-    listener = Stopping(ledger)
+    listener = Stopping(ledger, count)
     remote = RemoteDescription(**vars(DESCRIPTION))
     with (
         DeviceProcess("local-sync") as device,
@@ -170,6 +224,41 @@ def test_wrong_defaults_of_small_dispatches_are_mended_beside_a_heavy_one(tmp_pa
     heavy = outcomes.get(HEAVY)
     assert heavy is None or heavy.verdict is not TaskOutcome.WON
     assert result.spec.count(WRONG_DEFAULT) == 2
+    assert listener.summary == "wrong defaults: 2 of 2 replaced by right candidates"
+
+
+def judged_first() -> AbstractContextManager[object]:
+    """Wait for the verdicts on all defaults before the first turn; else it may go to a heavy task on a busy machine."""
+
+    def wait(tuner: Tuner, *_: object) -> None:
+        judgements = tuner._task_tuner.judgements
+        assert judgements is not None
+        while judgements.is_busy:
+            judgements.wait(math.inf)
+
+    return patch.object(Tuner, "_reserve", wait)
+
+
+def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path: Path) -> None:
+    """What mended one of them is tried first on the others, and no race compares it with a wrong default."""
+    sizes = [48, 40, 56, 24]
+    with judged_first():
+        result, listener = tuned(tmp_path, bool, source=chain(sizes), count=len(sizes))
+    outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
+    assert len(listener.wrong) == len(sizes)
+    for name in listener.wrong:
+        assert outcomes[name].verdict is TaskOutcome.WON
+        assert outcomes[name].default_is_wrong
+    first_turns = [name for name, _ in listener.tasks]
+    mended = max(first_turns.index(name) for name in listener.wrong)
+    assert HEAVY not in first_turns[:mended]
+    by_task = {
+        name: {knobs for task, knobs in listener.tasks if task == name} for name in listener.wrong
+    }
+    order = sorted(by_task, key=first_turns.index)
+    assert by_task[order[0]] & by_task[order[-1]]
+    assert listener.races == 0
+    assert listener.summary == "wrong defaults: 4 of 4 replaced by right candidates"
 
 
 def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:
@@ -185,3 +274,7 @@ def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:
             outcome
         )
     assert WRONG_DEFAULT not in result.spec
+    assert listener.summary == (
+        "wrong defaults: 0 of 2 replaced by right candidates; no right candidate found for 2; "
+        "the program computes wrong results"
+    )

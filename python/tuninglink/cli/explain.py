@@ -26,8 +26,7 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.explaining.explanation import Explanation
-    from tuninglink.explaining.times import MeasuredTimes
+    from tuninglink.explaining.explanation import Explanation, MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.explaining.explanation import Explanation
+    from tuninglink.explaining.explanation import Explanation, MeasuredTimes
     from tuninglink.explaining.profiles import Profile
-    from tuninglink.explaining.times import MeasuredTimes
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 _CALLS: Final = ("function", "input", "parameters")
@@ -150,7 +149,7 @@ class ProgramMeasurement:
             TuninglinkError: the program cannot be called, or does not run.
         """
         from tuninglink.explaining.dispatch_report import Status  # noqa: PLC0415 - loads the compiler
-        from tuninglink.explaining.times import with_times  # noqa: PLC0415
+        from tuninglink.explaining.explanation import with_times  # noqa: PLC0415
 
         if not explanation.dispatches:
             return explanation
@@ -185,7 +184,7 @@ class ProgramMeasurement:
 
     def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
         """Return an explanation with the peak rates of the processor, if the device is one."""
-        from tuninglink.explaining.times import with_peaks  # noqa: PLC0415 - loads the compiler
+        from tuninglink.explaining.explanation import with_peaks  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, driver_of  # noqa: PLC0415
         from tuninglink.tuning.processor_peaks import peaks_of_processor  # noqa: PLC0415 - an extra
 

@@ -1,20 +1,183 @@
-"""`tuninglink`: the entry point of the process. The compiler is loaded only after its start."""
+"""`tuninglink`: the start of the process, with its standard streams, interrupts and a parent process that supervises it.
+
+The compiler is loaded only after the start, and runs in the process of the command. Where it aborts or runs into a
+signal, nothing in that process can report it.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import io
 import os
+import signal
 import sys
-from typing import Final, NoReturn
+import threading
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from tuninglink.cli.startup import (
-    continue_in_child,
-    diagnose_failing_output,
-    exit_on_interrupt,
-    occupy_standard_streams,
-)
-from tuninglink.interrupt_hooks import omit_symbols_from_crashes
+from tuninglink.interrupt_hooks import omit_symbols_from_crashes, run_interrupt_hooks
 from tuninglink.lazy import load_on_use
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Buffer
+
+
+def occupy_standard_streams() -> None:
+    """Open the null device in place of standard streams that are closed.
+
+    Otherwise a file that is opened later would become a standard stream, and Python's own would be None. Reading
+    from such a stream, and writing results to it, fails with an error, as it is open for the other direction. Diagnostics
+    are discarded.
+    """
+    for descriptor, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free number is taken.
+            os.open(os.devnull, flags)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 - open as long as the process
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def diagnose_failing_output() -> None:
+    """Make writes to standard output raise an error for the user, from wherever they come.
+
+    Help texts are written by libraries, which do not catch errors of the operating system.
+    """
+    stream = sys.stdout
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_StandardOutput(1, "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.isatty(),
+    )
+
+
+class _StandardOutput(io.FileIO):
+    """Standard output whose failures are errors for the user, except a closed pipe."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as failure:
+            # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
+            from tuninglink.errors import TuninglinkError  # noqa: PLC0415
+            from tuninglink.files import cannot  # noqa: PLC0415
+
+            raise TuninglinkError(cannot("write", "<stdout>", failure)) from None
+
+
+INTERRUPTED = 130
+"""The exit code that a shell reports for a program that was ended by an interrupt."""
+
+
+def exit_on_interrupt(program: str) -> None:
+    """Make an interrupt end the process with one line and exit code 130, after the interrupt hooks.
+
+    Python's own handler would have to wait until the compiler returns. To be called from the main thread.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # Started in the background, where interrupts are meant for others.
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    # The signal's number is written to the pipe before a handler is called; it has nothing to do.
+    signal.signal(signal.SIGINT, lambda *_: None)
+
+    def watch() -> None:
+        while os.read(reader, 1)[0] != signal.SIGINT:
+            pass
+        run_interrupt_hooks()
+        os.write(2, f"{program}: interrupted\n".encode())
+        os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+_RELAYED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that are meant for the command: the child receives them, and how it ends decides."""
+
+_CRASHES: Final = (
+    *(signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV),
+    *(signal.SIGSYS, signal.SIGTRAP, signal.SIGKILL),
+)
+"""Signals that end a process because of what it does. The kernel sends SIGKILL where memory runs out."""
+
+_FROM_KERNEL: Final = 0x80
+"""SI_KERNEL of <bits/siginfo-consts.h>, the origin of a terminal's signals."""
+
+_SET_PARENT_DEATH_SIGNAL: Final = 1
+"""PR_SET_PDEATHSIG of <sys/prctl.h>."""
+
+
+def continue_in_child() -> None:
+    """Fork, and return in the child; the parent waits and ends as the child does.
+
+    To be called before there are threads. If the child crashes, the parent reports it and ends with exit code 1. If
+    the parent is killed, the child is, too.
+    """
+    parent = os.getpid()
+    relayed = [number for number in _RELAYED if signal.getsignal(number) != signal.SIG_IGN]
+    awaited = (signal.SIGCHLD, *relayed)
+    # A signal before the parent waits for it would end the parent alone.
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    child = os.fork()
+    if child == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
+        end_with(parent)
+        return
+    code = _exit_code_of(child, awaited)
+    if code >= 0:
+        os._exit(code)
+    if -code in _CRASHES:
+        _report_crash(signal.Signals(-code))
+        os._exit(1)
+    signal.signal(-code, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
+    os.kill(os.getpid(), -code)
+    os._exit(128 - code)  # The signal does not end processes by default.
+
+
+def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
+    """Return the exit code of a child process, negative for a signal; relay signals until it ends.
+
+    A terminal sends its signals to both processes. A second interrupt would end commands that finish after the first.
+    """
+    while True:
+        received = signal.sigwaitinfo(awaited)
+        if received.si_signo != signal.SIGCHLD:
+            if received.si_code != _FROM_KERNEL:
+                os.kill(child, received.si_signo)
+        elif (ended := os.waitpid(child, os.WNOHANG))[0]:
+            return os.waitstatus_to_exitcode(ended[1])
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # It ended before.
+
+
+def _report_crash(number: signal.Signals) -> None:
+    # Only a crash loads them here.
+    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.mlir.diagnostics import error, note  # noqa: PLC0415
+
+    reason = (signal.strsignal(number) or number.name).lower()
+    if number == signal.SIGKILL:
+        remedy = "the system kills processes when memory runs out"
+    else:
+        remedy = "if 'iree-compile' with the same flags crashes, too, it is a bug of the compiler"
+    process.show(error(f"the compiler crashed: {reason}", notes=[note(remedy)]))
+    sys.stderr.flush()
+
 
 _COLLECTION_THRESHOLDS: Final = (50_000, 20, 20)
 """With Python's own thresholds, the garbage collector takes 4 % of a check. Few objects refer to each other."""

@@ -1,4 +1,4 @@
-"""Flags and options that the commands share that measure: `tune`, `retune` and `verify`; and those of `retune`."""
+"""Flags and options that the commands share that measure: `tune`, `retune` and `verify`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
-from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
-from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG, Positional, ReportFormat
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
-from tuninglink.errors import CompileError
+from tuninglink.cli.usage import JOBS_FLAG, Positional
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import (
     Flag,
@@ -20,14 +17,13 @@ from tuninglink.llvm_flags import (
     read_positive_duration,
     switch,
 )
-from tuninglink.mlir.diagnostics import error
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from tuninglink.compiler.flags import FlagReader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,63 +210,3 @@ def _limited(settings: TuningSettings) -> TuningSettings:
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         return replace(settings, seconds=_DEFAULT_SECONDS)
     return settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetuneOptions(MeasuringOptions):
-    """The options of `tuninglink retune`. For several specs, the output is a directory.
-
-    Attributes:
-        specs: the specs, as named by the user.
-        model: the path of a program on whose dispatches entries are also measured; empty for none.
-        improves: whether to search for better configurations.
-        report_format: the format of the report.
-        project: the project file; empty for the one in the working directory or above it.
-        no_project: whether to ignore project files.
-    """
-
-    specs: tuple[str, ...]
-    model: str = ""
-    improves: bool = True
-    report_format: ReportFormat = ReportFormat.TABLE
-    project: str = ""
-    no_project: bool = False
-
-
-RETUNE_FLAGS: Final = {
-    "output": replace(
-        COMPILE_FLAGS["output"],
-        metavar="NEW.mlir",
-        help="Where the new spec goes; a directory for several. Default: standard output.",
-    ),
-    "model": Flag(
-        "model",
-        metavar="MODEL",
-        help="Measure each entry on the ops of this program that it configures, too.",
-    ),
-    "format": replace(
-        FORMAT_FLAG,
-        help="How the report is written. It goes to standard output if the spec goes elsewhere, else to standard error. "
-        "Default: table.",
-    ),
-    "no-improve": switch(
-        "improves", "Search for no better configurations: only keep or drop.", value=False
-    ),
-    "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-    **MEASURING_FLAGS,
-    **SPEC_PROJECT_FLAGS,
-}
-
-
-def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
-    """Parse the arguments after the program's name.
-
-    Raises:
-        CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
-    """
-    reader = FlagReader(RETUNE_FLAGS, arguments)
-    for flag in reader.flags:
-        name = flag.partition("=")[0].removeprefix("--")
-        if name in COMPILE_FLAGS:
-            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
-    return RetuneOptions(specs=reader.inputs, **measuring_values(reader))

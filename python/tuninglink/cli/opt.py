@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tuninglink.cli.startup import exit_on_interrupt, occupy_standard_streams
+from tuninglink.cli.main import exit_on_interrupt, occupy_standard_streams
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 

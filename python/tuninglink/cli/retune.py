@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import RETUNE_FLAGS, parse_retune_arguments
+from tuninglink.cli.retune_options import RETUNE_FLAGS, parse_retune_arguments
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line

@@ -107,9 +107,9 @@ PROBLEM_FLAGS: Final = {
         "problem_files",
         repeats=True,
         metavar="FILE",
-        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, "
-        "hipblaslt-bench and Fusilli's benchmarks, or lines of PyTorch's TunableOp; - is standard input. Lines with "
-        "problems that are not supported are skipped. May be repeated.",
+        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, BOO, "
+        "Fusilli's benchmarks, rocblas-bench and hipblaslt-bench, or lines of PyTorch's TunableOp; - is standard input. "
+        "Lines with problems that are not supported are skipped. May be repeated.",
     ),
     "strict-problems": switch(
         "strict_problems", "Refuse files with lines that would be skipped, and name these."

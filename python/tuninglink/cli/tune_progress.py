@@ -19,6 +19,7 @@ from tuninglink.tuning.results.task_result import (
     TaskOutcome,
     TaskResult,
     TrialResult,
+    WrongDefaults,
 )
 
 if TYPE_CHECKING:
@@ -215,6 +216,10 @@ class ProgressLines(Listener):
             self._say(f"  {line}")
         if outputs.finding:
             self._say(f"warning: {outputs.finding}")
+
+    def repaired(self, wrong: WrongDefaults) -> None:
+        """Show how many wrong defaults are replaced, with a warning if some are not."""
+        self._say(f"{'warning: ' if wrong.repaired < wrong.count else ''}{wrong}")
 
     def finished(self, timeline: Timeline) -> None:
         """Show the time of the stages."""

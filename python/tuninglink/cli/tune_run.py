@@ -120,7 +120,7 @@ def run_tuner(
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
-    begin_loading(settings.search)
+    begin_loading(settings.search, settings.trials)
     with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
         program = read_input(options)
     warning = generic_cpu_warning(task.target for task in program.tasks)

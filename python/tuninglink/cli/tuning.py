@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.flag_choice import FlagChoice, choose_flags, obstacle, say, write_flags
+from tuninglink.cli.main import end_with, exit_on_interrupt
 from tuninglink.cli.measuring import check_outputs, stopping, time_left
-from tuninglink.cli.startup import end_with, exit_on_interrupt
 from tuninglink.cli.terminal import Verbosity, progress, set_verbosity, verbosity
 from tuninglink.cli.tune_run import Tuned, check_named_devices, check_selected, tune
 from tuninglink.cli.tune_stages import run_stages

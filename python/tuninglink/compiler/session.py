@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
+from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.errors import CompileError
-from tuninglink.mlir.c_interface import attach, object_at, read_diagnostic
 from tuninglink.mlir.diagnostics import Diagnostic, callers
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
 

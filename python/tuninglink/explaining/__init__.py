@@ -12,9 +12,8 @@ from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Mode, Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
-from tuninglink.explaining.explanation import Explanation
+from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_times
 from tuninglink.explaining.profiles import read_profile
-from tuninglink.explaining.times import MeasuredTimes, with_times
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
 from tuninglink.specs.spec import Spec

@@ -14,6 +14,9 @@ from tuninglink.iree.peak_rates import PeakRates, Rates
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.plain_data import FLAT, HIDDEN, written
 
+EXPLANATION: Final = "tuninglink.explanation"
+"""The format of explanations as JSON."""
+
 
 @dataclass(frozen=True)
 class ConfigurationText:

@@ -14,8 +14,7 @@ from statistics import mean
 from typing import Any, Final
 
 from tuninglink.errors import TuninglinkError, reason_for_user
-from tuninglink.explaining.dispatch_report import DispatchReport
-from tuninglink.explaining.explanation import EXPLANATION
+from tuninglink.explaining.dispatch_report import EXPLANATION, DispatchReport
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.native import handled
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import UsageError
-from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.mlir.serialization import (

@@ -16,14 +16,14 @@ from iree.compiler import _mlir_libs
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.errors import PipelineError
-from tuninglink.mlir.c_interface import (
+from tuninglink.compiler.native import (
     StringCallback,
     StringRef,
     function,
     object_at,
     pointer_of,
 )
+from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.opt.options import split_options
 from tuninglink.opt.pipeline import ANY, Element, OpPipeline, parse_pipeline

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.native import function
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.c_interface import function
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, from_mlir, note
 from tuninglink.mlir.serialization import is_undecodable
 from tuninglink.opt.building import Instrumentation, PipelineBuilder, split_names

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.compiler.native import StringRef, function, handled, object_at, pointer_of
 from tuninglink.mlir import names
-from tuninglink.mlir.c_interface import StringRef, function, handled, object_at, pointer_of
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, from_mlir
 from tuninglink.mlir.walk import visit
 

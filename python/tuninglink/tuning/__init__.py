@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.results import OutputVerdict
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
+    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, WrongDefaults
     from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
 
@@ -48,6 +48,9 @@ class Listener:
 
     def compared(self, verdict: ModelVerdict) -> None:
         """Handle the end of whole-program runs, failed ones included."""
+
+    def repaired(self, wrong: WrongDefaults) -> None:
+        """Handle the numbers of wrong defaults that are replaced and not, if there are any."""
 
     def finished(self, timeline: Timeline) -> None:
         """Handle the end of tuning."""

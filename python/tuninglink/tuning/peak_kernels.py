@@ -14,7 +14,7 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.devices.hardware import shared_cache_bytes
 from tuninglink.tuning.problems import Product
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
 from tuninglink.tuning.problems.programs import program_of
 
 MEMORY: Final = "memory"

@@ -90,6 +90,10 @@ class ProgramGuard:
         program_us *= (len(measured) + called) / len(measured)
         jobs = self._task_tuner.compiler.jobs
         self._price = guard_seconds(seconds, program_us, jobs)
+        judgements = self._task_tuner.judgements
+        if judgements and any(judgements.is_wrong(default.task) for default in measured):
+            # The other entries are compared with the repairs alone, too.
+            self._price += guard_seconds((), program_us, jobs)
         self._least_price = guard_seconds(seconds, program_us, jobs, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)

@@ -23,6 +23,7 @@ from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TuningResult
 from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.search import begin_loading, check_search
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
 
@@ -55,6 +56,8 @@ def tune(
         TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
     """
     ledger = Ledger(settings.seconds, settings.trials)
+    check_search(settings.search)
+    begin_loading(settings.search, settings.trials)
     program = read_program(
         os.fspath(path), flags, sizes=[*map(GivenSizes.parse, sizes)], options=calls
     )

@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.entry_settings import FLAGS
-from tuninglink.tuning.candidates.drawing import DrawingProcess
+from tuninglink.tuning.candidates.drawing import DrawingProcesses
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -23,7 +23,12 @@ from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results import FatalError, reason_of
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TuningResult
+from tuninglink.tuning.results.task_result import (
+    TaskOutcome,
+    TaskResult,
+    TuningResult,
+    WrongDefaults,
+)
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
@@ -40,6 +45,9 @@ _GENERALIZING: Final = 0.3
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
+
+_REPAIRS: Final = 1.5
+"""The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
 
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
@@ -82,7 +90,7 @@ class Tuner:
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
-        self._drawing: DrawingProcess | None = None
+        self._drawing: DrawingProcesses | None = None
 
     def run(self) -> TuningResult:
         """Tune until the budget is over or stopped, and return the results so far.
@@ -95,7 +103,7 @@ class Tuner:
         with ExitStack() as opened:
             if not self._task_tuner.is_local:  # the CPU is being measured
                 first = FIRST_CANDIDATES, self._task_tuner.settings.seed
-                self._drawing = opened.enter_context(DrawingProcess(self._flags, first))
+                self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
             guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
             return self._run(opened.enter_context(guard))
 
@@ -128,6 +136,9 @@ class Tuner:
         ]
         # Write the spec.
         spec = self.spec(results, is_guarded=model.comparison is not None)
+        wrong = self._wrong_defaults(results, scheduler.repair_seconds)
+        if wrong.count:
+            self._task_tuner.listener.repaired(wrong)
         self._task_tuner.listener.finished(timeline)
         return TuningResult(
             spec=spec,
@@ -139,7 +150,36 @@ class Tuner:
             began=timeline.began,
             stages=timeline.times,
             failure=failure,
+            wrong_defaults=wrong,
         )
+
+    def _wrong_defaults(self, results: Sequence[TaskResult], seconds: float) -> WrongDefaults:
+        """Return the numbers of wrong defaults.
+
+        Args:
+            results: the results of the tasks.
+            seconds: the time of one repair.
+        """
+        judgements = self._task_tuner.judgements
+        by_matcher = {
+            result.prepared.matcher: result
+            for result in results
+            if isinstance(result.prepared, PreparedTask)
+        }
+        repaired = tried = untried = 0
+        for task in self._program.tasks if judgements is not None else ():
+            if judgements is None or not judgements.is_wrong(task):
+                continue
+            prepared, count = self._prepared_tasks.get(task.key), len(task.dispatches)
+            result = by_matcher.get(prepared.matcher) if prepared else None
+            if result is None:
+                untried += count
+            elif result.verdict is TaskOutcome.WON:
+                repaired += count
+            else:
+                tried += count
+        budget = self._ledger.seconds + _REPAIRS * untried * seconds
+        return WrongDefaults(repaired, tried, untried, budget if untried else 0.0)
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""

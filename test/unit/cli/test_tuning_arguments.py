@@ -63,7 +63,7 @@ def test_problems_of_flags_and_files_come_once_and_have_no_whole_program() -> No
     file = str(ROOT / "examples" / "problems.txt")
     options = parse_tune_arguments(["--problem", same, "--problem", same, "--problems", file])
     assert options.problems[0] == problem
-    assert len(options.problems) == 19
+    assert len(options.problems) == 22
     assert options.title == "problems"
     assert not options.settings.runs_model
     assert options.flag_sets == "none"

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import pytest
 from iree.compiler import ir
 
+from tuninglink.compiler.native import handled
 from tuninglink.errors import PipelineError, TuninglinkError
-from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt import compiler_passes

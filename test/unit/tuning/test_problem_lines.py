@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iree.compiler import ir as mlir
 from places import ROOT
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.root_ops import is_computing
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.tuning.problems import (
     Attention,
+    Elementwise,
     Mask,
+    MatrixOperation,
+    MoveOperation,
     Norm,
     Normalization,
     Problem,
     Product,
+    RowMove,
     RowOperation,
     Rows,
     ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, Layout, ScaledType
-from tuninglink.tuning.problems.problem_text import ProblemError
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+)
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.problems.reading import read_problem_file, read_problems
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
-from tuninglink.tuning.problems.words import read_words
+from tuninglink.tuning.problems.words import OPERATIONS, read_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +112,10 @@ WORDS = {
     "softmax 12x34 f32": Rows(RowOperation.SOFTMAX, 12, 34, F32),
     "arg_compare 12x34 f16": Rows(RowOperation.ARG_COMPARE, 12, 34, F16),
     "topk 12x34x5 f32": TopK(12, 34, 5, F32),
+    "add 12x34 f16": Elementwise(MatrixOperation.ADD, 12, 34, F16),
+    "transpose 12x34 f32": Elementwise(MatrixOperation.TRANSPOSE, 12, 34, F32),
+    "gather 12x34x5 f16": RowMove(MoveOperation.GATHER, 12, 34, 5, F16),
+    "scatter 12x34x5 f16": RowMove(MoveOperation.SCATTER, 12, 34, 5, F16),
 }
 
 DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
@@ -113,6 +131,18 @@ VOLUME = Convolution(
 BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
 FUSILLI = "--device 0 --iter 2"
+
+
+def aten(operation: str, *arguments: tuple[list[int], list[int]] | str | None) -> str:
+    """Return a line of BOO: shapes with strides of tensors of f16, absent tensors, and values of other arguments."""
+    tensors = [part if isinstance(part, tuple) else ([], []) for part in arguments]
+    shapes, strides = ([*part] for part in zip(*tensors, strict=True))
+    types = ["c10::Half" if shape else "" for shape in shapes]
+    values = [value if isinstance(value, str) else "" for value in arguments]
+    return " ".join(
+        [f"aten::{operation}", *(f'"{part}"' for part in (shapes, types, strides, values))]
+    )
+
 
 LINES = {
     DRIVER_LINE: DRIVER_CONVOLUTION,
@@ -196,6 +226,72 @@ LINES = {
     f"{FUSILLI} layernorm --input 2x128 --forw 1 --type f16 -l NC --elementwise_affine": (
         Normalization(Norm.LAYER, 2, 128, F16, is_affine=True)
     ),
+    # Lines of MIOpen, and of BOO, which takes the width of a matrix for its rows.
+    "./bin/MIOpenDriver gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transB 1": Product(
+        64, 128, 32, F16, transposes_b=True
+    ),
+    "MIOpenDriver gemm -m 64 -k 32 -n 128 -u 1 -b 3": Product(
+        64, 128, 32, F32, 3, transposes_a=True
+    ),
+    "gemmfp16 --a_w 32 --a_h 64 --b_w 128 --transA 1": Product(32, 128, 64, F16, transposes_a=True),
+    "layernorm --input 10x32x42x32 -t 1 --mode 1 --iter 100": Normalization(
+        Norm.LAYER, 13440, 32, F32, is_affine=True
+    ),
+    "MIOpenDriver layernormfp16 -X 10x32x42 -o 1": Normalization(Norm.LAYER, 10, 1344, F16),
+    "MIOpen(HIP): Command [LogCmdConvolution] MIOpenDriver.exe convbfp16 -n 2 -c 4 -H 8 -W 8 -k 6 -y 3 -x 3 -F 4": (
+        Convolution(*(2, 4, (8, 8), 6, (3, 3), ElementType.BF16), gradient=Gradient.WEIGHTS)
+    ),
+    # Lines of rocBLAS, as a command and in its logs.
+    "./rocblas-bench -f gemm_ex --transposeA T --transposeB N -m 6 -n 5 -k 4 --a_type f16_r --b_type f16_r": (
+        Product(5, 6, 4, F16, transposes_b=True)
+    ),
+    "rocblas-bench -f gemm_strided_batched_ex -r h -m 6 -n 5 -k 4 --batch_count 3 --compute_type s": (
+        Product(5, 6, 4, F16, 3)
+    ),
+    "rocblas-bench -f gemm -r s --transposeB T -m 6 -n 5 -k 4": Product(
+        5, 6, 4, F32, transposes_a=True
+    ),
+    "- { rocblas_function: \"rocblas_gemm_ex\", transA: 'N', transB: 'T', M: 6, N: 5, K: 4, a_type: f16_r, b_type: f16_r }": (
+        Product(5, 6, 4, F16, transposes_a=True)
+    ),
+    "- {function: matmul, M: 6, N: 5, K: 4, transA: T, batch_count: 3, a_type: bf16_r, b_type: bf16_r}": (
+        Product(5, 6, 4, ElementType.BF16, 3, transposes_b=True)
+    ),
+    # Lines of BOO with operations of PyTorch.
+    aten("mm", ([64, 32], [1, 64]), ([32, 48], [48, 1])): Product(
+        64, 48, 32, F16, transposes_a=True
+    ),
+    aten("addmm", ([48], [1]), ([64, 32], [32, 1]), ([32, 48], [1, 32]), "1", "1"): Product(
+        64, 48, 32, F16, transposes_b=True
+    ),
+    aten("bmm", ([3, 64, 32], [2048, 32, 1]), ([3, 32, 48], [1536, 1, 32])): Product(
+        64, 48, 32, F16, 3, transposes_b=True
+    ),
+    aten("linear", ([2, 64, 32], [2048, 32, 1]), ([48, 32], [32, 1]), "None"): Product(
+        128, 48, 32, F16, transposes_b=True
+    ),
+    aten(
+        "scaled_dot_product_attention",
+        *(([2, 8, 64, 32], [16384, 2048, 32, 1]), ([2, 4, 48, 32], [6144, 1536, 32, 1])),
+        *(([2, 4, 48, 32], [6144, 1536, 32, 1]), "None", "0.0", "True", "None", "True"),
+    ): Attention(16, 64, 48, 32, F16, Mask.CAUSAL, kv_heads=8),
+    aten(
+        "conv2d",
+        *(([2, 3, 8, 9], [216, 1, 27, 3]), ([6, 3, 3, 2], [18, 1, 6, 3]), None),
+        *("[2, 1]", "[1, 0]", "[1, 1]", "1"),
+    ): Convolution(*(2, 3, (8, 9), 6, (3, 2), F16), (2, 1), (1, 0), layout=NHWC_FHWC),
+    aten(
+        "convolution",
+        *(([2, 4, 9], [36, 9, 1]), ([6, 2, 3], [6, 3, 1]), None, "[1]", "[0]", "[2]"),
+        *("False", "[0]", "2"),
+    ): Convolution(2, 4, (9,), 6, (3,), F16, (1,), (0,), (2,), Layout.default(1), 2),
+    aten(
+        "native_layer_norm", ([4, 8, 32], [256, 32, 1]), "[32]", ([32], [1]), ([32], [1]), "1e-5"
+    ): (Normalization(Norm.LAYER, 32, 32, F16, is_affine=True)),
+    aten("argmax", ([4, 8, 16], [128, 16, 1]), "-1", "False"): Rows(
+        RowOperation.ARG_COMPARE, 32, 16, F16
+    ),
+    aten("_softmax", ([4, 16], [16, 1]), "1", "False"): Rows(RowOperation.SOFTMAX, 4, 16, F16),
     "[SKIP] --device 0 --iter 2 conv": None,
     "": None,
     "  # a comment": None,
@@ -247,7 +343,7 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         (
             "matmull 1x2x3 f16",
             1,
-            "rms_norm, topk; did you mean 'matmul'?",
+            "gather, scatter; did you mean 'matmul'?",
         ),
         ("matmul", 7, "expected sizes MxNxK"),
         ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
@@ -365,8 +461,28 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         ("layernorm -X 2 -t f16", 14, "expected at least 2 numbers from 1 to 2147483647"),
         ("layernorm -X 2x3 -F 2 -t f16", 21, "only forward layer normalizations"),
         ("--iter 2 batchnorm -X 2x3", 10, "operation 'batchnorm' is not supported"),
-        ("./rocblas-bench -f gemm_ex -m 4", 1, "operation './rocblas-bench' is not supported"),
-        ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
+        ("./rocblas-bench -f gemm_ex -m 4", 32, "flag '-n' is missing"),
+        ("./rocblas-bench -f gemv -m 4", 20, "function 'gemv' is not supported"),
+        ("- {function: trsm, M: 4}", 14, "function 'trsm' is not supported"),
+        ("layernormint8 -X 2x3", 1, "unknown operation 'layernormint8'"),
+        ("layernorm -X 2x3", 17, "dimension 3 of 2 cannot be normalized ('-o')"),
+        ("layernorm -X 2x3 -o 1 -F 2", 26, "only forward layer normalizations are supported"),
+        ("gemmfp16 --a_w 2 --a_h 3", 25, "flag '-b_w' is missing"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -F 2", 33, "only forward products are supported"),
+        ("gemm --a_w 2 --a_h 3 --b_w 4 -C 1", 33, "stored by columns are not supported"),
+        (f"{BENCH} --grouped_gemm 1", len(BENCH) + 17, "grouped products are not supported"),
+        ("aten::addmm --x 3", 13, "expected lists of shapes, types, strides and values"),
+        ("aten::cumsum --x 3", 1, "unknown operation 'aten::cumsum': expected one of aten::mm"),
+        (aten("mm", ([4, 2], [3, 1]), ([2, 5], [5, 1])), 10, "of [4, 2] are not supported: it has"),
+        (aten("mm", ([4, 2], [2, 1]), ([3, 5], [5, 1])), 10, "[3, 5] cannot be multiplied"),
+        (aten("mm", ([4, 0], [2, 1]), ([3, 5], [5, 1])), 10, "invalid shape [4, 0]"),
+        (
+            aten("mm", ([4, 2], [2, 1]), ([2, 5], [5, 1])).replace("Half", "Float8", 1),
+            10,
+            "unknown type 'c10::Float8': expected one of float, c10::Half",
+        ),
+        (aten("argmax", ([4, 2], [2, 1]), "0", "False"), 14, "dimension 0 is not supported"),
+        (aten("argmax", ([4, 2], [1, 4]), "1", "False"), 14, "stored in the order [1, 0]"),
         ("GroupedGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'GroupedGemmTunableOp'"),
         (
             "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e5m2_Half_NT,nt_1_2_3",
@@ -415,13 +531,13 @@ def test_the_example_has_every_form() -> None:
     # Few targets compile products with block scales.
     kinds = {*get_args(Problem)} - {ScaledProduct}
     assert {type(problem) for problem in file.problems} == kinds
-    assert len(file.problems) == 19
+    assert len(file.problems) == 22
 
 
 FOREIGN_LINES = """
 bnormfp16 -n 2 -c 128
 MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
-aten::addmm --x 3
+aten::cumsum
 convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 8
 [SKIP] conv
 matmul 1x2x3 f16
@@ -434,11 +550,14 @@ def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path)
     file = read_problem_file(str(path))
     assert file.problems == (Product(1, 2, 3, F16),)
     assert file.unsupported_lines == "4 lines"
-    assert file.unsupported == {
+    assert {
+        reason.partition(": expected one of")[0]: count
+        for reason, count in file.unsupported.items()
+    } == {
         "operation 'bnormfp16' is not supported": 1,
         "direction 8 is not supported: expected a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), "
         "or 0 for all": 2,
-        "operation 'aten::addmm' is not supported": 1,
+        "unknown operation 'aten::cumsum'": 1,
     }
 
 
@@ -520,6 +639,14 @@ PROBLEMS = st.one_of(
         *(st.sampled_from(Norm), SIZE, SIZE, st.sampled_from([F16, F32]), st.booleans()),
     ),
     st.builds(Rows, st.sampled_from(RowOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    st.builds(
+        Elementwise,
+        *(st.sampled_from(MatrixOperation), SIZE, SIZE, st.sampled_from([F16, F32])),
+    ),
+    st.builds(
+        RowMove,
+        *(st.sampled_from(MoveOperation), SIZE, SIZE, SIZE, st.sampled_from([F16, F32])),
+    ),
     st.builds(TopK, SIZE, st.just(64), SIZE, st.sampled_from([F16, F32])),
 )
 
@@ -530,3 +657,44 @@ def test_words_of_a_problem_are_read_as_the_same_problem_and_make_a_valid_progra
 ) -> None:
     assert read_words(str(problem)) == problem
     assert program_of([problem, problem]).count("func.func") == 1
+
+
+WITHOUT_WORD = {
+    "online_attention": "the compiler's form of attention",
+    "map_load": "made by the compiler of changes of layout",
+    "map_store": "made by the compiler of changes of layout",
+}
+"""Ops of IREE that spaces and reports know, with the reason why no word has them."""
+
+HELPERS = {"index", "yield"}
+
+
+def test_every_kind_of_op_has_a_word_or_a_reason() -> None:
+    sources = [ROOT / "python" / "tuninglink" / "mlir" / "names.py"]
+    for folder in ("iree", "spaces"):
+        sources += (ROOT / "python" / "tuninglink" / folder).rglob("*.py")
+    text = "\n".join(path.read_text() for path in sources)
+    known_ops = {*re.findall(r"iree_linalg_ext\.(\w+)", text)} - HELPERS
+    program = program_of(WORDS.values())
+    with mlir.Context(), mlir.Location.unknown():
+        module = mlir.Module.parse(program)
+        kinds, ops = set(), set()
+
+        def visitor(operation: mlir.Operation) -> mlir.WalkResult:
+            if is_computing(operation.name):
+                kinds.add(StructuredOp(operation).kind)
+            dialect, _, name = operation.name.partition(".")
+            if dialect == "iree_linalg_ext":
+                ops.add(name)
+            return mlir.WalkResult.ADVANCE
+
+        module.operation.walk(visitor)
+    assert kinds == {*OpKind}
+    assert known_ops - ops == {*WITHOUT_WORD}
+
+
+def test_every_word_is_tested_and_documented() -> None:
+    table = (ROOT / "docs" / "tune.md").read_text()
+    tested = {line.split()[0] for line in WORDS}
+    assert tested == {*OPERATIONS}
+    assert [word for word in OPERATIONS if f"`{word} " not in table] == []

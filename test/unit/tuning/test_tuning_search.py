@@ -6,6 +6,8 @@ import json
 import math
 import random
 import statistics
+import subprocess
+import sys
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
@@ -24,8 +26,8 @@ from tuninglink.tuning.database.tables import (
 )
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units, known_compute_units
-from tuninglink.tuning.search import search_named
-from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
+from tuninglink.tuning.search import check_search, search_named
+from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch, load_trees
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, estimate, shape_of
 
@@ -411,3 +413,24 @@ def test_problems_are_near_by_their_sizes() -> None:
         "a table's program",
     ]
     assert [distance(str(here), each) for each in others] == [3, 1, 0, *[math.inf] * 3]
+
+
+def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)  # type: ignore[arg-type] # it cannot be imported
+    for use in (lambda: search_named("model"), lambda: check_search("model"), load_trees):
+        with pytest.raises(TuninglinkError, match="needs scikit-learn") as raised:
+            use()
+        assert "tuninglink[tune]" in raised.value.diagnostics[0].notes[0].message
+
+
+def test_a_search_of_few_trials_loads_no_trees() -> None:
+    """They take a second to load."""
+    script = (
+        "import sys; from tuninglink.tuning.search import begin_loading, search_named; "
+        "begin_loading('model', 3); search_named('model'); print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "tuninglink.tuning.search.model" in done.stdout
+    assert "sklearn" not in done.stdout

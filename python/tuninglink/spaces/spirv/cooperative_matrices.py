@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -56,11 +56,22 @@ def cooperative_spaces(
     matrices = [matrix.sizes for matrix in device.matrices if matrix.element_types == types]
     if not matrices:
         raise UndecidedError(f"no cooperative matrix of the target multiplies {'x'.join(types)}")
+    if any(map(_is_strided, workload.root.operands)):
+        raise UndecidedError(
+            "an operand is loaded with strides, and copies of it may not be legalized"
+        )
     if contraction.lhs.inputs or contraction.rhs.inputs:
         raise UndecidedError("another op computes an operand")
     if len(ops_around(workload)) > _MOST_OTHERS:
         raise UndecidedError("several other ops are in the function")
     return [SpirvSpace(_CooperativeRules(workload, contraction, matrices, device, pipeline))]
+
+
+def _is_strided(value: mlir.Value[Any]) -> bool:
+    """Return whether a value is a part of a tensor whose elements are apart."""
+    owner = value.owner
+    strides = None if isinstance(owner, mlir.Block) else owner.attributes.get("static_strides")
+    return isinstance(strides, mlir.DenseI64ArrayAttr) and any(stride != 1 for stride in strides)
 
 
 class _CooperativeRules(SpirvRules):

@@ -1,24 +1,133 @@
-"""The provider of Tuninglink's constraints on configurations for Vulkan and Metal."""
+"""The provider of Tuninglink's constraints on configurations for Vulkan and Metal, and the pipeline SubgroupReduce.
+
+In it, all threads of a workgroup share a reduction. Threads reduce vectors, then subgroups with shuffles, and one
+subgroup the results of all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import ClassVar, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.lowering_configs import SPIRV_LEVELS
+from tuninglink.iree.lowering_configs import REDUCTION, SPIRV_LEVELS, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import all_of, any_of, select
+from tuninglink.spaces.gpu.contractions import static_sizes
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.spirv import SpirvGpu, read_spirv_device
 from tuninglink.spaces.spirv.cooperative_matrices import cooperative_spaces
 from tuninglink.spaces.spirv.promoted_products import promoted_spaces
-from tuninglink.spaces.spirv.spirv_space import PROVIDER
-from tuninglink.spaces.spirv.subgroup_reductions import subgroup_spaces
-from tuninglink.spaces.spirv.thread_tiles import scalar_spaces, vector_spaces
+from tuninglink.spaces.spirv.spirv_space import (
+    PROVIDER,
+    VECTOR_BITS,
+    SpirvRules,
+    SpirvSpace,
+    divisors,
+)
+from tuninglink.spaces.spirv.thread_tiles import reads_nibbles, scalar_spaces, vector_spaces
 from tuninglink.spaces.workload import Workload
+
+_MOST_RESULTS: Final = 1 << 16
+"""The maximum number of results, each of which takes a workgroup; more are left to other pipelines."""
+
+
+def subgroup_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in SubgroupReduce.
+
+    Raises:
+        UndecidedError: the reductions are not the last loops, or the loops are not supported.
+    """
+    loops = read_loops(workload, device.gpu)
+    if loops.reuses_sums:
+        raise UndecidedError(f"{workload.problem} does not combine its results by one operation")
+    if not loops.reductions or max(loops.parallel, default=-1) > min(loops.reductions):
+        raise UndecidedError(f"the last loops of {workload.problem} are not its reductions")
+    return [SpirvSpace(_SubgroupRules(workload, loops, device, pipeline))]
+
+
+class _SubgroupRules(SpirvRules):
+    """The rules of the form.
+
+    Args:
+        workload: the root op.
+        loops: its loops.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        loops: RootLoops,
+        device: SpirvGpu,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
+        self._loops = loops
+        self._reads_nibbles = reads_nibbles(workload)
+        self._steps: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Add the tiles of steps; a workgroup computes one result at a time."""
+        if prod(self.sizes[loop] for loop in self._loops.parallel) > _MOST_RESULTS:
+            self.rules.propose_nothing("there are enough results for one thread each")
+        for loop in self._loops.parallel:
+            tile = self.tile(WORKGROUP, loop)
+            self.rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
+        for loop in self._loops.reductions:
+            size = self.sizes[loop]
+            step = self._steps[loop] = self.tile(REDUCTION, loop)
+            self.rules.sufficient(size % step == 0, f"red_{loop} must divide {size} ({{}})", step)
+            self.propose(step, f"red_{loop}", divisors(size, size))
+
+    def arrange_threads(self) -> None:
+        """Give all threads equal parts of a step."""
+        self.add_workgroup()
+        self.prefer_subgroup_size()
+        rules, gpu = self.rules, self.device.gpu
+        x, y, z = self.threads
+        rules.compilers(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
+        # Whole subgroups along x, whose results one subgroup combines.
+        size = select(self.subgroup_size == 0, gpu.subgroup_size, self.subgroup_size)
+        rules.compilers(
+            x % size == 0, "a workgroup must have whole subgroups ({} % {} == 0)", x, size
+        )
+        rules.compilers(
+            x <= size * size,
+            "a subgroup must be able to combine the results of all subgroups ({} <= {} * {})",
+            x,
+            size,
+            size,
+        )
+        # Threads take equal parts of a step.
+        step = product(self._steps.values())
+        most = max(1, VECTOR_BITS // self._loops.bits)
+        # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
+        least = 2 if self._reads_nibbles else 1
+        rules.sufficient(
+            all_of(step % x == 0, step >= x * least, step <= x * most),
+            f"threads must have equal parts of a step, of {least} to {most} elements ({{}} / {{}})",
+            step,
+            x,
+        )
+        last = self._steps[self._loops.reductions[-1]]
+        outer = [step for loop, step in self._steps.items() if loop != self._loops.reductions[-1]]
+        rules.not_chosen(
+            any_of(last == self.sizes[self._loops.reductions[-1]], *[product([1, *outer]) == 1]),
+            "outer reductions should be tiled only if the innermost is not",
+        )
+
+    def limit_memory(self) -> None:
+        """Add nothing: subgroups exchange one number each."""
 
 
 class SpirvProvider(Provider):

@@ -6,7 +6,7 @@ operands by permutations of the loops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -116,13 +116,8 @@ class _ThreadTileRules(SpirvRules):
     ) -> None:
         super().__init__(workload.problem, static_sizes(workload), device, pipeline)
         op = StructuredOp(workload.root)
-        self._contiguous = tuple(
-            dict.fromkeys(
-                (accessed[-1], element)
-                for accessed, element in zip(op.operand_loops, op.element_types, strict=False)
-                if accessed and accessed[-1] is not None
-            )
-        )
+        self._contiguous = tuple(dict.fromkeys(_contiguous(op)))
+        self._converted = tuple(dict.fromkeys(_converted(op)))
         self._reads_nibbles = reads_nibbles(workload)
         self._makes_vectors = str(pipeline) == _VECTORIZING
         self._loops = loops
@@ -217,6 +212,14 @@ class _ThreadTileRules(SpirvRules):
             self.rules.sufficient(is_legal, message, tiles[loop])
             if self.problem.kind is OpKind.CONTRACTION:
                 self.rules.necessary(any_of(is_legal, negation(is_even)), message, tiles[loop])
+        # Determined by compiling: steps of groups are the vectors of weights that are dequantized.
+        for element_type in self._converted:
+            for groups in [*self._steps.values()][:-1]:
+                self.rules.sufficient(
+                    self.device.is_legal_tile(element_type, groups),
+                    f"steps of {{}} groups of converted {element_type} may not be legalized",
+                    groups,
+                )
         if self._reads_nibbles and self._steps:
             # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
             groups = product([1, *list(self._steps.values())[:-1]])
@@ -225,6 +228,24 @@ class _ThreadTileRules(SpirvRules):
                 "vectors of i4 are not legalized in a step of {} groups",
                 groups,
             )
+
+
+def _contiguous(op: StructuredOp) -> Iterator[tuple[int, str]]:
+    """Yield the loop over the last dimension of each operand of an op, with the element type."""
+    for accessed, element_type in zip(op.operand_loops, op.element_types, strict=False):
+        if accessed and accessed[-1] is not None:
+            yield accessed[-1], element_type
+
+
+def _converted(op: StructuredOp) -> Iterator[str]:
+    """Yield the element types that other ops compute the operands of an op from."""
+    for operand in op.operation.operands:
+        owner = operand.owner
+        if isinstance(owner, mlir.Block):
+            continue
+        producer = StructuredOp(owner.operation)
+        if producer.kind is OpKind.ELEMENTWISE:
+            yield from producer.element_types[: producer.first_output]
 
 
 def reads_nibbles(workload: Workload) -> bool:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references import References
 
 
+SMALL: Final = 0.03
+"""The share of the program's time below which a task is small."""
+
+
 @dataclass(frozen=True)
 class MeasuredTask:
     """A task whose default was measured.
@@ -56,6 +60,11 @@ class MeasuredTask:
     program_us: float = 0.0
     stretch: float = 1.0
     potential: float = 1.0
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the default takes a small share of the program's time."""
+        return self.share < SMALL
 
     @property
     def weight(self) -> float:

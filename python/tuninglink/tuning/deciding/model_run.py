@@ -104,23 +104,26 @@ class ModelRuns:
     _integers: tuple[int, int] | None = None
     _durations: dict[bytes, _Duration] = field(default_factory=dict)
     _default: Outputs = field(default_factory=dict)
+    _bases: dict[str, Outputs] = field(default_factory=dict)
     _expectation: Expectation | None = None
 
-    def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
+    def compare(self, spec: str, *, base: str = "", mends: bool = False) -> ModelComparison:
         """Compare the times of the program with and without a spec in interleaved runs of a few seconds.
 
         Args:
             spec: the spec.
-            mends: whether it has entries for dispatches with a wrong default. The outputs are then compared only with a
-                reference for the program, not with those of the default.
+            base: the spec to compare with; empty for the program without one.
+            mends: whether it has entries for dispatches with a wrong default that the base lacks. The outputs are then
+                compared only with a reference for the program, not with those of the base.
 
         Raises:
             ModelRunError: it cannot be compiled or run without the spec, or there is no time for that.
         """
         calls = self._calls()
-        self.begin(spec)
+        self.begin(*filter(None, (base, spec)))
         integers = self.finite_integers()
-        default = self._image("")
+        default = self._image(base)
+        expected = self._outputs_of_base(base)
         once = self._durations[default]
         self._require(once.total + 2 * once.rounds)
         try:
@@ -128,8 +131,8 @@ class ModelRuns:
             computed = self._run(tuned, integers)
         except ModelRunError as failure:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
-        outputs = self._judged(computed)
-        rejection = self.judge.rejection(outputs, self._default, computed)
+        outputs = self._judged(expected, computed)
+        rejection = self.judge.rejection(outputs, expected, computed)
         if rejection and not (mends and outputs.default_error is None):
             return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
         programs = [
@@ -149,15 +152,23 @@ class ModelRuns:
             ModelRunError: it cannot be compiled or run.
         """
         self.finite_integers()
-        return self._judged(self.outputs(spec) if spec else None)
+        return self._judged(self._default, self.outputs(spec) if spec else None)
 
-    def _judged(self, tuned: Outputs | None) -> OutputComparison:
+    def _outputs_of_base(self, base: str) -> Outputs:
+        """Return the outputs with a spec to compare others with, computed once."""
+        if not base:
+            return self._default
+        if base not in self._bases:
+            self._bases[base] = self.outputs(base)
+        return self._bases[base]
+
+    def _judged(self, default: Outputs, tuned: Outputs | None) -> OutputComparison:
         functions = self._functions()
         if self._expectation is None:
             integers = self.finite_integers()
             self._expectation = self.judge.expectation(self._calls(), functions, integers)
         tolerance = self.judge.tolerance(functions, self._default)
-        return self.judge.compare(self._expectation, self._default, tuned, tolerance)
+        return self.judge.compare(self._expectation, default, tuned, tolerance)
 
     def outputs(self, spec: str = "") -> Outputs:
         """Return the outputs of each function, with or without a spec, always from the same inputs.

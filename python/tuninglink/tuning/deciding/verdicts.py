@@ -46,37 +46,42 @@ def judge_entries(
 ) -> ModelVerdict:
     """Drop entries that make the whole program slower although their dispatch is faster.
 
-    Entries for dispatches with a wrong default stay at any speed, unless the program fails with them. Entries with
-    which the outputs of the program are rejected do not stay.
+    Right results come before speed: entries for dispatches with a wrong default stay at any speed, unless the program
+    fails with them. The others are compared with the program that has these alone. Entries with which the outputs of the
+    program are rejected do not stay.
 
     Args:
         won: the results with entries.
         runs: runs the program.
         write: writes the spec with some of the entries.
     """
-    comparisons: dict[str, ModelComparison] = {}
+    comparisons: dict[tuple[str, str], ModelComparison] = {}
 
-    def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        chosen = [entry for entry in won if any(entry is chosen_entry for chosen_entry in entries)]
-        spec = write(chosen)
-        if spec not in comparisons:
-            mends = any(entry.default_is_wrong for entry in chosen)
-            comparisons[spec] = runs.compare(spec, mends=mends)
-        return comparisons[spec]
+    def pair(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> tuple[str, str]:
+        chosen = [entry for entry in won if any(entry is one for one in entries)]
+        return write(chosen), write(base) if base else ""
 
-    # Keep entries for wrong defaults first: they may be slower.
+    def compare(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> ModelComparison:
+        spec, before = pair(entries, base)
+        if (spec, before) not in comparisons:
+            mends = not base and any(entry.default_is_wrong for entry in entries)
+            comparisons[spec, before] = runs.compare(spec, base=before, mends=mends)
+        return comparisons[spec, before]
+
     mending = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
     try:
         if mending and compare(won).failure:
             mending = harmless(mending, compare, lambda comparison: bool(comparison.failure))
-        faster = harmless(faster, lambda entries: compare([*mending, *entries]))
+        faster = harmless(faster, lambda entries: compare([*mending, *entries], mending))
         kept = [entry for entry in won if entry in mending or entry in faster]
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
-        full = comparisons.get(write(won))
+        full = comparisons.get(pair(won))
         if full is None:
             return ModelVerdict(tuple(won), reason=str(failure))
+        if not full.is_slower:
+            return ModelVerdict(tuple(won), _with_note(full, len(mending)))
         # The program is slower with the spec or fails, and the entries at fault were not found.
         harm = full.failure or "the program is slower with the spec"
         reason = f"{harm}; the entries at fault were not found: {failure}"
@@ -84,15 +89,34 @@ def judge_entries(
         return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
-    left_out = [
-        compare([entry]) for entry in won if entry not in kept and write([entry]) in comparisons
+    alone = [
+        one
+        for entry in won
+        if entry not in kept
+        for one in (pair([entry]), pair([*mending, entry], mending))
     ]
+    left_out = [comparisons[one] for one in alone if one in comparisons]
     failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
     outputs = next(
         (compared.outputs for compared in comparisons.values() if compared.outputs is not None),
         None,
     )
+    if comparison is not None:
+        comparison = _with_note(comparison, len(mending))
     return ModelVerdict(tuple(kept), comparison, reason, failures, _of_default(outputs))
+
+
+def _with_note(comparison: ModelComparison, mending: int) -> ModelComparison:
+    """Return a comparison with a remark if some entries stay at any speed."""
+    if not mending:
+        return comparison
+    entries = (
+        "1 entry replaces a wrong default and stays"
+        if mending == 1
+        else (f"{mending} entries replace wrong defaults and stay")
+    )
+    note = f"{entries} at any speed: right results come before speed"
+    return replace(comparison, notes=(*comparison.notes, note))
 
 
 def _of_default(outputs: OutputComparison | None) -> OutputComparison | None:

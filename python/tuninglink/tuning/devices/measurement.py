@@ -53,7 +53,8 @@ _ENOUGH_SECONDS: Final = 1.0
 """Time after which one sample of a slow benchmark is enough."""
 
 _FIRST_FACTOR: Final = 3.0
-"""A first iteration that takes this many times the limit is too slow, for any reason."""
+_FIRST_US: Final = 20_000.0
+"""A first iteration that takes this many times the limit, and this number of microseconds, is too slow, for any reason."""
 
 
 class Measurer:
@@ -104,11 +105,15 @@ class Measurer:
         if limit_microseconds is not None:
             # A single iteration is as uncertain as the overhead of the call.
             limit = limit_microseconds + self._benchmarks.overhead(benchmark.layout) * 1e6
-            if limit < once < _FIRST_FACTOR * limit:
+            if limit < once < max(_FIRST_FACTOR * limit, _FIRST_US):
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
             if once > limit:
-                return Timing((once,), 1, self._readings())
+                # Of a short iteration, a sample is cheap, and shows its time without the overhead of the call.
+                few = max(1, int(self._settings.sample_seconds * 1e6 / once))
+                once = subject.sample(few) if few > 1 else once
+                if few == 1 or once > limit_microseconds:
+                    return Timing((once,), few, self._readings())
         batch = subject.fitting_batch()
         samples: list[float] = []
         began = time.perf_counter()

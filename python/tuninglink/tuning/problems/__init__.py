@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tuninglink.tuning.problems.operands import SCALED_BLOCK, ElementType, ScaledType
-from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes
+from tuninglink.tuning.problems.problem_text import (
+    SCALED_BLOCK,
+    ElementType,
+    ProblemError,
+    ScaledType,
+    joined_sizes,
+)
 from tuninglink.tuning.problems.windows import Convolution, Pooling
 
 
@@ -145,6 +150,64 @@ class Rows:
         )
 
 
+class MatrixOperation(Enum):
+    """An operation on the elements of matrices. The values are the words for it."""
+
+    ADD = "add"
+    TRANSPOSE = "transpose"
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """An operation on each element of a matrix, or of two.
+
+    Attributes:
+        operation: the operation.
+        rows: the number of rows of an operand.
+        columns: the size of a row of an operand.
+        element: the type of the matrices.
+    """
+
+    operation: MatrixOperation
+    rows: int
+    columns: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns)
+        return f"{self.operation.value} {sizes} {self.element.value}"
+
+
+class MoveOperation(Enum):
+    """A movement of rows. The values are the words for it."""
+
+    GATHER = "gather"
+    SCATTER = "scatter"
+
+
+@dataclass(frozen=True)
+class RowMove:
+    """Rows that are read from or written to positions of a matrix, which are an operand.
+
+    Attributes:
+        operation: whether rows are read or written.
+        rows: the number of rows of the matrix.
+        columns: the size of a row.
+        count: the number of rows that are moved.
+        element: the type of the matrix.
+    """
+
+    operation: MoveOperation
+    rows: int
+    columns: int
+    count: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns, self.count)
+        return f"{self.operation.value} {sizes} {self.element.value}"
+
+
 class Norm(Enum):
     """The measure by which a normalization divides. The values are the words for it."""
 
@@ -200,4 +263,15 @@ class TopK:
         return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
 
 
-Problem = Product | ScaledProduct | Convolution | Pooling | Attention | Rows | Normalization | TopK
+Problem = (
+    Product
+    | ScaledProduct
+    | Convolution
+    | Pooling
+    | Attention
+    | Rows
+    | Normalization
+    | TopK
+    | Elementwise
+    | RowMove
+)

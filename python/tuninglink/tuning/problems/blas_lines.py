@@ -1,4 +1,4 @@
-"""Reading products that libraries of linear algebra log: lines of TunableOp, and commands of `hipblaslt-bench`.
+"""Reading products that libraries of linear algebra log: lines of TunableOp, and of rocBLAS and hipBLASLt.
 
 These libraries store matrices by columns: their m is our n, and their first matrix is our right-hand side. PyTorch
 writes lines of TunableOp, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
@@ -10,11 +10,16 @@ import re
 from typing import Final
 
 from tuninglink.tuning.problems import Product
-from tuninglink.tuning.problems.command_flags import CommandFlags
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    MappingEntries,
+    ProblemError,
+    UnsupportedError,
+    read_size,
+)
 
-_HIPBLASLT_TYPES: Final = {
+_BLAS_TYPES: Final = {
     "f32_r": ElementType.F32,
     "f16_r": ElementType.F16,
     "bf16_r": ElementType.BF16,
@@ -23,6 +28,8 @@ _HIPBLASLT_TYPES: Final = {
     "bf8_r": ElementType.F8E5M2,
     "f8_fnuz_r": ElementType.F8E4M3FNUZ,
     "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
+    "s": ElementType.F32,
+    "h": ElementType.F16,
 }
 
 _TYPES: Final = {
@@ -50,12 +57,12 @@ _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)"
 VALIDATOR: Final = "Validator,"
 """The beginning of lines with the versions of the libraries."""
 
-SIGNATURE: Final = re.compile(r"\s*(\w+TunableOp)_")
+TUNABLE_OP: Final = re.compile(r"^\s*(\w+TunableOp)_")
 """The beginning of a line with a problem."""
 
 
-def read_tunable_op(line: str) -> Product:
-    """Read a line of TunableOp.
+def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
+    """Read a line of TunableOp, which `TUNABLE_OP` matches.
 
     Raises:
         ProblemError: the operation, its type or its sizes are not known.
@@ -98,11 +105,34 @@ def read_tunable_op(line: str) -> Product:
     )
 
 
-_SCALES_OF_RESULTS: Final = ("0", "1", "2", "s", "v")
-"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases."""
-
 HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
 """The name of hipBLASLt's benchmark, anywhere in a line."""
+
+ROCBLAS_COMMAND: Final = re.compile(r"(?<![\w-])rocblas-bench(?=\s)")
+"""The name of rocBLAS's benchmark, anywhere in a line."""
+
+LOGGED_FUNCTION: Final = re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)")
+"""The beginning of a line of the logs of both libraries in YAML."""
+
+_LONG_NAMES: Final = {
+    "r": "precision",
+    "B": "batch_count",
+    "transposeA": "transA",
+    "transposeB": "transB",
+    "function": "f",
+    "rocblas_function": "f",
+    "M": "m",
+    "N": "n",
+    "K": "k",
+    "sizem": "m",
+    "sizen": "n",
+    "sizek": "k",
+}
+
+_FUNCTION: Final = re.compile(r"matmul|(?:rocblas_)?gemm(?:_strided)?(?:_batched)?(?:_ex)?(?:_64)?")
+
+_SCALES_OF_RESULTS: Final = ("0", "1", "2", "s", "v")
+"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases."""
 
 
 def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
@@ -115,11 +145,56 @@ def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
     Raises:
         ProblemError: a size is missing or a value unknown.
     """
-    flags = CommandFlags(line, command.end(), {"r": "precision", "B": "batch_count"})
+    flags = CommandFlags(line, command.end(), _LONG_NAMES)
     for name in ("scaleA", "scaleB"):
         # Scales of whole matrices and of rows are applied after the product.
         if (scale := flags.text(name, "0")) not in _SCALES_OF_RESULTS:
             raise UnsupportedError.unknown("scale", scale, _SCALES_OF_RESULTS, flags.column(name))
+    if flags.has("grouped_gemm"):
+        raise UnsupportedError("grouped products are not supported", flags.column("grouped_gemm"))
+    return _read_product(flags)
+
+
+def read_rocblas(line: str, command: re.Match[str]) -> Product:
+    """Read a product of `rocblas-bench`.
+
+    Args:
+        line: the line.
+        command: the match of `ROCBLAS_COMMAND` in it.
+
+    Raises:
+        ProblemError: it is another function, a size is missing or a value unknown.
+    """
+    flags = CommandFlags(line, command.end(), _LONG_NAMES)
+    _check_function(flags)
+    return _read_product(flags)
+
+
+def read_logged_function(line: str, start: re.Match[str]) -> Product:
+    """Read a product of a log in YAML.
+
+    Args:
+        line: the line.
+        start: the match of `LOGGED_FUNCTION` in it.
+
+    Raises:
+        ProblemError: it is another function, a size is missing or a value unknown.
+    """
+    entries = MappingEntries(line, start.end(), _LONG_NAMES)
+    _check_function(entries)
+    return _read_product(entries)
+
+
+def _check_function(flags: CommandFlags) -> None:
+    function = flags.text("f", "")
+    if not _FUNCTION.fullmatch(function):
+        message = (
+            f"function '{function}' is not supported: expected gemm, gemm_ex or another product"
+        )
+        raise UnsupportedError(message, flags.column("f"))
+
+
+def _read_product(flags: CommandFlags) -> Product:
     transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
     precision = flags.text("precision", "f32_r")
     elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
@@ -148,6 +223,6 @@ def _is_transposed(flags: CommandFlags, name: str) -> bool:
 
 def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
     value = flags.text(name, precision)
-    if value not in _HIPBLASLT_TYPES:
-        raise UnsupportedError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
-    return _HIPBLASLT_TYPES[value]
+    if value not in _BLAS_TYPES:
+        raise UnsupportedError.unknown("type", value, _BLAS_TYPES, flags.column(name))
+    return _BLAS_TYPES[value]

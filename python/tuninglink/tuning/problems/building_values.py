@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import ir as mlir
@@ -10,7 +11,24 @@ from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-de
 
 from tuninglink.iree.op_kinds import indexing_loops
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An argument whose elements have another type than those of the problem.
+
+    Attributes:
+        shape: its sizes.
+        kind: the type of its elements, as MLIR prints it.
+    """
+
+    shape: list[int]
+    kind: str
+
+
+Parts = tuple[Sequence[list[int] | Stored], Callable[..., Value | Sequence[Value]]]
+"""The shapes of the arguments of a program, and the builder of its results from them."""
 
 
 def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:

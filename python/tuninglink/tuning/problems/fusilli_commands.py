@@ -8,9 +8,12 @@ from collections.abc import Callable
 from typing import Final
 
 from tuninglink.tuning.problems import Attention, Mask, Norm, Normalization, Product
-from tuninglink.tuning.problems.command_flags import CommandFlags
-from tuninglink.tuning.problems.operands import ElementType
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    ProblemError,
+    UnsupportedError,
+)
 
 FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
 """The operation of a benchmark of Fusilli."""

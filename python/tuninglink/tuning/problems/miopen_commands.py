@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tuninglink.tuning.problems.command_flags import CommandFlags
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import ProblemError, UnsupportedError
+from tuninglink.tuning.problems import Norm, Normalization, Problem, Product
+from tuninglink.tuning.problems.problem_text import (
+    CommandFlags,
+    ElementType,
+    Layout,
+    ProblemError,
+    UnsupportedError,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient
 
-_MIOPEN_TYPES: Final = {
-    "conv": ElementType.F32,
-    "convfp16": ElementType.F16,
-    "convbfp16": ElementType.BF16,
-    "convint8": ElementType.I8,
+_TYPES: Final = {
+    "": ElementType.F32,
+    "fp16": ElementType.F16,
+    "bfp16": ElementType.BF16,
+    "int8": ElementType.I8,
 }
-"""The operations of MIOpen's driver that are convolutions, with the type of their operands."""
+"""The types of operands by the ends of operations' names."""
 
 _LONG_NAMES: Final = {
     "batchsize": "n",
@@ -53,7 +60,22 @@ _LONG_NAMES: Final = {
     "fil_layout": "f",
     "out_layout": "O",
 }
-"""The long names of the flags of MIOpen's driver that are read."""
+"""The long names of the flags of convolutions that are read."""
+
+_PRODUCT_NAMES: Final = {
+    "m": "a_h",
+    "k": "a_w",
+    "n": "b_w",
+    "u": "transA",
+    "v": "transB",
+    "batch_count": "b",
+    "isColMajor": "C",
+    "forw": "F",
+}
+"""The other names of the flags of products that are read."""
+
+_NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normalized_dim": "o"}
+"""The long names of the flags of normalizations that are read."""
 
 _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
 """What the bits of `-F` stand for. 0 stands for all."""
@@ -62,27 +84,44 @@ _TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
 """The same of a transposed convolution, which is the gradient of a convolution's image."""
 
 
+_LAYER_NORM: Final = "layernorm"
+_NAME: Final = rf"(?:conv|gemm|{_LAYER_NORM})(?:fp16|bfp16|int8)?"
+_TYPE_OF_FUSILLI: Final = r"(?:.*\s)?(?:-t|--type)[\s=]+b?f\d"
+
 MIOPEN_COMMAND: Final = re.compile(
-    rf"MIOpenDriver\s+(?P<driver>\S+)|(?<!\S)(?P<alone>{'|'.join(_MIOPEN_TYPES)})(?=\s+-)"
+    r"MIOpenDriver(?:\.exe)?\s+(?P<driver>\S+)"
+    rf"|(?<!\S)(?!{_LAYER_NORM}\s{_TYPE_OF_FUSILLI})(?P<alone>{_NAME})(?=\s+-)"
 )
 """The operation of MIOpen's driver, after the name of the driver or without it, anywhere in a line."""
 
 
-def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
-    """Read a convolution of MIOpen's driver, and its gradients.
+def read_miopen(line: str, command: re.Match[str]) -> tuple[Problem, ...]:
+    """Read an operation of MIOpen's driver: a convolution and its gradients, a product or a normalization.
 
     Args:
         line: the line.
         command: the match of `MIOPEN_COMMAND` in it.
 
     Raises:
-        ProblemError: a flag is missing or invalid, or it is not a convolution in one to three dimensions.
+        ProblemError: a flag is missing or invalid, or the operation is not supported.
     """
     operation = command["driver"] or command["alone"]
-    if operation not in _MIOPEN_TYPES:
-        raise UnsupportedError.unknown(
-            "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
-        )
+    operations = {
+        name + end: (read, element)
+        for name, read in _READERS.items()
+        for end, element in _TYPES.items()
+        if name != _LAYER_NORM or not element.is_narrow
+    }
+    if operation not in operations:
+        column = command.start("driver" if command["driver"] else "alone") + 1
+        raise UnsupportedError.unknown("operation", operation, operations, column)
+    read, element = operations[operation]
+    return read(line, command, element)
+
+
+def _read_convolutions(
+    line: str, command: re.Match[str], element: ElementType
+) -> tuple[Convolution, ...]:
     flags = CommandFlags(line, command.end(), _LONG_NAMES)
     rank = _rank(flags)
 
@@ -106,7 +145,7 @@ def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
     convolution = Convolution(
-        *(images, channels, size, outputs, kernel, _miopen_type(operation, flags)),
+        *(images, channels, size, outputs, kernel, _switched_type(flags, element)),
         *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
     )
     gradients = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
@@ -118,11 +157,48 @@ def read_miopen(line: str, command: re.Match[str]) -> tuple[Convolution, ...]:
     )
 
 
-def _miopen_type(operation: str, flags: CommandFlags) -> ElementType:
+def _read_product(line: str, command: re.Match[str], element: ElementType) -> tuple[Product, ...]:
+    flags = CommandFlags(line, command.end(), _PRODUCT_NAMES)
+    if flags.number("F", 0, 1) != 1:
+        raise UnsupportedError("only forward products are supported ('-F 1')", flags.column("F"))
+    if flags.number("C", 0, 0):
+        raise UnsupportedError("matrices stored by columns are not supported", flags.column("C"))
+    height, width, columns = (flags.number(name, 1) for name in ("a_h", "a_w", "b_w"))
+    # BOO, whose lines lack the name of the driver, takes the width for the rows.
+    rows, terms = (height, width) if command["driver"] else (width, height)
+    transposes = (bool(flags.number(name, 0, 0)) for name in ("transA", "transB"))
+    batch = flags.number("b", 1, 1)
+    return (Product(rows, columns, terms, element, batch if batch > 1 else None, *transposes),)
+
+
+def _read_layer_norm(
+    line: str, command: re.Match[str], element: ElementType
+) -> tuple[Normalization, ...]:
+    flags = CommandFlags(line, command.end(), _NORMALIZATION_NAMES)
+    if flags.number("F", 0, 1) != 1:
+        message = "only forward layer normalizations are supported ('-F 1')"
+        raise UnsupportedError(message, flags.column("F"))
+    sizes, first = flags.sizes("X", 2), flags.number("o", 0, 3)
+    if first >= len(sizes):
+        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
+        raise ProblemError(message, flags.column("o"))
+    rows, columns = math.prod(sizes[:first]), math.prod(sizes[first:])
+    return (Normalization(Norm.LAYER, rows, columns, element, bool(flags.number("m", 0, 0))),)
+
+
+_READERS: Final[dict[str, Callable[[str, re.Match[str], ElementType], tuple[Problem, ...]]]] = {
+    "conv": _read_convolutions,
+    "gemm": _read_product,
+    "layernorm": _read_layer_norm,
+}
+"""Readers by the beginnings of operations' names."""
+
+
+def _switched_type(flags: CommandFlags, element: ElementType) -> ElementType:
     """Return the type of the operands, which Fusilli gives as a switch and MIOpen in the name of the operation."""
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
-    given = [element for name, element in switches.items() if flags.has(name)]
-    return given[0] if given else _MIOPEN_TYPES[operation]
+    given = [switched for name, switched in switches.items() if flags.has(name)]
+    return given[0] if given else element
 
 
 def _directions(flags: CommandFlags) -> int:

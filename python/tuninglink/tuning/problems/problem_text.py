@@ -1,9 +1,12 @@
-"""The text of problems: its sizes and its errors."""
+"""The parts of the text of problems: sizes, element types, orders of dimensions, flags of other tools, and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Final
 
 from tuninglink.errors import did_you_mean
 
@@ -51,3 +54,178 @@ def joined_sizes(*sizes: int) -> str:
 def shortest(value: tuple[int, ...]) -> tuple[int, ...]:
     """Return one number for equal ones."""
     return value[:1] if len(set(value)) == 1 else value
+
+
+class ElementType(Enum):
+    """The type of the operands. The values are the words for them, and MLIR's names."""
+
+    F16 = "f16"
+    BF16 = "bf16"
+    F32 = "f32"
+    I8 = "i8"
+    F8E4M3FN = "f8E4M3FN"
+    F8E4M3FNUZ = "f8E4M3FNUZ"
+    F8E5M2 = "f8E5M2"
+    F8E5M2FNUZ = "f8E5M2FNUZ"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether results have the type of sums: they do not fit into eight bits."""
+        return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
+
+
+class ScaledType(Enum):
+    """The type of operands with scales of the type f8E8M0FNU. The values are the words for them, and MLIR's names."""
+
+    F4E2M1FN = "f4E2M1FN"
+    F8E4M3FN = "f8E4M3FN"
+    F8E5M2 = "f8E5M2"
+
+    @property
+    def bits(self) -> int:
+        """The size of an element in bits."""
+        return 4 if self is ScaledType.F4E2M1FN else 8
+
+
+SCALED_BLOCK: Final = 32
+"""The number of elements that share a scale, as in MXFP4 and MXFP8."""
+
+
+_AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
+"""The letters of an image's extents by their number: depth, rows and columns."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The orders of a convolution's dimensions.
+
+    A letter stands for each: n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
+
+    Attributes:
+        image: the order of the image.
+        filters: the order of the filters.
+        result: the order of the result.
+    """
+
+    image: str
+    filters: str
+    result: str
+
+    def __str__(self) -> str:
+        parts = (self.image, self.filters, self.result)
+        return "_".join(parts[:2] if self.result == _of_result(self.image) else parts)
+
+    @property
+    def axes(self) -> str:
+        """The letters of an image's extents, in their order."""
+        return _AXES[len(self.image) - 2]
+
+    @property
+    def transposed(self) -> Layout:
+        """The layout of the convolution whose image is the result of this one, and the other way round."""
+        letters = str.maketrans("cf", "fc")
+        return Layout(self.result.translate(letters), self.filters, self.image.translate(letters))
+
+    @classmethod
+    def default(cls, rank: int) -> Layout:
+        """Return the layout of PyTorch for a number of extents."""
+        return cls(*(lead + _AXES[rank] for lead in ("nc", "fc", "nf")))
+
+    @classmethod
+    def parse(cls, text: str, column: int = 1) -> Layout:
+        """Read a layout.
+
+        Args:
+            text: the orders of image and filters, such as `nhwc_fhwc`, and of the result if it is not the image's.
+            column: the position of the text in its line.
+
+        Raises:
+            ProblemError: an order lacks a dimension or has another one.
+        """
+        image, *orders = text.split("_")
+        filters, result = (*orders, _of_result(image))[:2] if orders else ("", "")
+        expected = next(
+            (axes for axes in _AXES.values() if sorted(image) == sorted(f"nc{axes}")), ""
+        )
+        is_valid = (
+            expected
+            and len(orders) <= len(("filters", "result"))
+            and sorted(filters) == sorted(f"fc{expected}")
+            and sorted(result) == sorted(f"nf{expected}")
+        )
+        if not is_valid:
+            form = "the orders of image and filters, such as nhwc_fhwc, or also of the result, as in nhwc_fhwc_nfhw"
+            raise ProblemError(f"invalid layout '{text}': expected {form}", column)
+        return cls(image, filters, result)
+
+
+def _of_result(image: str) -> str:
+    """Return the order of a result that is that of an image."""
+    return image.replace("c", "f")
+
+
+class CommandFlags:
+    """The flags of a command line with their values, wherever the command begins in a line.
+
+    Args:
+        line: the line.
+        start: the position after the name of the command.
+        long_names: the short names of flags by their long names.
+    """
+
+    _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
+
+    def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
+        self._values: dict[str, tuple[str, int]] = {}
+        self._end = len(line.rstrip()) + 1
+        self._names = set(self._NAME.findall(line, start))
+        for match in self._VALUE.finditer(line, start):
+            name = long_names.get(match[1], match[1])
+            self._values[name] = match[2], match.start(2) + 1
+
+    def has(self, switch: str) -> bool:
+        """Return whether a flag without a value is given."""
+        return switch in self._names
+
+    def text(self, name: str, default: str) -> str:
+        """Return the value of a flag."""
+        return self._values.get(name, (default, 0))[0]
+
+    def column(self, name: str) -> int:
+        """Return the position of a flag's value, or of the end of the line."""
+        return self._values.get(name, ("", self._end))[1]
+
+    def number(self, name: str, least: int, default: int | None = None) -> int:
+        """Return the value of a flag as a number; without a default it must be given."""
+        text = self.text(name, "" if default is None else str(default))
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        number = read_size(text, least)
+        if number is None:
+            form = f"a number from {least} to {LARGEST_SIZE}"
+            message = f"invalid value '{text}' for '-{name}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return number
+
+    def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
+        """Return the values of flags with one letter as numbers."""
+        return tuple(self.number(name, least, default) for name in names)
+
+    def sizes(self, name: str, least: int) -> tuple[int, ...]:
+        """Return the value of a flag as at least so many sizes."""
+        text = self.text(name, "")
+        sizes = [read_size(part) for part in text.split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) < least:
+            form = f"at least {least} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+            message = f"invalid value '{text}' for '-{name}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return valid
+
+
+class MappingEntries(CommandFlags):
+    """The entries of a mapping on one line, as in YAML."""
+
+    _NAME: ClassVar = re.compile(r"\b(\w+)\s*:")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,11 +14,16 @@ from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
 from tuninglink.tuning.problems import Problem
+from tuninglink.tuning.problems.aten_commands import ATEN_COMMAND, read_aten
 from tuninglink.tuning.problems.blas_lines import (
     HIPBLASLT_COMMAND,
-    SIGNATURE,
+    LOGGED_FUNCTION,
+    ROCBLAS_COMMAND,
+    TUNABLE_OP,
     VALIDATOR,
     read_hipblaslt,
+    read_logged_function,
+    read_rocblas,
     read_tunable_op,
 )
 from tuninglink.tuning.problems.fusilli_commands import FUSILLI_COMMAND, read_fusilli
@@ -31,7 +36,9 @@ _OTHER_COMMAND: Final = re.compile(
 )
 """The operation of a command that is not supported."""
 
-_NO_PROBLEM: Final = re.compile(rf"\s*(?:$|#|{VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver\s))")
+_NO_PROBLEM: Final = re.compile(
+    rf"\s*(?:$|#|{VALIDATOR}|\[SKIP\]|MIOpen\((?!.*MIOpenDriver(?:\.exe)?\s))"
+)
 """The beginnings of lines without a problem; few lines of MIOpen's log are commands."""
 
 
@@ -47,18 +54,28 @@ def read_problems(line: str) -> tuple[Problem, ...]:
     """
     if _NO_PROBLEM.match(line):
         return ()
-    if SIGNATURE.match(line):
-        return (read_tunable_op(line),)
-    if command := MIOPEN_COMMAND.search(line):
-        return read_miopen(line, command)
-    if command := HIPBLASLT_COMMAND.search(line):
-        return (read_hipblaslt(line, command),)
-    if command := FUSILLI_COMMAND.search(line):
-        return (read_fusilli(line, command),)
+    for pattern, read in _COMMANDS:
+        if command := pattern.search(line):
+            problems = read(line, command)
+            return problems if isinstance(problems, tuple) else (problems,)
     if command := _OTHER_COMMAND.search(line):
         message = f"operation '{command['operation']}' is not supported"
         raise UnsupportedError(message, command.start("operation") + 1)
     return (read_words(line),)
+
+
+_COMMANDS: Final[
+    Sequence[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Problem | tuple[Problem, ...]]]]
+] = (
+    (TUNABLE_OP, read_tunable_op),
+    (LOGGED_FUNCTION, read_logged_function),
+    (ATEN_COMMAND, read_aten),
+    (HIPBLASLT_COMMAND, read_hipblaslt),
+    (ROCBLAS_COMMAND, read_rocblas),
+    (MIOPEN_COMMAND, read_miopen),
+    (FUSILLI_COMMAND, read_fusilli),
+)
+"""The forms of lines of other tools, and their readers."""
 
 
 @dataclass(frozen=True)

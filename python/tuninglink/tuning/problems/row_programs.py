@@ -1,19 +1,31 @@
-"""Programs of operations on the rows of a matrix: reductions, normalizations and selections."""
+"""Programs of operations on matrices: on their rows, such as reductions and normalizations, or on their elements."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-defined]
 from iree.compiler.dialects import math as math_ops  # type: ignore[attr-defined]
 
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems import Norm, Normalization, RowOperation, Rows, TopK
+from tuninglink.tuning.problems import (
+    Elementwise,
+    MatrixOperation,
+    MoveOperation,
+    Norm,
+    Normalization,
+    RowMove,
+    RowOperation,
+    Rows,
+    TopK,
+)
 from tuninglink.tuning.problems.building_values import (
+    Parts,
+    Stored,
     computed,
     indexing_map,
     mlir_type,
@@ -22,7 +34,7 @@ from tuninglink.tuning.problems.building_values import (
     widened,
     zeros,
 )
-from tuninglink.tuning.problems.operands import ElementType
+from tuninglink.tuning.problems.problem_text import ElementType
 
 
 def rows_parts(
@@ -170,3 +182,64 @@ def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Valu
         is_larger = arith.cmpf(arith.CmpFPredicate.OGT, *body.arguments)
         mlir.Operation.create("iree_linalg_ext.yield", operands=[value_of(is_larger)])
     return op.results
+
+
+_POSITION: Final = "i32"
+
+
+def elementwise_parts(problem: Elementwise) -> Parts:
+    """Return the shapes of the matrices, and the builder of the result."""
+    shape = [problem.rows, problem.columns]
+
+    def added(left: Value, right: Value) -> Value:
+        init = value_of(tensor.empty(shape, mlir_type(problem.element)))
+        maps = [indexing_map("rc", "rc")] * 3
+        return computed([left, right], maps, init, lambda one, other, _: _sum(one, other))
+
+    def transposed(matrix: Value) -> Value:
+        init = tensor.empty(shape[::-1], mlir_type(problem.element))
+        return value_of(linalg.transpose(matrix, outs=[init], permutation=[1, 0]))
+
+    match problem.operation:
+        case MatrixOperation.ADD:
+            return [shape, shape], added
+        case MatrixOperation.TRANSPOSE:
+            return [shape], transposed
+
+
+def move_parts(problem: RowMove) -> Parts:
+    """Return the shapes of the matrix, of positions and of rows to write, and the builder of the result."""
+    matrix, rows = [problem.rows, problem.columns], [problem.count, problem.columns]
+
+    dimensions: dict[str, mlir.Attribute] = {"dimension_map": mlir.DenseI64ArrayAttr.get([0])}
+
+    def gathered(table: Value, positions: Value) -> Value:
+        init = value_of(tensor.empty(rows, mlir_type(problem.element)))
+        op = mlir.Operation.create(
+            "iree_linalg_ext.gather",
+            results=[init.type],
+            operands=[table, positions, init],
+            attributes=dimensions,
+        )
+        return value_of(op)
+
+    def scattered(updates: Value, positions: Value, original: Value) -> Value:
+        op = mlir.Operation.create(
+            "iree_linalg_ext.scatter",
+            results=[original.type],
+            operands=[updates, positions, original],
+            attributes={**dimensions, "unique_indices": mlir.BoolAttr.get(True)},
+            regions=1,
+        )
+        kinds = [mlir_type(problem.element)] * 2
+        body = op.regions[0].blocks.append(*kinds, arg_locs=[mlir.Location.unknown()] * 2)
+        with mlir.InsertionPoint(body):
+            # The row that is written replaces the one before.
+            mlir.Operation.create("iree_linalg_ext.yield", operands=[body.arguments[0]])
+        return value_of(op)
+
+    match problem.operation:
+        case MoveOperation.GATHER:
+            return [matrix, Stored([problem.count], _POSITION)], gathered
+        case MoveOperation.SCATTER:
+            return [rows, Stored([problem.count, 1], _POSITION), matrix], scattered

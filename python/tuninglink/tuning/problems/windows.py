@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from tuninglink.tuning.problems.operands import ElementType, Layout
-from tuninglink.tuning.problems.problem_text import ProblemError, joined_sizes, shortest
+from tuninglink.tuning.problems.problem_text import (
+    ElementType,
+    Layout,
+    ProblemError,
+    joined_sizes,
+    shortest,
+)
 
 
 class _Windows:

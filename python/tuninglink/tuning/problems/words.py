@@ -10,18 +10,28 @@ from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
     Attention,
+    Elementwise,
     Mask,
+    MatrixOperation,
+    MoveOperation,
     Norm,
     Normalization,
     Problem,
     Product,
+    RowMove,
     RowOperation,
     Rows,
     ScaledProduct,
     TopK,
 )
-from tuninglink.tuning.problems.operands import ElementType, Layout, ScaledType
-from tuninglink.tuning.problems.problem_text import LARGEST_SIZE, ProblemError, read_size
+from tuninglink.tuning.problems.problem_text import (
+    LARGEST_SIZE,
+    ElementType,
+    Layout,
+    ProblemError,
+    ScaledType,
+    read_size,
+)
 from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
 
 _Choice = TypeVar("_Choice", bound="Enum")
@@ -242,6 +252,16 @@ def _read_topk(words: _Words) -> TopK:
     return TopK(rows, columns, count, _last_type(words, "topk"))
 
 
+def _read_elementwise(operation: MatrixOperation, words: _Words) -> Elementwise:
+    rows, columns = words.sizes("ROWSxCOLUMNS")
+    return Elementwise(operation, rows, columns, _last_type(words, operation.value))
+
+
+def _read_move(operation: MoveOperation, words: _Words) -> RowMove:
+    rows, columns, count = words.sizes("ROWSxCOLUMNSxCOUNT")
+    return RowMove(operation, rows, columns, count, _last_type(words, operation.value))
+
+
 def _last_type(words: _Words, operation: str) -> ElementType:
     """Return the last word as such a type."""
     element = _wide_type(words, operation)
@@ -273,5 +293,7 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
     **{norm.value: partial(_read_normalization, norm) for norm in Norm},
     "topk": _read_topk,
+    **{operation.value: partial(_read_elementwise, operation) for operation in MatrixOperation},
+    **{operation.value: partial(_read_move, operation) for operation in MoveOperation},
 }
 """Readers of what follows the word for an operation."""

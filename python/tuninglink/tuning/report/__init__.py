@@ -121,9 +121,9 @@ def report_of(
         peaks: the measured peak rates of the device; None for those of data sheets.
     """
     # Collect remarks on the whole program.
-    notes = (
-        [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
-    )
+    notes = [note for note in [str(result.wrong_defaults)] if note]
+    if result.model_note:
+        notes.append(f"the whole program was not compared: {result.model_note}")
     if result.model is not None:
         notes += result.model.notes
     if result.failure is not None:

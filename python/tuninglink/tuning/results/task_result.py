@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -177,6 +178,47 @@ class TaskResult:
 
 
 @dataclass(frozen=True)
+class WrongDefaults:
+    """The numbers of dispatches for which the compiler's choice computes a wrong result.
+
+    Attributes:
+        repaired: those with an entry.
+        tried: those for which no candidate was right, or the program failed with it.
+        untried: those for which there was no time.
+        seconds: the estimated budget for all of them.
+    """
+
+    repaired: int = 0
+    tried: int = 0
+    untried: int = 0
+    seconds: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """The number of all of them."""
+        return self.repaired + self.tried + self.untried
+
+    def __str__(self) -> str:
+        """Return a line with the numbers and what to do; empty if all defaults are right."""
+        if not self.count:
+            return ""
+        parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]
+        if self.untried:
+            parts.append(
+                f"no time for {self.untried}: --budget {_whole(self.seconds)} may suffice for all"
+            )
+        if self.tried:
+            parts.append(f"no right candidate found for {self.tried}")
+        wrong = "; the program computes wrong results" if self.repaired < self.count else ""
+        return "; ".join(parts) + wrong
+
+
+def _whole(seconds: float) -> str:
+    """Return a budget as the command line takes it, rounded up to ten seconds."""
+    return f"{math.ceil(seconds / 10) * 10}s"
+
+
+@dataclass(frozen=True)
 class FunctionComparison:
     """A function of the program, without and with the spec.
 
@@ -245,6 +287,7 @@ class TuningResult:
         began: the start of tuning, in seconds of `time.monotonic()`.
         stages: the time of its stages.
         failure: the error that ended it early, such as a lost device; None without one.
+        wrong_defaults: the numbers of dispatches with wrong defaults.
     """
 
     spec: str
@@ -256,6 +299,7 @@ class TuningResult:
     began: float
     stages: Mapping[Stage, StageTime]
     failure: TuninglinkError | None = None
+    wrong_defaults: WrongDefaults = WrongDefaults()
 
     @property
     def seconds(self) -> float:

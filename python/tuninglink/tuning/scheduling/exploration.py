@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -95,7 +95,7 @@ class Exploration:
         search: chooses them.
         schedule: the policy for overlapping both.
         compile_seconds: the time limit for compiling a candidate.
-        default_us: the time of the compiler's choice.
+        default_us: the time of the compiler's choice; infinity if slower candidates may win.
         recorded: the results of earlier runs, by the keys of candidates.
         report: receives each trial.
         timeline: records the time of the stages.
@@ -133,6 +133,11 @@ class Exploration:
         self._asked = 0
         self._pending = 0
         self.is_exhausted = False
+
+    @property
+    def compiling(self) -> int:
+        """The number of candidates that are being compiled."""
+        return sum(not job.done() for job in self._compiling)
 
     @property
     def is_between_batches(self) -> bool:
@@ -179,6 +184,10 @@ class Exploration:
             budget: the trials of all turns.
         """
         self._ask(budget)
+
+    def prefer(self, candidates: Sequence[Candidate]) -> None:
+        """Try these candidates next."""
+        self._search.prefer(candidates)
 
     def reject(self, candidate: Candidate) -> None:
         """Mark a measured candidate as failed."""

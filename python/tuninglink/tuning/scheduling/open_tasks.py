@@ -6,8 +6,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from tuninglink.tuning.deciding.defaults import SMALL, MeasuredTask
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
@@ -18,12 +19,7 @@ from tuninglink.tuning.scheduling.task_trials import Progress
 from tuninglink.tuning.scheduling.task_tuner import TaskRace
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-
-
-SMALL: Final = 0.03
-"""The share of the program's time below which a task is small."""
 
 
 @dataclass
@@ -37,11 +33,6 @@ class OpenTask:
 
     measured: MeasuredTask
     run: TaskRun | None = None
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the default takes a small share of the program's time."""
-        return self.measured.share < SMALL
 
     @property
     def is_promising(self) -> bool:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings
+from tuninglink.tuning.scheduling.open_tasks import OpenTask, TaskEndings
 from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.task_run import TaskRun
@@ -29,6 +28,9 @@ _JUDGING: Final = 0.05
 
 _OVERRUN: Final = 0.02
 """The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""
+
+_COMPILING_AHEAD: Final = 2
+"""The candidates of wrong defaults that are compiled ahead, for each compilation at once."""
 
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""
@@ -67,6 +69,11 @@ class Scheduler:
     def results(self) -> list[TaskResult]:
         """The decided tasks."""
         return self._endings.results
+
+    @property
+    def repair_seconds(self) -> float:
+        """The time of the search for one right candidate, as measured; an estimate before the first one."""
+        return self._choice.repair_seconds
 
     def run(
         self,
@@ -142,13 +149,6 @@ class Scheduler:
         tasks = [task for task in self._endings.open if task.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
-    def _is_small(self, task: OpenTask) -> bool:
-        """Return whether a task takes a small share of the program's time, with defaults and with the best candidates."""
-        measured = self._defaults.measured
-        return (
-            task.is_small and _share_now(task, measured, self._endings.open, self.results) < SMALL
-        )
-
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
@@ -162,7 +162,7 @@ class Scheduler:
 
     def _give_turn(self, task: OpenTask) -> None:
         """Give a task a turn; decide it after its last one."""
-        began = time.monotonic()
+        began, is_mending = time.monotonic(), self._choice.is_to_mend(task)
         try:
             if task.run is None:
                 self._begin(task)
@@ -172,36 +172,46 @@ class Scheduler:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
-        self._choice.count_turn(task, time.monotonic() - began)
+        self._choice.count_turn(time.monotonic() - began, is_mending=is_mending)
 
     def _continue(self, task: OpenTask, run: TaskRun) -> None:
         budget = self._budget()
         if run.is_to_mend:
             run.begin_mending(budget)
             if not self._tuner.is_local:
-                self._begin_next_mending(task, budget)
+                self._begin_next_mendings(task, budget)
         if run.default_is_wrong:
             run.mend(budget, self._turn_end(task), self._work_aside)
         else:
             run.trials.explore(budget, self._turn_end(task), self._work_aside)
-        is_mended = run.is_mended and self._is_small(task)
-        if is_mended or run.trials.ending(budget) is not None:
+        if run.trials.ending(budget) is not None:
             self._endings.decide(task)
 
-    def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile candidates of the task that is mended next."""
-        others = [other for other in self._endings.open if other is not task and other.run is None]
-        following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
-        if following is None or not self._ahead.has_prepared(following.measured.task):
-            return
+    def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
+        """Start to compile candidates of the tasks that are mended next, enough to keep the compiler busy.
+
+        A task waits for its draw, or for the candidates of a related one.
+        """
+        others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
+        for following in filter(self._choice.is_to_mend, others):
+            begun = [open_task.run for open_task in self._endings.open if open_task.run]
+            compiling = sum(run.trials.compiling for run in begun)
+            if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
+                return
+            if self._start.related or self._ahead.has_prepared(following.measured.task):
+                self._begin_mending(following, budget)  # others would have to be prepared and drawn
+
+    def _begin_mending(self, task: OpenTask, budget: Budget) -> None:
+        """Start to compile candidates of a task for its turn."""
         try:
-            self._begin(following)
-            if following.run is not None:
-                following.run.begin_mending(budget)
+            if task.run is None:
+                self._begin(task)
+            if task.run is not None and task.run.is_ready_to_mend:
+                task.run.begin_mending(budget)
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._endings.lose(following, reason_of(failure))
+            self._endings.lose(task, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Return a function that tests whether the turn of a task is over or a race is due."""
@@ -219,26 +229,3 @@ class Scheduler:
         """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:2])
-
-
-def _share_now(
-    task: OpenTask,
-    measured: Sequence[MeasuredTask],
-    tasks: Sequence[OpenTask],
-    results: Sequence[TaskResult],
-) -> float:
-    """Return the share of a task in the program's time with the best candidates so far.
-
-    Args:
-        task: the task.
-        measured: the compiler's choices.
-        tasks: the open tasks.
-        results: the decided tasks.
-    """
-    weights = {default.task.key: default.weight for default in measured}
-    best = {default.task.key: default.default_us for default in measured}
-    decided = [result for result in results if result.winner is not None]
-    best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
-    best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
-    times = {key: weights.get(key, 0) * microseconds for key, microseconds in best.items()}
-    return times[task.measured.task.key] / max(sum(times.values()), 1e-9)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.scheduling import Stage
+from tuninglink.tuning.scheduling.related_trials import RelatedTrials
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
@@ -82,13 +83,18 @@ _RACE_SECONDS: Final = 5.0
 
 
 _MENDING: Final = 0.5
-"""The fraction of the time of all turns in which small tasks with wrong defaults come first."""
+"""The fraction of the time of all turns in which small tasks with wrong defaults come first after their first turn."""
+
+
+_REPAIR_SECONDS: Final = 2.0
+"""The estimate for a turn that searches for a right candidate, in seconds."""
 
 
 class TaskChoice:
-    """Chooses among open tasks: heavy tasks without a turn, then tasks to mend, then by expected gain.
+    """Chooses among open tasks: tasks to mend, then heavy tasks without a turn, then by expected gain.
 
-    There may be many small tasks with wrong defaults, so they come first for half of the time only.
+    Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
+    was among the first ones of a small task, its further turns come first for half of the time only.
 
     Args:
         judgements: the verdicts on the compiler's choices; None without judgement.
@@ -100,6 +106,7 @@ class TaskChoice:
         self._start_seconds = 0.0
         self._turn_seconds = 0.0
         self._mending_seconds = 0.0
+        self._mending_turns = 0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
         """Record the start of a task.
@@ -111,11 +118,19 @@ class TaskChoice:
         self._progress.append(progress)
         self._start_seconds += seconds
 
-    def count_turn(self, task: OpenTask, seconds: float) -> None:
-        """Record the time of a turn."""
+    def count_turn(self, seconds: float, *, is_mending: bool) -> None:
+        """Record the time of a turn, and whether it searched for a right candidate."""
         self._turn_seconds += seconds
-        if task.is_small and self.is_wrong(task.measured.task):
+        if is_mending:
             self._mending_seconds += seconds
+            self._mending_turns += 1
+
+    @property
+    def repair_seconds(self) -> float:
+        """The mean time of the turns that searched for right candidates."""
+        if not self._mending_turns:
+            return _REPAIR_SECONDS
+        return self._mending_seconds / self._mending_turns
 
     @property
     def pace(self) -> Pace:
@@ -132,12 +147,15 @@ class TaskChoice:
         pace = self.pace
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
-        def promise(task: OpenTask) -> tuple[bool, bool, float]:
+        def promise(task: OpenTask) -> tuple[bool, bool, bool, float]:
             measured = task.measured
             is_new = task.run is None and task.is_promising
-            is_urgent = self.is_to_mend(task) and not (task.is_small and has_mended_enough)
+            is_first = task.run is None or task.run.is_new_to_mend
+            may_wait = has_mended_enough and measured.is_small and not is_first
+            is_urgent = self.is_to_mend(task) and not may_wait
+            is_ready = is_urgent and task.run is not None and task.run.is_ready_to_mend
             gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
-            return is_new, is_urgent, gain
+            return is_urgent, is_ready, is_new, gain
 
         return sorted(tasks, key=promise, reverse=True)
 
@@ -159,6 +177,9 @@ class TaskStart:
         tuner: compiles and measures.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         choice: records the duration of the start.
+
+    Attributes:
+        related: candidates of repaired tasks.
     """
 
     def __init__(
@@ -171,6 +192,7 @@ class TaskStart:
         self._prepare = prepare
         self._choice = choice
         self._by_matcher: dict[str, TuningTask] = {}
+        self.related = RelatedTrials()
 
     def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
         """Prepare a task for its first turn, or add its weight to the task that the same entry configures.
@@ -195,7 +217,7 @@ class TaskStart:
                     share = open_task.measured.share + task.measured.share
                     open_task.measured = replace(open_task.measured, share=share)
             return f"it is configured by the same entry as {other.name}, which is heavier"
-        task.run = TaskRun(self._tuner, prepared, task.measured)
+        task.run = TaskRun(self._tuner, prepared, task.measured, self.related)
         self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
         return ""
 

@@ -18,8 +18,10 @@ from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputV
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
+from tuninglink.tuning.scheduling.related_trials import MOST_RELATED, RelatedTrials
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.task_tuner import TaskRace
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
@@ -41,7 +43,7 @@ _MENDING_TRIALS: Final = 16
 """The candidates of a first turn that searches for a right one."""
 
 _MENDED: Final = 0.75
-"""Stragglers of such a turn, for which it does not wait."""
+"""The part of them that such a turn waits for."""
 
 _MENDING_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
@@ -49,12 +51,6 @@ _MENDING_TURNS: Final = 4
 NOT_RACED: Final = "the budget was over before the race"
 
 NO_RACE: Final = "the run ends after measurement"
-
-_FEWEST_SAMPLES: Final = 3
-"""A right candidate wins over a wrong default without a race if its trial has this number of samples."""
-
-_MENDED_FINALISTS: Final = 2
-"""The finalists of a task with one such turn only."""
 
 
 class TaskRun:
@@ -64,6 +60,7 @@ class TaskRun:
         tuner: compiles and measures.
         prepared: the task.
         measured: the compiler's choice.
+        related: candidates of repaired tasks; those of this task are added.
 
     Attributes:
         prepared: the task.
@@ -77,18 +74,33 @@ class TaskRun:
         DatabaseError: a result cannot be stored.
     """
 
-    def __init__(self, tuner: TaskTuner, prepared: TunableTask, measured: MeasuredTask) -> None:
+    def __init__(
+        self,
+        tuner: TaskTuner,
+        prepared: TunableTask,
+        measured: MeasuredTask,
+        related: RelatedTrials | None = None,
+    ) -> None:
         self._tuner = tuner
         self.prepared = prepared
         self.measured = measured
-        self.default_us = self._measure_default()
+        self.default_us = measured.default_us if self.default_is_wrong else self._measure_default()
+        self._related = related if related is not None else RelatedTrials()
+        self._verification = tuner.verification(prepared)
         self.is_mended = False
         self._mending_turns = 0
         self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         if tuner.journal:
             tuner.journal.record_default(prepared, self.default_us)
-        self.trials = TaskTrials(tuner, prepared, self.default_us, measured.compile_seconds)
+        self._related_candidates: list[Candidate] = []
+        self.trials = TaskTrials(
+            tuner,
+            prepared,
+            self.default_us,
+            measured.compile_seconds,
+            at_any_speed=self.default_is_wrong,
+        )
         if tuner.judgements:
             tuner.judgements.expect(prepared.task)
         tuner.listener.begun(prepared, measured.share, self.default_us)
@@ -117,13 +129,44 @@ class TaskRun:
         """Whether the search for a right candidate comes first."""
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
+    @property
+    def is_new_to_mend(self) -> bool:
+        """Whether no candidates were tried in the search for a right one."""
+        return self.is_to_mend and not self._mending_turns
+
+    @property
+    def is_ready_to_mend(self) -> bool:
+        """Whether there are candidates for a first turn without waiting for a draw."""
+        self._begin_with_related()
+        seed = self._tuner.settings.seed
+        is_drawn = self.prepared.spaces.sampler.is_drawn(FIRST_CANDIDATES, seed)
+        return self.is_new_to_mend and (is_drawn or self._has_related)
+
+    @property
+    def _has_related(self) -> bool:
+        return len(self._related_candidates) >= MOST_RELATED
+
+    def _begin_with_related(self) -> None:
+        """Look for candidates of related tasks, unless trials have begun."""
+        if not (len(self.trials) or self._related_candidates):
+            spaces = self.prepared.spaces
+            self._related_candidates = self._related.candidates(spaces.problem, spaces)
+            self.trials.prefer(self._related_candidates)
+
+    @property
+    def _mending_trials(self) -> int:
+        """The candidates of the next turn that searches for a right one."""
+        is_short = self._has_related and not self._mending_turns
+        return MOST_RELATED if is_short else _MENDING_TRIALS
+
     def begin_mending(self, budget: Budget) -> None:
         """Start to compile the candidates that `mend` will try.
 
         Args:
             budget: the time, and the trials of all turns.
         """
-        self.trials.begin(budget.limited(len(self.trials) + _MENDING_TRIALS))
+        self._begin_with_related()
+        self.trials.begin(budget.limited(len(self.trials) + self._mending_trials))
 
     def mend(
         self,
@@ -143,10 +186,11 @@ class TaskRun:
             DatabaseError: a result cannot be stored.
         """
         if self.is_to_mend:
+            self._begin_with_related()
+            before, count = len(self.trials), self._mending_trials
             self._mending_turns += 1
-            before = len(self.trials)
-            few = budget.limited(before + _MENDING_TRIALS)
-            enough = before + _MENDED * _MENDING_TRIALS
+            few = budget.limited(before + count)
+            enough = before + _MENDED * count
             self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
         else:
             self.trials.explore(budget, is_over, meanwhile)
@@ -160,6 +204,10 @@ class TaskRun:
                 self.trials.progress.withdraw(
                     best.microseconds
                 )  # the time of a wrong default does not count
+                fast = [trial.candidate for trial in ranked[:MOST_RELATED]]
+                self._related.add(self.prepared.spaces.problem, fast)
+                if not self._tuner.is_local:
+                    self._verification.begin(best.candidate)
                 return
             self._rejected.append((best.candidate, failure))
             self._tuner.keep_failure(self.prepared, best.candidate, failure)
@@ -187,7 +235,7 @@ class TaskRun:
     @property
     def race_seconds(self) -> float:
         """The time to keep for the race: the price for the best few, or for one like the default before any trial."""
-        if self._ends_after_trials:
+        if self._ends_after_trials or self._needs_no_race:
             return 0.0
         if len(self.trials) < _RESERVED:
             return least_race_seconds(self.measured, self._rules)
@@ -241,15 +289,21 @@ class TaskRun:
         if not ranked:
             return result
         # Race as many finalists as the budget allows.
-        places = min(len(ranked), self._most_finalists)
+        places = min(len(ranked), FINALISTS)
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
-        if budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places]):
-            right = self._fastest_right(ranked)
-            if right is not None:
-                return tuner.unraced(result, right)
+        is_short = budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places])
+        right = self._fastest_right(ranked)
+        if right is not None and (is_short or self._needs_no_race):
+            return tuner.unraced(result, right, self._verification)
+        if is_short:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
         return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
+
+    @property
+    def _needs_no_race(self) -> bool:
+        """Whether a right candidate wins by its trial: the task is small, and the time of a wrong default does not count."""
+        return self.default_is_wrong and self.measured.is_small
 
     @property
     def _ends_after_trials(self) -> bool:
@@ -261,17 +315,10 @@ class TaskRun:
             (
                 trial
                 for trial in ranked
-                if trial.candidate.key in self._right
-                and trial.timing is not None
-                and len(trial.timing.samples) >= _FEWEST_SAMPLES
+                if trial.candidate.key in self._right and trial.timing is not None
             ),
             None,
         )
-
-    @property
-    def _most_finalists(self) -> int:
-        is_short = self.is_mended and len(self.trials) <= _MENDING_TRIALS
-        return _MENDED_FINALISTS if is_short else FINALISTS
 
 
 def tune_task(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, O
 from tuninglink.tuning.search import Search, search_named
 
 if TYPE_CHECKING:
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.results import Failure
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -97,6 +99,7 @@ class TaskTrials:
         prepared: the task.
         default_us: the time of the compiler's choice.
         compile_seconds: its compilation time.
+        at_any_speed: whether candidates slower than the compiler's choice may win, so that all are measured as precisely.
 
     Attributes:
         all: all trials, in order. The best ones have their images.
@@ -107,7 +110,13 @@ class TaskTrials:
     """
 
     def __init__(
-        self, tuner: TaskTuner, prepared: TunableTask, default_us: float, compile_seconds: float
+        self,
+        tuner: TaskTuner,
+        prepared: TunableTask,
+        default_us: float,
+        compile_seconds: float,
+        *,
+        at_any_speed: bool = False,
     ) -> None:
         self._tuner = tuner
         self._prepared = prepared
@@ -125,7 +134,7 @@ class TaskTrials:
             self._search(),
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
-            default_us=default_us,
+            default_us=math.inf if at_any_speed else default_us,
             recorded=tuner.journal.known(prepared) if tuner.journal else {},
             report=self._report,
             timeline=tuner.timeline,
@@ -160,6 +169,15 @@ class TaskTrials:
 
         self._exploration.run(budget, is_done, meanwhile)
         self._spend()
+
+    @property
+    def compiling(self) -> int:
+        """The number of candidates that are being compiled."""
+        return self._exploration.compiling
+
+    def prefer(self, candidates: Sequence[Candidate]) -> None:
+        """Try these candidates next."""
+        self._exploration.prefer(candidates)
 
     def begin(self, budget: Budget) -> None:
         """Start to compile the candidates of the next turn; see `Exploration.begin`."""

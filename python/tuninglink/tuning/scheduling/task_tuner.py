@@ -15,6 +15,7 @@ from tuninglink.tuning.deciding.defaults import DefaultJudgements
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race, RaceResult
 from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
+from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage, Timeline
@@ -121,17 +122,25 @@ class TaskTuner:
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
         return self._verified(self._decided(result, winner, self._decision(recorded)))
 
-    def unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
+    def unraced(
+        self, result: TaskResult, best: TrialResult, verification: WinnerVerification
+    ) -> TaskResult:
         """Return the result with a right candidate that wins without a race, by the samples of its trial.
 
         Args:
             result: the result so far; the compiler's choice is wrong.
             best: the candidate, whose outputs were compared with the reference.
+            verification: verifies that a spec reproduces its binary.
         """
-        assert best.timing is not None
-        rounds = [(result.default_us, microseconds) for microseconds in best.timing.samples]
-        decision = decide([rounds], self.settings.min_gain, self.settings.seed)
-        return self._verified(self._decided(result, best, decision))
+        timing = best.timing
+        assert timing is not None
+        samples = tuple((result.default_us, microseconds) for microseconds in timing.samples)
+        decision = decide([samples], self.settings.min_gain, self.settings.seed)
+        rounds = Rounds(samples, (timing.batch, timing.batch))
+        race = RaceResult(0, decision, {}, {0: timing}, confirmation=(rounds,))
+        if self.references:
+            self.references.release(result.task)
+        return self._verified(self._raced(result, [best], race), verification)
 
     def race(
         self,
@@ -155,7 +164,7 @@ class TaskTuner:
         """
         places += sum(trial.always_races for trial in ranked[places:])
         self.listener.racing(result.prepared, places)
-        verification = self._verification(result.prepared)
+        verification = self.verification(result.prepared)
         result = replace(result, judgement=checks.default_judgement)
         sizes = SizeChecks(checks.device, checks.default, self.settings.seed, checks.failure)
         finalists: list[TrialResult] = []
@@ -324,9 +333,10 @@ class TaskTuner:
         if winner is None or winner.benchmark is None:  # verified in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         with self.timeline.stage(Stage.VERIFICATION):
-            verification = verification or self._verification(result.prepared)
+            verification = verification or self.verification(result.prepared)
             verification.finish(winner.candidate, winner.benchmark)
         return replace(result, winner=winner)
 
-    def _verification(self, prepared: TunableTask) -> WinnerVerification:
+    def verification(self, prepared: TunableTask) -> WinnerVerification:
+        """Return a verification of the winner of a task."""
         return WinnerVerification(prepared, self.compiler, self.settings.timeout)

@@ -10,7 +10,13 @@ from typing import Final
 
 from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.search.base import NeighborSearch, RandomSearch, Search
+from tuninglink.tuning.search.base import (
+    NeighborSearch,
+    RandomSearch,
+    Search,
+    lacking_scikit_learn,
+    load_trees,
+)
 
 __all__ = [
     "DEFAULT_SEARCH",
@@ -62,17 +68,23 @@ def check_search(name: str) -> None:
     """
     if name != DEFAULT_SEARCH:
         search_named(name)
-    elif find_spec("sklearn") is None:
-        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+    else:
+        _check_trees()
 
 
-def begin_loading(name: str) -> None:
+_FEW_TRIALS: Final = 8
+"""A search of this number of trials ends before it has a model."""
+
+
+def begin_loading(name: str, trials: int | None) -> None:
     """Load the libraries of a search in another thread, while this one waits for the compiler.
 
     Args:
         name: the name, which `check_search` accepted.
+        trials: the limit on the candidates of a dispatch; None for no limit.
     """
-    Thread(target=search_named, args=(name,), daemon=True).start()
+    if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
+        Thread(target=load_trees, daemon=True).start()
 
 
 def _own() -> dict[str, Callable[[], type[Search]]]:
@@ -84,22 +96,15 @@ def _own() -> dict[str, Callable[[], type[Search]]]:
 
 
 def _model_search() -> type[Search]:
-    try:
-        from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - needs an extra
-    except ImportError as failure:
-        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
+    _check_trees()
+    from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - imports NumPy
+
     return ModelSearch
 
 
-def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
-    """Return the error of a part of the tuner for which scikit-learn is missing.
-
-    Args:
-        user: the part.
-        reason: the message of the failed import.
-    """
-    remedy = note("install the extra: pip install 'tuninglink[tune]'")
-    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
+def _check_trees() -> None:
+    if find_spec("sklearn") is None:
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
 
 
 def _plug_ins() -> Iterable[EntryPoint]:

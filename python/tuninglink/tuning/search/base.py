@@ -7,7 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, SearchProblem
@@ -135,6 +138,10 @@ class Search(ABC):
             chosen += new
         return chosen
 
+    def prefer(self, candidates: Iterable[Candidate]) -> None:
+        """Return these candidates next, before any that would have to be drawn."""
+        self._first += candidates
+
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
         """Take the time of a candidate, or None for one that failed, maybe after it was measured."""
         if microseconds is None:
@@ -248,3 +255,27 @@ class NeighborSearch(Search):
     @cached_property
     def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
         return {}
+
+
+def load_trees() -> Any:
+    """Load the trees of scikit-learn, which takes a second. A search of few trials ends before it needs them.
+
+    Raises:
+        TuninglinkError: scikit-learn is missing or damaged.
+    """
+    try:
+        import sklearn.tree  # noqa: PLC0415
+    except ImportError as failure:
+        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
+    return sklearn
+
+
+def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
+    """Return the error of a part of the tuner for which scikit-learn is missing.
+
+    Args:
+        user: the part.
+        reason: the message of the failed import.
+    """
+    remedy = note("install the extra: pip install 'tuninglink[tune]'")
+    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))

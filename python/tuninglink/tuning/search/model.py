@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-import sklearn
-from sklearn.tree import ExtraTreeRegressor
 
 from tuninglink.tuning.search.base import (
     FIRST_CANDIDATES,
@@ -16,6 +14,7 @@ from tuninglink.tuning.search.base import (
     CandidatePool,
     MeasuredProblem,
     Search,
+    load_trees,
 )
 from tuninglink.tuning.search.features import estimate, fastest_first, features
 
@@ -55,9 +54,10 @@ class Ensemble:
         counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
         targets = np.ascontiguousarray(values.reshape(-1, 1))
         self._trees = []
+        sklearn = load_trees()
         with sklearn.config_context(skip_parameter_validation=True):
             for number, weights in zip(seeds, counts, strict=True):
-                tree = ExtraTreeRegressor(
+                tree = sklearn.tree.ExtraTreeRegressor(
                     min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
                 )
                 tree.fit(table, targets, sample_weight=weights, check_input=False)

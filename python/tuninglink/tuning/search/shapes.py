@@ -151,8 +151,11 @@ class Shape:
         size: the whole problem: batch, m, n and k.
         tile: what a workgroup takes, and the step of its reduction loop.
         subgroup: what a subgroup takes: m and n.
+        thread: what a thread takes at once without intrinsics: m and n.
         threads: of a workgroup.
         subgroups: of a workgroup.
+        workgroups: their number; tiles that exceed or do not divide the size of a loop are padded.
+        lanes: of a subgroup.
         operand_bytes: of one element.
         intermediates: the data that a workgroup keeps besides its results: the scores of an attention.
         units: the compute units of the device.
@@ -162,18 +165,20 @@ class Shape:
     size: tuple[int, int, int, int]
     tile: tuple[int, int, int, int]
     subgroup: tuple[float, float]
+    thread: tuple[int, int]
     threads: int
     subgroups: int
+    workgroups: int
+    lanes: int
     operand_bytes: float
     intermediates: int
     units: int
     has_intrinsics: bool
 
     @property
-    def workgroups(self) -> int:
-        """The number of workgroups."""
-        pairs = zip(self.size[:3], self.tile[:3], strict=True)
-        return math.prod(-(-size // tile) for size, tile in pairs)
+    def idle_lanes(self) -> float:
+        """The lanes of subgroups over the threads: lanes without a thread idle."""
+        return self.subgroups * self.lanes / self.threads
 
     @property
     def accumulators(self) -> float:
@@ -200,10 +205,13 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
     threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
     if threads <= 0 or None in problem.sizes:
         return None
-    subgroups = max(1, threads // max(1, knobs.get("sg_size", 32)))
+    lanes = max(1, knobs.get("sg_size", 32))
+    subgroups = -(-threads // lanes)
     # Multiply sizes and tiles of all loops on each side of the product.
     size = dict.fromkeys("bmnk", 1)
     tile = dict.fromkeys("bmnk", 1)
+    thread = dict.fromkeys("bmnk", 1)
+    workgroups = 1
     step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and "mma_idx" in knobs else 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
         side = side_of(role)
@@ -214,7 +222,10 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
             step = knobs.get(f"red_{loop}", 0) * step_unit or (1 if role == "filter" else extent)
             tile["k"] *= min(step or 1, extent or 1)
         else:
-            tile[side] *= max(1, knobs.get(f"wg_{loop}", 1))
+            part = max(1, knobs.get(f"wg_{loop}", 1))
+            tile[side] *= part
+            thread[side] *= max(1, knobs.get(f"thread_{loop}", 1))
+            workgroups *= -(-(extent or 1) // part)
     # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
     per_subgroup = max(1.0, tile["m"] * tile["n"] / subgroups)
     if "sg_m_cnt" in knobs:
@@ -227,8 +238,11 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
         size=(size["b"], size["m"], size["n"], size["k"]),
         tile=(tile["b"], tile["m"], tile["n"], tile["k"]),
         subgroup=(rows, per_subgroup / rows),
+        thread=(thread["m"], thread["n"]),
         threads=threads,
         subgroups=subgroups,
+        workgroups=workgroups,
+        lanes=lanes,
         operand_bytes=operand_bytes(problem),
         intermediates=tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
         units=problem.limits.get(COMPUTE_UNITS, TYPICAL),
@@ -253,13 +267,18 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
 def estimate(shape: Shape) -> float:
     """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
-    A rough roofline: the padded work, made slower by operands that are read again by each subgroup and each
-    workgroup, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
+    A rough roofline: the padded work, made slower by operands that are read again by each subgroup, or each thread
+    without intrinsics, and each workgroup, by lanes without a thread, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
     and by spilled accumulators. It only has to identify the candidates that are worth a trial.
     """
     batch, m, n, k = shape.tile
-    rows, columns = shape.subgroup
-    per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
+    if shape.has_intrinsics:
+        rows, columns = shape.subgroup
+        per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
+    else:
+        rows, columns = shape.thread
+        per_element = 1 + 4 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 32 / k
+        per_element *= _WITHOUT_INTRINSICS * shape.idle_lanes
     waves = shape.workgroups / shape.units
     rounds = max(
         1.0, (waves + math.ceil(waves)) / 2
@@ -268,7 +287,6 @@ def estimate(shape: Shape) -> float:
     throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
     spilled = max(1.0, shape.accumulators / _SPILLING) ** 3
     work = batch * m * n * shape.size[3] * per_element
-    work *= 1 if shape.has_intrinsics else _WITHOUT_INTRINSICS
     return math.log2(work * rounds / throughput * spilled)
 
 

@@ -1,10 +1,11 @@
-"""Programs of convolutions and of their gradients.
+"""Programs of problems that slide windows over images: poolings, convolutions and their gradients.
 
 A letter stands for each dimension of an operand: those of layouts, and g for groups.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,7 @@ from iree.compiler.dialects import arith, linalg, tensor  # type: ignore[attr-de
 
 from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems.building_values import (
+    accumulator_type,
     added_product,
     computed,
     constant_zero,
@@ -22,12 +24,121 @@ from tuninglink.tuning.problems.building_values import (
     narrowed,
     padded,
     value_of,
+    widened,
     zeros,
 )
-from tuninglink.tuning.problems.sliding_windows import WindowLoops
-from tuninglink.tuning.problems.windows import Convolution, Gradient, Spread
+from tuninglink.tuning.problems.problem_text import Layout
+from tuninglink.tuning.problems.windows import (
+    Convolution,
+    Gradient,
+    Pooling,
+    PoolingOperation,
+    Spread,
+)
 
-_NAMED: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
+
+@dataclass(frozen=True)
+class WindowLoops:
+    """The loops of windows over the extents of an image."""
+
+    axes: str
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    def maps(self, accesses: Sequence[str]) -> list[mlir.AffineMap]:
+        """Return the indexing maps of the image, of the windows and of the result, given their dimensions.
+
+        The loops are in the order of BOO: those of the result, then those of the windows.
+        """
+        image, window, result = accesses
+        inner = [self._inner(letter) for letter in window]
+        loops = [*result, *(loop for loop in inner if loop not in result)]
+        steps = dict(zip(self.axes, zip(self.strides, self.dilations, strict=True), strict=True))
+
+        def position(letter: str) -> mlir.AffineExpr:
+            loop = mlir.AffineDimExpr.get(loops.index(letter))
+            if letter not in steps:
+                return loop
+            stride, dilation = steps[letter]
+            return loop * stride + mlir.AffineDimExpr.get(loops.index(f"k{letter}")) * dilation
+
+        return [
+            mlir.AffineMap.get(len(loops), 0, [position(letter) for letter in image]),
+            indexing_map(loops, inner),
+            indexing_map(loops, result),
+        ]
+
+    def _inner(self, letter: str) -> str:
+        return f"k{letter}" if letter in self.axes else letter
+
+
+_NAMED_POOLINGS: Final[dict[tuple[PoolingOperation, str], Callable[..., Any]]] = {
+    (PoolingOperation.MAXIMUM, "ncw"): linalg.pooling_ncw_max,
+    (PoolingOperation.MAXIMUM, "nwc"): linalg.pooling_nwc_max,
+    (PoolingOperation.MAXIMUM, "nchw"): linalg.pooling_nchw_max,
+    (PoolingOperation.MAXIMUM, "nhwc"): linalg.pooling_nhwc_max,
+    (PoolingOperation.MAXIMUM, "ndhwc"): linalg.pooling_ndhwc_max,
+    (PoolingOperation.AVERAGE, "ncw"): linalg.pooling_ncw_sum,
+    (PoolingOperation.AVERAGE, "nwc"): linalg.pooling_nwc_sum,
+    (PoolingOperation.AVERAGE, "nchw"): linalg.pooling_nchw_sum,
+    (PoolingOperation.AVERAGE, "nhwc"): linalg.pooling_nhwc_sum,
+    (PoolingOperation.AVERAGE, "ndhwc"): linalg.pooling_ndhwc_sum,
+}
+"""The named ops by the dimensions of an image."""
+
+
+def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Value]]:
+    """Return the shape of the image, and the builder of the result."""
+    element, axes = mlir_type(problem.element), Layout.default(len(problem.size)).axes
+    access = f"n{axes}c" if problem.is_channels_last else f"nc{axes}"
+    is_average = problem.operation is PoolingOperation.AVERAGE
+
+    def shape(
+        size: Sequence[int], images: int = problem.images, channels: int = problem.channels
+    ) -> list[int]:
+        sizes = {"n": images, "c": channels, **dict(zip(axes, size, strict=True))}
+        return [sizes[letter] for letter in access]
+
+    def compute(image: Value) -> Value:
+        kind = accumulator_type(problem.element) if is_average else element
+        # Padding adds nothing to an average, and is never the maximum.
+        start = 0.0 if is_average else -math.inf
+        margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
+        operands = (
+            padded(image, margins, value_of(arith.constant(element, start))),
+            value_of(tensor.empty(list(problem.kernel), element)),
+        )
+        empty = tensor.empty(shape(problem.output_size), kind)
+        init = value_of(linalg.fill(value_of(arith.constant(kind, start)), outs=[empty]))
+        named = _NAMED_POOLINGS.get((problem.operation, access))
+        if named is None:
+            loops = WindowLoops(axes, problem.strides, problem.dilations)
+            taken = _added if is_average else _larger
+            pooled = computed(operands, loops.maps((access, axes, access)), init, taken)
+        else:
+            steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
+            pooled = value_of(named(*operands, outs=[init], **steps))
+        return _divided(pooled, problem) if is_average else pooled
+
+    return [shape(problem.size)], compute
+
+
+def _added(element: Value, _window: Value, total: Value) -> Value:
+    return value_of(arith.addf(total, widened(element, total.type)))
+
+
+def _larger(element: Value, _window: Value, largest: Value) -> Value:
+    return value_of(arith.maximumf(largest, element))
+
+
+def _divided(sums: Value, problem: Pooling) -> Value:
+    """Return sums of windows as averages."""
+    count = mlir.FloatAttr.get(accumulator_type(problem.element), math.prod(problem.kernel))
+    counts = mlir.DenseElementsAttr.get_splat(sums.type, count)
+    return narrowed(arith.divf(sums, value_of(arith.constant(sums.type, counts))), problem.element)
+
+
+_NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
     ("nchw", "fchw", "nfhw"): linalg.conv_2d_nchw_fchw,
     ("nhwc", "hwcf", "nhwf"): linalg.conv_2d_nhwc_hwcf,
     ("nhwc", "fhwc", "nhwf"): linalg.conv_2d_nhwc_fhwc,
@@ -100,7 +211,7 @@ class _Operands:
     def forward(self, image: Value, filters: Value) -> Value:
         """Return the result."""
         problem, (*_, shape) = self.problem, self.shapes
-        named, image = _NAMED.get(self.accesses), self._framed(image)
+        named, image = _NAMED_CONVOLUTIONS.get(self.accesses), self._framed(image)
         if named is None:
             loops = WindowLoops(problem.layout.axes, problem.strides, problem.dilations)
             return self._sums((image, filters), loops.maps(self.accesses), shape)
