@@ -1,4 +1,4 @@
-"""Flags and options that the commands share that measure: `tune`, `retune` and `verify`."""
+"""Flags that the commands share that measure, `tune`, `retune` and `verify`, and the options of the latter two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
-from tuninglink.cli.usage import JOBS_FLAG, Positional
+from tuninglink.cli.usage import JOBS_FLAG, Positional, ReportFormat
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import (
     Flag,
@@ -19,11 +20,12 @@ from tuninglink.llvm_flags import (
 )
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices import Caches
-from tuninglink.tuning.programs import FunctionWeight, GivenInput, ParameterFile
+from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from tuninglink.compiler.flags import FlagReader
+    from tuninglink.iree.given_sizes import GivenSizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,77 @@ class MeasuringOptions:
     cluster: str = ""
     settings: TuningSettings
     flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetuneOptions(MeasuringOptions):
+    """The options of `tuninglink retune`. For several specs, the output is a directory.
+
+    Attributes:
+        specs: the specs, as named by the user.
+        model: the path of a program on whose dispatches entries are also measured; empty for none.
+        improves: whether to search for better configurations.
+        report_format: the format of the report.
+        project: the project file; empty for the one in the working directory or above it.
+        no_project: whether to ignore project files.
+    """
+
+    specs: tuple[str, ...]
+    model: str = ""
+    improves: bool = True
+    report_format: ReportFormat = ReportFormat.TABLE
+    project: str = ""
+    no_project: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """The options of `tuninglink verify`.
+
+    Attributes:
+        input: the path of the program, `-` for standard input.
+        flags: the compiler flags.
+        specs: specs to apply.
+        upgrade: whether specs for an older compiler are upgraded.
+        devices: the device; empty to choose one that runs the program.
+        patterns: substrings of the names of dispatches to verify; empty for all.
+        failures: the directory for scripts that show wrong results; empty for none.
+        report_format: the format of the report.
+        jobs: the number of parallel compilations; None for one per core.
+        timeout: the time limit of a compilation, a run or a reference, in seconds.
+        seed: the seed of the inputs.
+        compile_from: the last phase that the program has passed.
+        sizes: the sizes of dynamic dimensions.
+        functions: the functions of the program to call; empty for all.
+        inputs: their arguments.
+        expected: their expected results for these inputs.
+        parameters: files with the program's weights.
+        traces: whether dispatches are compared as the program runs, instead of alone.
+    """
+
+    input: str
+    flags: tuple[str, ...]
+    specs: tuple[str, ...] = ()
+    upgrade: bool = True
+    devices: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    failures: str = ""
+    report_format: ReportFormat = ReportFormat.TABLE
+    jobs: int | None = None
+    timeout: float = 60.0
+    seed: int = 0
+    compile_from: Phase = Phase.START
+    sizes: tuple[GivenSizes, ...] = ()
+    functions: tuple[FunctionWeight, ...] = ()
+    inputs: tuple[GivenInput, ...] = ()
+    expected: tuple[GivenInput, ...] = ()
+    parameters: tuple[ParameterFile, ...] = ()
+    traces: bool = False
+
+    @property
+    def calls(self) -> CallOptions:
+        """The options for calling the whole program."""
+        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
 PROGRAM_ARGUMENT: Final = Positional(

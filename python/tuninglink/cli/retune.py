@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.retune_options import RETUNE_FLAGS, parse_retune_arguments
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.measuring_options import MEASURING_FLAGS, RetuneOptions, measuring_values
+from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import CompileError
+from tuninglink.llvm_flags import Flag, switch
+from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.libraries import spec_names
 from tuninglink.tuning.search import check_search
 
@@ -16,6 +22,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM: Final = "tuninglink retune"
+
+_FLAGS: Final = {
+    "output": replace(
+        COMPILE_FLAGS["output"],
+        metavar="NEW.mlir",
+        help="Where the new spec goes; a directory for several. Default: standard output.",
+    ),
+    "model": Flag(
+        "model",
+        metavar="MODEL",
+        help="Measure each entry on the ops of this program that it configures, too.",
+    ),
+    "format": replace(
+        FORMAT_FLAG,
+        help="How the report is written. It goes to standard output if the spec goes elsewhere, else to standard error. "
+        "Default: table.",
+    ),
+    "no-improve": switch(
+        "improves", "Search for no better configurations: only keep or drop.", value=False
+    ),
+    "no-upgrade": COMPILE_FLAGS["no-upgrade"],
+    **MEASURING_FLAGS,
+    **SPEC_PROJECT_FLAGS,
+}
 
 USAGE: Final = Usage(
     name="retune",
@@ -28,7 +58,7 @@ USAGE: Final = Usage(
             values=spec_names,
         ),
     ),
-    flags=RETUNE_FLAGS,
+    flags=_FLAGS,
     main_flags=("output", "model", "device", "budget"),
     takes_compiler_flags=True,
     description="""
@@ -50,6 +80,20 @@ command; what was decided so far is written.
 )
 
 
+def _parse(arguments: Sequence[str]) -> RetuneOptions:
+    """Parse the arguments after the program's name.
+
+    Raises:
+        CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
+    """
+    reader = FlagReader(_FLAGS, arguments)
+    for flag in reader.flags:
+        name = flag.partition("=")[0].removeprefix("--")
+        if name in COMPILE_FLAGS:
+            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
+    return RetuneOptions(specs=reader.inputs, **measuring_values(reader))
+
+
 def retune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink retune` with the arguments after the command's name.
 
@@ -61,7 +105,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: a spec cannot be read, nothing can be measured, or a result not written.
     """
-    options = parse_retune_arguments(arguments)
+    options = _parse(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time

@@ -35,7 +35,7 @@ from tuninglink.tuning.scheduling.budget import Budget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.cli.retune_options import RetuneOptions
+    from tuninglink.cli.measuring_options import RetuneOptions
     from tuninglink.specs.spec import Spec
 
 

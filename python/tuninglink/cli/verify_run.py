@@ -45,10 +45,14 @@ from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tuninglink.cli.verify_options import VerifyOptions
+    from numpy.typing import NDArray
+
+    from tuninglink.cli.measuring_options import VerifyOptions
+
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 
 def verify(options: VerifyOptions) -> bool:
@@ -213,15 +217,6 @@ _ORDER = (
 )
 """The order of the report: results that need attention come first."""
 
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from tuninglink.cli.verify_options import VerifyOptions
-
-    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 _UNTRACED: Final = "without traces, against the reference"
 

@@ -25,7 +25,8 @@ from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.verification.configuration_faults import check_configurations
 from tuninglink.specs.verification.entry_checks import EntryChecks, check_entry_points
-from tuninglink.specs.verification.matcher_checks import MatcherChecks, Reach, check_references
+from tuninglink.specs.verification.matcher_checks import MatcherChecks, check_references
+from tuninglink.specs.verification.reach import Reach
 
 __all__ = ["check_configurations", "verify_spec"]
 

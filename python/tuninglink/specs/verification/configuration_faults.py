@@ -43,7 +43,7 @@ from tuninglink.specs.verification.gpu_threads import (
     subgroup_faults,
     thread_faults,
 )
-from tuninglink.specs.verification.matched_ops import MatchedOp, matched_op
+from tuninglink.specs.verification.reach import MatchedOp, matched_op
 
 _READ: Final = CONFIGURATIONS | {names.DECOMPOSITION_CONFIG}
 """The attributes of an operation that the compiler takes a configuration from."""

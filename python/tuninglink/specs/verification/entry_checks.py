@@ -21,7 +21,7 @@ from tuninglink.specs.sequences import (
 )
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import signature_problem
-from tuninglink.specs.verification.matcher_checks import Code, ReachedEntry
+from tuninglink.specs.verification.reach import Code, ReachedEntry
 
 
 class EntryChecks:

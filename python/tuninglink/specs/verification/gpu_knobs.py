@@ -15,7 +15,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, similar_integers
 from tuninglink.specs.verification.gpu_threads import basis_faults
-from tuninglink.specs.verification.matched_ops import MatchedOp
+from tuninglink.specs.verification.reach import MatchedOp
 
 _INTEGERS: Final = {
     **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
