@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
@@ -14,8 +11,6 @@ from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.side_effects import declares_a_write
 from tuninglink.specs.transform_ops import FAILURES_SUPPRESS
 from tuninglink.specs.verification.reach import Code, Reach
-
-_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
 
 
 class PayloadEffects:

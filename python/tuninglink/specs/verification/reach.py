@@ -161,6 +161,9 @@ class ReachedEntry:
         return f"@{self.matcher} -> @{self.action}"
 
 
+_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
+
+
 class Reach:
     """All sequences that some sequences reach, collected in one walk.
 
