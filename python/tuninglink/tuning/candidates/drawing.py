@@ -1,4 +1,4 @@
-"""Draws of candidates in a separate process: the process that feeds the devices does not wait for the solver."""
+"""Draws of candidates in separate processes: the process that feeds the devices does not wait for the solver."""
 
 from __future__ import annotations
 
@@ -22,29 +22,38 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 _MOST_TASKS: Final = 64
-"""The number of tasks whose spaces the process keeps."""
+"""The number of tasks whose spaces a process keeps."""
+
+_JOBS: Final = 5
+"""The number of parallel compilations for which there is one process: a draw takes up to 2 s."""
 
 
-class DrawingProcess:
-    """A process that draws candidates of tasks.
+class DrawingProcesses:
+    """Processes that draw candidates of tasks. All draws of a task are in the same one, which keeps its spaces.
 
     Args:
         flags: compiler flags, including process-wide ones.
         first: the number of candidates and the seed of the first draw of a task.
+        jobs: the number of parallel compilations.
     """
 
-    def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
+    def __init__(self, flags: Sequence[str], first: tuple[int, int], jobs: int) -> None:
         self._first = first
         self._flags = tuple(flags)
-        self._pool = Pool(1, prepare_worker, (self._flags,))
-        self._pool.submit(do_nothing)  # starts the process
+        self._pools = [
+            Pool(1, prepare_worker, (self._flags,)) for _ in range(max(1, jobs // _JOBS))
+        ]
+        for pool in self._pools:
+            pool.submit(do_nothing)  # starts the process
+        self._places: dict[_Question, Pool] = {}
         self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.close()
+        for pool in self._pools:
+            pool.close()
 
     def prepare(
         self,
@@ -73,7 +82,9 @@ class DrawingProcess:
         question = _Question(task, self._flags, tuple(limits.items()), selection)
         place = question, n, seed
         if place not in self._begun:
-            self._begun[place] = self._pool.submit(draw, *place)
+            next_pool = self._pools[len(self._places) % len(self._pools)]
+            pool = self._places.setdefault(question, next_pool)
+            self._begun[place] = pool.submit(draw, *place)
         return self._begun[place]
 
 
