@@ -31,7 +31,7 @@
 // RUN: tuninglink compile %s --spec %t/mine.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic --compile-to=flow -o %t/flow 2>&1 | filecheck %s --check-prefix=EARLY
 // EARLY: warning: spec '{{.*}}/mine.mlir' configured nothing: the compilation ends before 'executable-sources'
 // RUN: iree-compile %s --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/configured.mlir
-// RUN: tuninglink compile %t/configured.mlir --spec %t/mine.mlir --compile-from=executable-configurations --iree-hal-target-backends=vmvx -o %t/late 2>&1 | filecheck %s --check-prefix=LATE
+// RUN: tuninglink compile %t/configured.mlir --spec %t/mine.mlir --compile-from=executable-configurations --compile-to=executable-targets --iree-hal-target-backends=vmvx -o %t/late 2>&1 | filecheck %s --check-prefix=LATE
 // LATE: warning: spec '{{.*}}/mine.mlir' configured nothing: the input is past 'executable-sources' already
 
 // Each target has its default spec: a program for two of them carries both, each where it belongs.
@@ -58,15 +58,15 @@
 // RUN: cat %t/dump/index.json | filecheck %s --check-prefix=INDEX
 // INDEX-DAG: "dispatch": "@add_dispatch_0::@vmvx_bytecode_fb"
 // INDEX-DAG: "dispatch": "@add_dispatch_0::@embedded_elf_x86_64"
-// RUN: tuninglink compile %s --spec-dir=%t/defaults --iree-hal-target-backends=vmvx --iree-codegen-dump-tuning-specs-to=- -o %t/ours | filecheck %s --check-prefix=DUMP
+// RUN: tuninglink compile %s --spec-dir=%t/defaults --iree-hal-target-backends=vmvx --compile-to=executable-configurations --iree-codegen-dump-tuning-specs-to=- -o %t/ours | filecheck %s --check-prefix=DUMP
 // DUMP: @match_for_vmvx -> @configure
 // DUMP-NOT: tuninglink.entry
 
 // Default specs can be turned off, in our words and in the compiler's.
-// RUN: tuninglink compile %s --spec-dir %t/defaults --no-default-specs --iree-hal-target-backends=vmvx -o %t/off 2>%t/silence
+// RUN: tuninglink compile %s --spec-dir %t/defaults --no-default-specs --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/off 2>%t/silence
 // RUN: not grep . %t/silence
-// RUN: tuninglink compile %s --spec-dir %t/defaults --iree-codegen-enable-default-tuning-specs=false --iree-hal-target-backends=vmvx -o %t/off.too
-// RUN: iree-compile %s --iree-hal-target-backends=vmvx -o %t/untuned
+// RUN: tuninglink compile %s --spec-dir %t/defaults --iree-codegen-enable-default-tuning-specs=false --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/off.too
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/untuned
 // RUN: cmp %t/off %t/untuned
 // RUN: cmp %t/off.too %t/untuned
 // RUN: not cmp %t/ours %t/untuned

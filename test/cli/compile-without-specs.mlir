@@ -18,13 +18,13 @@
 // Default specs are on; where none is for the target, or none of its entries matches, nothing changes.
 // RUN: tuninglink compile %s --iree-hal-target-backends=vmvx -o %t.ours
 // RUN: cmp %t.ours %t.vmvx
-// RUN: tuninglink compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.ours
-// RUN: iree-compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.theirs
+// RUN: tuninglink compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t.theirs
 // RUN: cmp %t.ours %t.theirs
 
 // Standard input and output.
-// RUN: tuninglink compile - --iree-hal-target-backends=vmvx < %s > %t.ours
-// RUN: iree-compile - --iree-hal-target-backends=vmvx < %s > %t.theirs
+// RUN: tuninglink compile - --iree-hal-target-backends=vmvx --compile-to=flow < %s > %t.ours
+// RUN: iree-compile - --iree-hal-target-backends=vmvx --compile-to=flow < %s > %t.theirs
 // RUN: cmp %t.ours %t.theirs
 
 // IR on the way as bytecode; and on from there.
@@ -37,19 +37,20 @@
 // RUN: cat %s > %t.parts.mlir
 // RUN: %python -c "print('/' * 2, '-' * 5)" >> %t.parts.mlir
 // RUN: cat %s >> %t.parts.mlir
-// RUN: tuninglink compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file -o %t.ours
-// RUN: iree-compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file -o %t.theirs
+// RUN: tuninglink compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file --compile-to=flow -o %t.ours
+// RUN: iree-compile %t.parts.mlir --iree-hal-target-backends=vmvx --split-input-file --compile-to=flow -o %t.theirs
 // RUN: cmp %t.ours %t.theirs
 
 // Other inputs and results; test_compiler_sessions.py has more of these.
-// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --output-format=vm-asm -o %t.ours
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --compile-to=hal -o %t.hal.mlir
+// RUN: tuninglink compile %t.hal.mlir --iree-hal-target-backends=vmvx --compile-from=hal --output-format=vm-asm -o %t.ours
 // RUN: tuninglink compile %t.ours --compile-mode=vm -o %t.again
 // RUN: iree-compile %t.ours --compile-mode=vm -o %t.theirs.again
 // RUN: cmp %t.again %t.theirs.again
-// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --output-format=vm-c -o %t.ours
-// RUN: iree-compile %s --iree-hal-target-backends=vmvx --output-format=vm-c -o %t.theirs
+// RUN: tuninglink compile %t.hal.mlir --iree-hal-target-backends=vmvx --compile-from=hal --output-format=vm-c -o %t.ours
+// RUN: iree-compile %t.hal.mlir --iree-hal-target-backends=vmvx --compile-from=hal --output-format=vm-c -o %t.theirs
 // RUN: diff %t.ours %t.theirs
-// RUN: iree-compile %s --iree-hal-target-backends=vmvx --iree-hal-dump-executable-sources-to=%t.sources -o %t.theirs
+// RUN: iree-compile %s --iree-hal-target-backends=vmvx --iree-hal-dump-executable-sources-to=%t.sources --compile-to=executable-sources -o %t.theirs
 // RUN: tuninglink compile %t.sources/module_add_dispatch_0.mlir --compile-mode=hal-executable --iree-hal-target-backends=vmvx -o %t.ours
 // RUN: iree-compile %t.sources/module_add_dispatch_0.mlir --compile-mode=hal-executable --iree-hal-target-backends=vmvx -o %t.theirs
 // RUN: cmp %t.ours %t.theirs
@@ -59,7 +60,7 @@
 // RUN: tuninglink compile @%t.rsp --mlir-disable-threading -iree-hal-memoization=false --mlir-print-debuginfo --compile-to=hal -o %t.ours
 // RUN: iree-compile @%t.rsp --mlir-disable-threading -iree-hal-memoization=false --mlir-print-debuginfo --compile-to=hal -o %t.theirs
 // RUN: diff %t.ours %t.theirs
-// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --mlir-timing -o %t.ours 2>&1 | filecheck %s --check-prefix=TIMING
+// RUN: tuninglink compile %s --iree-hal-target-backends=vmvx --mlir-timing --compile-to=flow -o %t.ours 2>&1 | filecheck %s --check-prefix=TIMING
 // TIMING: Execution time report
 
 // What the compiler says about itself.

@@ -21,7 +21,7 @@
 
 // What an entry saves is measured by a second run without specs.
 // RUN: tuninglink init %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host -o %t/own.mlir
-// RUN: tuninglink explain %s --spec %t/own.mlir --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --format json | filecheck %s --check-prefix=SAVED
+// RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink explain %s --spec %t/own.mlir --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --format json | filecheck %s --check-prefix=SAVED
 // SAVED: "status": "tuned"{{.*}}"default_microseconds": {{[0-9]}}{{.*}}"saved_microseconds": {{-?[0-9]}}
 
 // RUN: not tuninglink explain %s --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device cuad 2>&1 | filecheck %s --check-prefix=DRIVER

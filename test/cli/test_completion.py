@@ -8,48 +8,56 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from processes import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TUNINGLINK = str(Path(sys.executable).with_name("tuninglink"))
 
 BASH = """
 eval "$({command} --show-completion bash)"
 COMP_WORDBREAKS={breaks}
-COMP_LINE="tuninglink {line}"; COMP_POINT=${{#COMP_LINE}}
-_tuninglink_completion {command}
-echo "${{COMPREPLY[*]}}"
+for COMP_LINE in {lines}; do
+  COMP_POINT=${{#COMP_LINE}}
+  _tuninglink_completion {command}
+  echo ${{COMPREPLY[*]}}
+done
 """
 
 
-def bash_completions(line: str, breaks: str) -> str:
-    script = BASH.format(command=TUNINGLINK, line=line, breaks=shlex.quote(breaks))
+def bash_completions(lines: Iterable[str], breaks: str) -> list[str]:
+    typed = shlex.join(f"tuninglink {line}" for line in lines)
+    script = BASH.format(command=TUNINGLINK, lines=typed, breaks=shlex.quote(breaks))
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("line", "answers"),
-    [
-        ("database ex", "export"),
-        ("tune x.mlir --numerics r", "rounding"),
-        ("tune x.mlir --numerics=r", "rounding"),
-        ("check --str", "--strict"),
-        ("compile x.mlir --spec gfx942=library:au", "auto"),
-        ("compile x.mlir --spec=library:au", "auto"),
-        ("compile --iree-rocm-targ", "--iree-rocm-target --iree-rocm-target-features"),
-        ("tune x.mlir --iree-hal-target-device=v", "vulkan"),
-        ("explain x.mlir --iree-llvmcpu-target-float-abi=h", "hard"),
-    ],
-)
-def test_bash_completes(line: str, answers: str) -> None:
-    assert " ".join(bash_completions(line, " \t\n\"'><=;|&(:").split()) == answers
+COMPLETED_PARTS = {
+    "database ex": "export",
+    "tune x.mlir --numerics r": "rounding",
+    "tune x.mlir --numerics=r": "rounding",
+    "check --str": "--strict",
+    "compile x.mlir --spec gfx942=library:au": "auto",
+    "compile x.mlir --spec=library:au": "auto",
+    "compile --iree-rocm-targ": "--iree-rocm-target --iree-rocm-target-features",
+    "tune x.mlir --iree-hal-target-device=v": "vulkan",
+    "explain x.mlir --iree-llvmcpu-target-float-abi=h": "hard",
+}
+"""Command lines, and what bash replaces the part behind their last break with."""
+
+
+def test_bash_completes() -> None:
+    completions = bash_completions(COMPLETED_PARTS, " \t\n\"'><=;|&(:")
+    assert dict(zip(COMPLETED_PARTS, completions, strict=True)) == COMPLETED_PARTS
 
 
 def test_bash_completes_values_where_equal_signs_do_not_part_words() -> None:
-    assert bash_completions("tune --numerics=r", " \n") == "--numerics=rounding"
-    assert bash_completions("compile --spec gfx942=library:au", " \n") == "gfx942=library:auto"
+    lines = ("tune --numerics=r", "compile --spec gfx942=library:au")
+    assert bash_completions(lines, " \n") == ["--numerics=rounding", "gfx942=library:auto"]
 
 
 COMPLETED = [
@@ -66,7 +74,9 @@ COMPLETED = [
 
 FISH = """
 {command} --show-completion fish | source
-complete -C {line}
+for line in {lines}
+  complete -C $line | head -n 1
+end
 """
 
 ZSH = r"""
@@ -105,11 +115,12 @@ def completed_by(shell: str, script: str, folder: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize(("line", "answer"), COMPLETED)
-def test_fish_completes(line: str, answer: str, tmp_path: Path) -> None:
-    typed = shlex.quote(f"tuninglink {line}").replace("'\"'\"'", r"\'")
-    script = FISH.format(command=TUNINGLINK, line=typed)
-    assert completed_by("fish", script, tmp_path).split("\t")[0] == answer
+def test_fish_completes(tmp_path: Path) -> None:
+    typed = (shlex.quote(f"tuninglink {line}").replace("'\"'\"'", r"\'") for line, _ in COMPLETED)
+    script = FISH.format(command=TUNINGLINK, lines=" ".join(typed))
+    shown = completed_by("fish", script, tmp_path).splitlines()
+    answers = [answer.split("\t")[0] for answer in shown]
+    assert answers == [answer for _, answer in COMPLETED]
 
 
 @pytest.mark.parametrize(("line", "answer"), COMPLETED)

@@ -1,4 +1,7 @@
-"""Fixtures of tests on a device: a compiler for llvm-cpu, the device that runs its code, and references."""
+"""Fixtures of tests on a device: a compiler for llvm-cpu, the device that runs its code, and references.
+
+All tests of a process share them: each starts processes, which load the compiler or the runtime.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +35,19 @@ class KeepingCompiler(CandidateCompiler):
         return self._kept[key]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def compiler() -> Iterator[CandidateCompiler]:
     with KeepingCompiler(TARGETS["llvm-cpu"], 2) as opened:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def device() -> Iterator[DeviceProcess]:
     with DeviceProcess("local-sync", timeout=120) as opened:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def references() -> Iterator[References]:
     with References(0) as opened:
         yield opened

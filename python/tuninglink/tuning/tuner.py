@@ -103,8 +103,7 @@ class Tuner:
         with ExitStack() as opened:
             if not self._task_tuner.is_local:  # the CPU is being measured
                 first = FIRST_CANDIDATES, self._task_tuner.settings.seed
-                drawing = DrawingProcesses(self._flags, first, self._task_tuner.compiler.jobs)
-                self._drawing = opened.enter_context(drawing)
+                self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
             guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
             return self._run(opened.enter_context(guard))
 

@@ -196,7 +196,7 @@ def test_all_candidates_for_an_attention_have_intrinsics_or_lanes(source: str) -
 
 def test_a_draw_in_another_process_is_the_same() -> None:
     task = prepared(REDUCTION, "cuda")
-    with DrawingProcesses(TARGETS["cuda"], (6, 1), 1) as process:
+    with DrawingProcesses(TARGETS["cuda"], (6, 1)) as process:
         begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
         assert begun.result() == task.spaces.sample(6, seed=1)
         fresh = replace(task, spaces=copy(task.spaces))

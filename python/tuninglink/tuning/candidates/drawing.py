@@ -12,7 +12,7 @@ from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.candidates.preparation import PreparedTask, tunable_parts, with_sizes
 from tuninglink.tuning.candidates.templates import configure
-from tuninglink.workers import Pool, do_nothing
+from tuninglink.workers import Pool, do_nothing, processor_count
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,28 +24,30 @@ if TYPE_CHECKING:
 _MOST_TASKS: Final = 64
 """The number of tasks whose spaces a process keeps."""
 
-_JOBS: Final = 5
-"""The number of parallel compilations for which there is one process: a draw takes up to 2 s."""
+_PROCESSES: Final = 4
+_PROCESSORS: Final = 4
+"""The number of processes, and of processors for one of them. A draw takes up to two seconds, and many tasks may begin at
+once, as those with wrong defaults do."""
 
 
 class DrawingProcesses:
-    """Processes that draw candidates of tasks. All draws of a task are in the same one, which keeps its spaces.
+    """Processes that draw candidates of tasks.
+
+    All draws of a task are made by the same process, which continues the last one, so that a run can be repeated.
 
     Args:
         flags: compiler flags, including process-wide ones.
         first: the number of candidates and the seed of the first draw of a task.
-        jobs: the number of parallel compilations.
     """
 
-    def __init__(self, flags: Sequence[str], first: tuple[int, int], jobs: int) -> None:
+    def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
         self._first = first
         self._flags = tuple(flags)
-        self._pools = [
-            Pool(1, prepare_worker, (self._flags,)) for _ in range(max(1, jobs // _JOBS))
-        ]
+        count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
+        self._pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
         for pool in self._pools:
             pool.submit(do_nothing)  # starts the process
-        self._places: dict[_Question, Pool] = {}
+        self._pool_of: dict[_Question, Pool] = {}
         self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
 
     def __enter__(self) -> Self:
@@ -80,10 +82,10 @@ class DrawingProcesses:
     ) -> Future[list[Candidate]]:
         """Begin to draw candidates of a task, once; see `preparation.prepare` and `CandidateSpaces.sample`."""
         question = _Question(task, self._flags, tuple(limits.items()), selection)
+        next_pool = self._pools[len(self._pool_of) % len(self._pools)]
+        pool = self._pool_of.setdefault(question, next_pool)
         place = question, n, seed
         if place not in self._begun:
-            next_pool = self._pools[len(self._places) % len(self._pools)]
-            pool = self._places.setdefault(question, next_pool)
             self._begun[place] = pool.submit(draw, *place)
         return self._begun[place]
 

@@ -161,8 +161,12 @@ class SpaceSampler:
                 self.sample(n, seed)
             else:
                 self._begun[n, seed] = self.begin_elsewhere(n, seed)
+        return self.is_drawn(n, seed)
+
+    def is_drawn(self, n: int, seed: int) -> bool:
+        """Return whether `sample` would not wait."""
         begun = self._begun.get((n, seed))
-        return begun is None or begun.done()
+        return (n, seed) in self._drawn or (begun is not None and begun.done())
 
     def _from_elsewhere(self, n: int, seed: int) -> list[Candidate]:
         """Return the candidates of a draw that was begun elsewhere; none if it was not, or failed."""

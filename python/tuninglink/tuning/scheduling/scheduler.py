@@ -209,7 +209,7 @@ class Scheduler:
     def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of the tasks that are mended next, enough to keep the compiler busy.
 
-        A task that was not prepared begins with the candidates of a related one, for which it waits.
+        A task waits for its draw, or for the candidates of a related one.
         """
         others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
         for following in filter(self._choice.is_to_mend, others):
@@ -218,17 +218,18 @@ class Scheduler:
             if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
                 return
             if self._start.related or self._ahead.has_prepared(following.measured.task):
-                self._begin_ahead(following, budget)
+                self._begin_ahead(following, budget)  # others would have to be prepared and drawn
 
     def _begin_ahead(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of a task for its turn."""
         try:
             if task.run is None:
                 self._begin(task)
-            if task.run is not None and task.run.is_to_mend:
-                task.run.begin_mending(budget)
-            elif task.run is not None:
-                task.run.trials.begin(budget.limited(self._first_trials))
+            run = task.run
+            if run is not None and run.is_ready_to_mend:
+                run.begin_mending(budget)
+            elif run is not None and not run.is_to_mend:
+                run.trials.begin(budget.limited(self._first_trials))
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only

@@ -147,15 +147,16 @@ class TaskChoice:
         pace = self.pace
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
-        def promise(task: OpenTask) -> tuple[bool, bool, bool, float]:
+        def promise(task: OpenTask) -> tuple[bool, bool, bool, bool, float]:
             measured = task.measured
             is_new = task.is_new and task.is_promising
             is_begun = is_new and task.run is not None
             is_first = task.run is None or task.run.is_new_to_mend
             may_wait = has_mended_enough and measured.is_small and not is_first
             is_urgent = self.is_to_mend(task) and not may_wait
+            is_ready = is_urgent and task.run is not None and task.run.is_ready_to_mend
             gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
-            return is_urgent, is_new, is_begun, gain
+            return is_urgent, is_ready, is_new, is_begun, gain
 
         return sorted(tasks, key=promise, reverse=True)
 

@@ -102,7 +102,6 @@ class TaskTrials:
         prepared: the task.
         default_us: the time of the compiler's choice.
         compile_seconds: its compilation time.
-        related: candidates of similar tasks to begin with.
         at_any_speed: whether candidates slower than the compiler's choice may win, so that all are measured as precisely.
 
     Attributes:
@@ -120,7 +119,6 @@ class TaskTrials:
         default_us: float,
         compile_seconds: float,
         *,
-        related: Sequence[Candidate] = (),
         at_any_speed: bool = False,
     ) -> None:
         self._tuner = tuner
@@ -136,7 +134,7 @@ class TaskTrials:
             prepared.template,
             tuner.compiler,
             tuner.devices,
-            self._search(related),
+            self._search(),
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
             default_us=math.inf if at_any_speed else default_us,
@@ -180,6 +178,10 @@ class TaskTrials:
         """The number of candidates that are being compiled."""
         return self._exploration.compiling
 
+    def prefer(self, candidates: Sequence[Candidate]) -> None:
+        """Try these candidates next."""
+        self._exploration.prefer(candidates)
+
     def begin(self, budget: Budget) -> None:
         """Start to compile the candidates of the next turn; see `Exploration.begin`."""
         self._exploration.begin(budget)
@@ -219,7 +221,7 @@ class TaskTrials:
         """Cancel compilations and drop candidates waiting for a device."""
         self._exploration.close()
 
-    def _search(self, related: Sequence[Candidate]) -> Search:
+    def _search(self) -> Search:
         """Return a search seeded with the records of this task elsewhere and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
@@ -229,7 +231,7 @@ class TaskTrials:
             spaces,
             tuner.settings.seed,
             self._default_us,
-            [(winner, None) for winner in (*related, *(prior.winners(spaces) if prior else ()))],
+            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
             prior.measured() if prior else [],
         )
 

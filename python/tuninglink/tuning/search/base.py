@@ -138,6 +138,10 @@ class Search(ABC):
             chosen += new
         return chosen
 
+    def prefer(self, candidates: Iterable[Candidate]) -> None:
+        """Return these candidates next, before any that would have to be drawn."""
+        self._first += candidates
+
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
         """Take the time of a candidate, or None for one that failed, maybe after it was measured."""
         if microseconds is None:

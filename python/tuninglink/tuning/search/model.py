@@ -165,7 +165,6 @@ class ModelSearch(Search):
         timed = [pair for pair in known if pair[1] is not None]
         super().__init__(pool, seed, default_microseconds, timed, measured)
         self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
-        self._first += self._elsewhere  # returned without waiting for a draw
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._known_neighbors: dict[str, Sequence[Candidate]] = {}
