@@ -116,6 +116,12 @@ MISTAKES = {
     "basis in Vectorize": Mistake("VectorDistribute", "Vectorize", "Vectorize reads no 'subgroup_basis'", "it reads 'workgroup'", "warning", line="subgroup_basis"),
     "steps in Distribute": Mistake("VectorDistribute", "Distribute", "Distribute reads no 'reduction'", "also for reductions", "warning", line="reduction"),
     "options in Distribute": Mistake("VectorDistribute", "Distribute", "reads no 'gpu_pipeline_options'", "gpu_pipeline_options", "warning", line="gpu_pipeline_options"),
+    # The products of an attention, and other ops that are matched as a whole.
+    "misspelt product": Mistake("{pv_attrs", "{vp_attrs", "no 'vp_attrs'", "'pv_attrs'", example=ATTENTION),
+    "misspelt lowering config of a product": Mistake("{pv_attrs = {lowering_config", "{pv_attrs = {lowering_confg", "no 'lowering_confg'", "'lowering_config'", example=ATTENTION, line="lowering_confg"),
+    "basis of three loops": Mistake("[0, 1, 3, 4]", "[0, 1, 3]", "in 'qk_attrs', 'subgroup_basis' maps 3 loops", "for each loop", "warning", example=ATTENTION, line="subgroup_basis"),
+    "intrinsic of bf16 for values": Mistake("<MFMA_F32_16x16x16_F16, col", "<MFMA_F32_16x16x16_BF16, col", "in 'pv_attrs', 'MFMA_F32_16x16x16_BF16' multiplies bf16", "'MFMA_F32_16x16x16_F16'", example=ATTENTION, line="mma_kind"),
+    "eighth operand": Mistake("promote_operands = [0, 1, 2]", "promote_operands = [0, 1, 7]", "names operand 7", "such as [0, 1]", example=ATTENTION),
     "misspelt basis": Mistake("subgroup_basis =", "subgroups_basis =", "no 'subgroups_basis'", "'subgroup_basis'", "warning"),
     "subgroups of 16": Mistake("subgroup_size = 64", "subgroup_size = 16", "64 threads, not 16", "subgroup_size = 64", "error", CHECKED),
     "too much shared memory": Mistake(STEPS, "reduction = [0, 0, 512]", "shared memory must suffice", "red_2 from 512", target=CHECKED),
@@ -214,6 +220,85 @@ def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:
     place = findings[0].diagnostic.place
     assert place is not None
     assert "subgroup_basis" in path.read_text().splitlines()[place.line - 1]
+
+
+SUMMED = """
+module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
+  transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
+    %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {
+    ^bb0(%rows: tensor<512x4096xf16>, %start: tensor<512xf32>):
+      %sums = linalg.generic {
+          indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]}
+          ins(%rows : tensor<512x4096xf16>) outs(%start : tensor<512xf32>) {
+      ^bb0(%in: f16, %sum: f32):
+        %wide = arith.extf %in : f16 to f32
+        %next = arith.addf %sum, %wide : f32
+        linalg.yield %next : f32
+      } -> tensor<512xf32>
+    } : (!transform.any_op) -> (!transform.any_value, !transform.any_value)
+    %config = transform.param.constant CONFIGURATION -> !transform.any_param
+    transform.yield %op, %config : !transform.any_op, !transform.any_param
+  }
+  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}, %config: !transform.any_param {transform.readonly}) {
+    transform.annotate %op "compilation_info" = %config : !transform.any_op, !transform.any_param
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %done = transform.foreach_match in %module @match -> @apply : (!transform.any_op) -> !transform.any_op
+    transform.yield %done : !transform.any_op
+  }
+}
+"""
+"""A spec for the sums of rows."""
+
+
+def reported(config: str, path: Path) -> list[str]:
+    """Return what is reported about a configuration of the sums of rows."""
+    path.write_text(SUMMED.replace("CONFIGURATION", config))
+    return [str(each.diagnostic) for each in Checker().check(path).findings()]
+
+
+@pytest.mark.parametrize(
+    ("lowering", "threads", "message"),
+    [
+        ("lane_basis = [[1, 64], [0, 2]]", 256, "names more than its 2 counts"),
+        ("workgroup = [1, 0, 0]", 256, "'workgroup' has 3 sizes for the 2 loops"),
+        ("workgroup = [1, 0]", 2048, "2,048 threads"),
+        ("workgroup = [1, 0]", 256, ""),
+    ],
+)
+def test_ops_that_are_matched_as_a_whole(
+    lowering: str, threads: int, message: str, tmp_path: Path
+) -> None:
+    lowering = f"#iree_gpu.lowering_config<{{{lowering}}}>"
+    pipeline = "#iree_gpu.pipeline<VectorDistribute>"
+    found = reported(configuration(lowering, pipeline, threads), tmp_path / "spec.mlir")
+    assert any(message in each for each in found) if message else not found
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ("[[1, 64, 4], [1], [0, 8]]", "level 0 of 'tile_sizes' is [1, 64, 4]"),
+        ("[[1], [-1], [0, 8]]", "level 1 of 'tile_sizes' is [-1], and none may be negative"),
+        ("[[1], [1], [0, 8], [0, 0], [1]]", "has 5 levels, of which the pipeline reads 4"),
+        ("[[1], [1], [0, 8]]", ""),
+    ],
+)
+def test_levels_of_tile_sizes(levels: str, message: str, tmp_path: Path) -> None:
+    lowering = f"#iree_codegen.lowering_config<tile_sizes = {levels}>"
+    pipeline = "#iree_gpu.spirv_pipeline<BaseVectorize>"
+    found = reported(configuration(lowering, pipeline, 64), tmp_path / "spec.mlir")
+    assert any(message in each for each in found) if message else not found
+
+
+def configuration(lowering: str, pipeline: str, threads: int) -> str:
+    """Return a configuration."""
+    translation = f"pipeline = {pipeline} workgroup_size = [{threads}, 1, 1] subgroup_size = 64"
+    return (
+        f"#iree_codegen.compilation_info<lowering_config = {lowering}, "
+        f"translation_info = #iree_codegen.translation_info<{translation}>>"
+    )
 
 
 def test_a_workgroup_tile_of_1_for_a_reduction_is_that_of_the_compiler(tmp_path: Path) -> None:

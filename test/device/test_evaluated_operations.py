@@ -104,3 +104,26 @@ def test_numpy_multiplies_by_the_scales_of_blocks(
         None,
     )
     assert references.judge(task, other).correctness is Correctness.WRONG
+
+
+TRANSFORM = """
+func.func @main(%x: tensor<4x16xf32>) -> tensor<4x9xcomplex<f32>> {
+  %y = stablehlo.fft %x, type = RFFT, length = [16] : (tensor<4x16xf32>) -> tensor<4x9xcomplex<f32>>
+  return %y : tensor<4x9xcomplex<f32>>
+}
+"""
+
+
+def test_a_fourier_transform_is_left_to_the_compiled_reference(
+    device: DeviceProcess, references: References, tmp_path: Path
+) -> None:
+    path = tmp_path / "transform.mlir"
+    path.write_text(TRANSFORM)
+    *_, task = (task for task in read_program(str(path), HOST.flags).tasks if "fft" in task.label)
+    compiled = compile_program(task.source, "")
+    assert isinstance(compiled, Compiled)
+    outputs = device.outputs(Benchmark(compiled.image, task.function, task.layout))
+    assert isinstance(outputs, Outputs), outputs
+    verdict = references.judge(task, outputs)
+    assert verdict.correctness is Correctness.RIGHT, verdict
+    assert "NumPy" not in verdict.reason

@@ -106,15 +106,17 @@ def rewriting_words(table: SequenceTable, action: str) -> str:
     return f"unrolls its window: {'x'.join(copies)} copies" if copies else ""
 
 
-def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
-    """Return the attributes that an entry sets, by name; None if they are computed."""
+def settings_of(
+    spec: Spec, entry: Entry, attributes: frozenset[str] = CONFIGURATIONS
+) -> dict[str, mlir.Attribute] | None:
+    """Return those of some attributes that an entry sets, by name; None if they are computed."""
     table = spec.anatomy.table
     annotations = table.annotations(entry.action)
     if annotations is None:
         return None
     settings: dict[str, mlir.Attribute] = {}
     for annotation in annotations:
-        if annotation.name in CONFIGURATIONS:
+        if annotation.name in attributes:
             value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):
                 value = table.yielded(entry.matcher, value)

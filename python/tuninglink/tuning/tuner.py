@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.entry_settings import FLAGS
-from tuninglink.tuning.candidates.drawing import DrawingProcess
+from tuninglink.tuning.candidates.drawing import DrawingProcesses
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -90,7 +90,7 @@ class Tuner:
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
-        self._drawing: DrawingProcess | None = None
+        self._drawing: DrawingProcesses | None = None
 
     def run(self) -> TuningResult:
         """Tune until the budget is over or stopped, and return the results so far.
@@ -103,7 +103,7 @@ class Tuner:
         with ExitStack() as opened:
             if not self._task_tuner.is_local:  # the CPU is being measured
                 first = FIRST_CANDIDATES, self._task_tuner.settings.seed
-                self._drawing = opened.enter_context(DrawingProcess(self._flags, first))
+                self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
             guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
             return self._run(opened.enter_context(guard))
 
@@ -114,7 +114,7 @@ class Tuner:
         failure: TuninglinkError | None = None
         try:
             tasks = self._selected(self._program.tasks)
-            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin, guard.update)
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)

@@ -27,7 +27,7 @@ from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.spaces.selection import EVERYTHING, SelectionError, SpaceSelection
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
-from tuninglink.tuning.candidates.drawing import DrawingProcess
+from tuninglink.tuning.candidates.drawing import DrawingProcesses
 from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 
 CASES = [
@@ -196,7 +196,7 @@ def test_all_candidates_for_an_attention_have_intrinsics_or_lanes(source: str) -
 
 def test_a_draw_in_another_process_is_the_same() -> None:
     task = prepared(REDUCTION, "cuda")
-    with DrawingProcess(TARGETS["cuda"], (6, 1)) as process:
+    with DrawingProcesses(TARGETS["cuda"], (6, 1)) as process:
         begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
         assert begun.result() == task.spaces.sample(6, seed=1)
         fresh = replace(task, spaces=copy(task.spaces))

@@ -7,8 +7,8 @@ device runs the code.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -18,7 +18,9 @@ from tuninglink.errors import misspelt, nearest
 from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
+    PIPELINE_DEPTH,
     PIPELINE_OPTIONS,
+    STORE_STAGE,
     uses_igemm,
 )
 from tuninglink.iree.targets import Target
@@ -27,20 +29,23 @@ from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
 from tuninglink.mlir.diagnostics import DiagnosticSink, note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.entry_settings import settings_of
+from tuninglink.specs.entry_settings import CONFIGURATIONS, settings_of
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults
+from tuninglink.specs.verification.faults import (
+    Fault,
+    KnobPlaces,
+    level_faults,
+    tile_size_faults,
+)
 from tuninglink.specs.verification.gpu_knobs import TILING_WORKGROUPS, knob_faults, load_faults
 from tuninglink.specs.verification.gpu_threads import (
     intrinsic_faults,
     subgroup_faults,
     thread_faults,
 )
+from tuninglink.specs.verification.matched_ops import MatchedOp, matched_op
 
-_READ: Final = (
-    *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),
-    names.DECOMPOSITION_CONFIG,
-)
+_READ: Final = CONFIGURATIONS | {names.DECOMPOSITION_CONFIG}
 """The attributes of an operation that the compiler takes a configuration from."""
 
 _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
@@ -51,10 +56,12 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
 
 _FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
 _TRANSLATION_ENTRIES: Final = (
-    *(PIPELINE_OPTIONS, _FUNCTION_ATTRIBUTES, "enable_loop_peeling"),
+    *(PIPELINE_OPTIONS, _FUNCTION_ATTRIBUTES, "enable_loop_peeling", PIPELINE_DEPTH, STORE_STAGE),
     "iree_codegen.denormal_fp_math_f32",
 )
 """Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
+
+_GPU_PIPELINES: Final = ("#iree_gpu.pipeline<", "#iree_gpu.spirv_pipeline<")
 
 _WAVES: Final = "amdgpu-waves-per-eu"
 
@@ -81,8 +88,8 @@ def check_configurations(
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
         is_for_target = target is not None and is_bound_for(entry, target)
-        matched = _matched(matcher)
-        for name, value in (settings_of(spec, entry) or {}).items():
+        matched = matched_op(matcher)
+        for name, value in (settings_of(spec, entry, _READ) or {}).items():
             key = (name, value, is_for_target, matched)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (
@@ -105,7 +112,7 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         sequence = table.lookup(action)
         for annotation in table.annotations(action) or ():
-            suggestion = misspelt(annotation.name, _READ)
+            suggestion = misspelt(annotation.name, sorted(_READ))
             if suggestion:
                 diagnostics.warning(
                     f"action '@{action}' sets '{annotation.name}', which the compiler does not read: what its entries "
@@ -126,7 +133,7 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
 
 
 def _findings(
-    value: mlir.Attribute, target: Target | None, matched: _Matched | None
+    value: mlir.Attribute, target: Target | None, matched: MatchedOp | None
 ) -> Iterator[Fault]:
     """Yield faults of a configuration for a target, if any, and for the matched op."""
     foreign = [*_foreign_parts(value, target)]
@@ -134,21 +141,23 @@ def _findings(
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
-    if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        yield from level_faults(
-            lowering, None if matched is None else len(matched.parallel), target
-        )
-        return
     translation = getattr(value, "translation_info", None)
     pipeline = ""
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         pipeline = str(translation.pass_pipeline)
-        yield from _translation_faults(translation, target)
+        if pipeline.startswith(_GPU_PIPELINES):
+            yield from _translation_faults(translation, target)
+    if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        loops = None if matched is None else len(matched.parallel)
+        yield from level_faults(lowering, loops, target)
+        yield from tile_size_faults(lowering, pipeline, loops)
+        yield from _part_faults(lowering, matched)
+        return
     # A convolution as a matmul has fewer loops.
-    parallel = None if matched is None or uses_igemm(translation) else matched.parallel
+    op = None if matched is None or uses_igemm(translation) else matched
     knobs = entries_of(lowering.attributes)
     intrinsic = "" if matched is None else _usual_intrinsic(matched.types, target, value.context)
-    yield from knob_faults(knobs, pipeline, parallel, intrinsic)
+    yield from knob_faults(knobs, pipeline, op, intrinsic)
     yield from load_faults(knobs, target)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
@@ -159,6 +168,31 @@ def _findings(
             yield from intrinsic_faults(name, pipeline, subgroup_size)
     if matched is not None:
         yield from _types(lowering, matched)
+
+
+def _part_faults(decomposition: mlir.Attribute, matched: MatchedOp | None) -> Iterator[Fault]:
+    """Yield faults of the configurations of the products of an attention."""
+    if matched is None or not isinstance(decomposition, mlir.DictAttr):
+        return
+    entries = entries_of(decomposition)
+    yield from _misspelt(entries, [name for name, _ in matched.parts])
+    for name, product in matched.parts:
+        part = entries_of(entries.get(name))
+        yield from _misspelt(part, [names.LOWERING_CONFIG])
+        lowering = part.get(names.LOWERING_CONFIG)
+        if isinstance(lowering, iree_gpu.LoweringConfigAttr):
+            intrinsic = _usual_intrinsic(product.types, None, lowering.context)
+            knobs = entries_of(lowering.attributes)
+            faults = (*knob_faults(knobs, "", product, intrinsic), *_types(lowering, product))
+            yield from (replace(fault, message=f"in '{name}', {fault.message}") for fault in faults)
+
+
+def _misspelt(entries: Iterable[str], valid: Sequence[str]) -> Iterator[Fault]:
+    """Yield an error for each name that is like a valid one: code generation fails without that."""
+    for name in entries:
+        if suggestion := misspelt(name, valid):
+            message = f"code generation reads no '{name}'; did you mean '{suggestion}'?"
+            yield Fault(message, is_error=True, knob=name)
 
 
 def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
@@ -220,36 +254,7 @@ def _function_faults(
         yield Fault(f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs", knob=_WAVES)
 
 
-@dataclass(frozen=True)
-class _Matched:
-    """The requirements of a matcher on a contraction or a convolution.
-
-    Attributes:
-        parallel: for each of its loops whether it is parallel, not a reduction.
-        types: the element types of its operands.
-    """
-
-    parallel: tuple[bool, ...]
-    types: tuple[str, str]
-
-
-def _matched(matcher: mlir.Operation | None) -> _Matched | None:
-    """Return the requirements of a matcher on its op, None if it does not match contractions."""
-    for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
-        if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
-            continue
-        maps = operation.attributes.get("indexing_maps")
-        types = [operation.attributes.get(name) for name in ("lhs_type", "rhs_type")]
-        if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
-            return None
-        lhs, rhs = (str(type_.value) if isinstance(type_, mlir.TypeAttr) else "" for type_ in types)
-        result = mlir.AffineMapAttr(maps[len(maps) - 1]).value
-        loops = (mlir.AffineDimExpr.get(loop, result.context) for loop in range(result.n_dims))
-        return _Matched(tuple(loop in result.results for loop in loops), (lhs, rhs))
-    return None
-
-
-def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[Fault]:
+def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterator[Fault]:
     kind = lowering.mma_kind
     name = intrinsic_name(kind)
     if kind is None or name is None or not all(matched.types):

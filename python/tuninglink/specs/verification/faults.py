@@ -234,3 +234,30 @@ def _unscalable(level: str, sizes: Sequence[int], target: Target | None) -> Iter
         where = f"{target} has no scalable vectors" if is_error else f"a generic {target} has none"
         message = f"'{level}' has a scalable size, in brackets, and {where}"
         yield Fault(message, f"write {[*sizes]}", is_error=is_error, knob=level)
+
+
+_TILE_SIZES: Final = "tile_sizes"
+
+
+def tile_size_faults(lowering: mlir.Attribute, pipeline: str, loops: int | None) -> Iterator[Fault]:
+    """Yield faults in the levels of a `#iree_codegen.lowering_config`, whose further sizes the compiler ignores.
+
+    Args:
+        lowering: a lowering config; those of other kinds have no faults.
+        pipeline: the configured pipeline, as MLIR prints it.
+        loops: the number of loops of the op, None if unknown.
+    """
+    levels = gpu.read_tile_levels(lowering) or ()
+    names_of_levels = gpu.SPIRV_LEVELS.get(pipeline, ())
+    if names_of_levels and len(levels) > len(names_of_levels):
+        listed = ", ".join(names_of_levels)
+        right = [[*level] for level in levels[: len(names_of_levels)]]
+        message = f"'{_TILE_SIZES}' has {len(levels)} levels, of which the pipeline reads {len(names_of_levels)}: {listed}"
+        yield Fault(message, f"write {right}", knob=_TILE_SIZES)
+    for number, sizes in enumerate(levels):
+        if loops is not None and len(sizes) > loops:
+            message = f"level {number} of '{_TILE_SIZES}' is {[*sizes]}, and the matcher requires {loops} loops"
+            yield Fault(message, f"write {[*sizes[:loops]]}", knob=_TILE_SIZES)
+        elif min(sizes, default=0) < 0:
+            message = f"level {number} of '{_TILE_SIZES}' is {[*sizes]}, and none may be negative"
+            yield Fault(message, f"write {[*map(abs, sizes)]}", knob=_TILE_SIZES)

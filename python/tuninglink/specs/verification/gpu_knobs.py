@@ -8,13 +8,14 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import misspelt
+from tuninglink.errors import counted, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, similar_integers
-from tuninglink.specs.verification.gpu_threads import basis_faults, counted
+from tuninglink.specs.verification.gpu_threads import basis_faults
+from tuninglink.specs.verification.matched_ops import MatchedOp
 
 _INTEGERS: Final = {
     **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
@@ -42,16 +43,13 @@ TILING_WORKGROUPS: Final = {
 
 _READ_ANYWHERE: Final = (gpu.WORKGROUP, "workgroup_reordering_strategy", "lowering_strategy")
 
-_OPERANDS: Final = 3
-"""The number of operands of a contraction, including its result."""
-
 _WITHOUT: Final = "where no intrinsic multiplies"
 
 
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute],
     pipeline: str,
-    parallel: Sequence[bool] | None,
+    op: MatchedOp | None,
     intrinsic: str,
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`.
@@ -59,7 +57,7 @@ def knob_faults(
     Args:
         knobs: the entries.
         pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
-        parallel: for each loop of the configured op whether it is parallel; None if unknown.
+        op: the configured op, None if unknown.
         intrinsic: an intrinsic for the types of the op; empty if there is none, or the types are unknown.
     """
     for name, value in knobs.items():
@@ -67,14 +65,15 @@ def knob_faults(
             yield _unread(name)
             continue
         faults = [*_malformed(name, value, intrinsic), *_of_another_pipeline(name, pipeline, knobs)]
-        if parallel is not None and not faults:
-            faults += _of_other_loops(name, value, len(parallel))
-            has_steps = pipeline not in TILING_WORKGROUPS
-            faults += _of_wrong_loops(name, value, parallel) if has_steps and not faults else ()
-            faults += () if faults else _of_shared_sums(name, pipeline, knobs, parallel)
+        if op is not None and not faults:
+            faults += _of_other_loops(name, value, op)
+            has_steps = op.is_product and pipeline not in TILING_WORKGROUPS
+            faults += _of_wrong_loops(name, value, op.parallel) if has_steps and not faults else ()
+            adds = op.is_product and not faults
+            faults += _of_shared_sums(name, pipeline, knobs, op.parallel) if adds else ()
         yield from (replace(fault, knob=name) for fault in faults)
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
-    if parallel is not None:
+    if op is not None and op.is_product:
         yield from _missing(read, _PIPELINES.get(pipeline, ""), intrinsic)
 
 
@@ -239,8 +238,9 @@ def _of_shared_sums(
         yield Fault(f"{message}, which is wrong", f"write {right}", is_error=True)
 
 
-def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
+def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
+    loops = len(op.parallel)
     asked = f"for the {counted(loops, 'loop')} that the matcher requires"
     has_sizes = name in (*gpu.TILES, gpu.PADDING)
     if has_sizes and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
@@ -250,17 +250,21 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
         if name == gpu.PADDING:
             remedy = "there is one size for each loop, that of its tile"
-        cannot_tile = name == gpu.REDUCTION and len(value) > loops
+        cannot_tile = op.is_product and name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {counted(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
     if name in gpu.BASES:
-        yield from basis_faults(name, value, loops, asked)
+        for fault in basis_faults(name, value, loops, asked):
+            yield replace(fault, is_error=fault.is_error and op.is_product)
     if name == gpu.PROMOTED_OPERANDS:
         operands = gpu.read_integers(value) or ()
-        outside = [number for number in operands if not 0 <= number < _OPERANDS]
+        outside = [number for number in operands if not 0 <= number < op.operands]
         if outside:
             message = f"'{name}' names operand {outside[0]}, which there is not"
-            remedy = "0 and 1 are the operands, 2 is the result, such as [0, 1]"
+            inside = [number for number in operands if 0 <= number < op.operands]
+            remedy = f"0 to {op.operands - 1} are the operands and results, such as {inside or [0]}"
+            if op.is_product:
+                remedy = "0 and 1 are the operands, 2 is the result, such as [0, 1]"
             # The compiler reads beyond the operands: it crashes or does not end.
             yield Fault(message, remedy, is_error=True)
         elif len(right := [*dict.fromkeys(operands)]) < len(operands):

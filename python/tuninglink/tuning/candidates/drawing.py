@@ -1,4 +1,4 @@
-"""Draws of candidates in a separate process: the process that feeds the devices does not wait for the solver."""
+"""Draws of candidates in separate processes: the process that feeds the devices does not wait for the solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.candidates.preparation import PreparedTask, tunable_parts, with_sizes
 from tuninglink.tuning.candidates.templates import configure
-from tuninglink.workers import Pool, do_nothing
+from tuninglink.workers import Pool, do_nothing, processor_count
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 _MOST_TASKS: Final = 64
-"""The number of tasks whose spaces the process keeps."""
+"""The number of tasks whose spaces a process keeps."""
+
+_PROCESSES: Final = 4
+_PROCESSORS: Final = 4
+"""The number of processes, and of processors for one of them. A draw takes up to two seconds, and many tasks may begin at
+once, as those with wrong defaults do."""
 
 
-class DrawingProcess:
-    """A process that draws candidates of tasks.
+class DrawingProcesses:
+    """Processes that draw candidates of tasks.
+
+    All draws of a task are made by the same process, which continues the last one, so that a run can be repeated.
 
     Args:
         flags: compiler flags, including process-wide ones.
@@ -36,15 +43,19 @@ class DrawingProcess:
     def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
         self._first = first
         self._flags = tuple(flags)
-        self._pool = Pool(1, prepare_worker, (self._flags,))
-        self._pool.submit(do_nothing)  # starts the process
+        count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
+        self._pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
+        for pool in self._pools:
+            pool.submit(do_nothing)  # starts the process
+        self._pool_of: dict[_Question, Pool] = {}
         self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.close()
+        for pool in self._pools:
+            pool.close()
 
     def prepare(
         self,
@@ -71,9 +82,11 @@ class DrawingProcess:
     ) -> Future[list[Candidate]]:
         """Begin to draw candidates of a task, once; see `preparation.prepare` and `CandidateSpaces.sample`."""
         question = _Question(task, self._flags, tuple(limits.items()), selection)
+        next_pool = self._pools[len(self._pool_of) % len(self._pools)]
+        pool = self._pool_of.setdefault(question, next_pool)
         place = question, n, seed
         if place not in self._begun:
-            self._begun[place] = self._pool.submit(draw, *place)
+            self._begun[place] = pool.submit(draw, *place)
         return self._begun[place]
 
 

@@ -23,6 +23,7 @@ from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
 from tuninglink.tuning.references.scalar_ops import (
+    EVALUATED,
     Array,
     UnsupportedOperationError,
     evaluate,
@@ -168,6 +169,8 @@ class PointEvaluator:
             if integer is None:
                 raise UnsupportedOperationError(name)
             return np.asarray(integer)
+        if name not in EVALUATED:
+            raise UnsupportedOperationError(name)
         operands = [
             self.at(operand, index if isinstance(operand.type, mlir.ShapedType) else ())
             for operand in operation.operands

@@ -192,6 +192,10 @@ REDUCTIONS: Final[dict[str, np.ufunc]] = {
 """Operations by which a loop may combine its values in any order."""
 
 
+EVALUATED: Final = frozenset({*_OPERATIONS, *_WIDENING, *_COMPARISONS, *_ROUNDING, "arith.bitcast"})
+"""The operations that `evaluate` evaluates."""
+
+
 def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
     """Return the result of a scalar operation on arrays that broadcast.
 

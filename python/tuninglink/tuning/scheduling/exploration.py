@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -184,6 +184,10 @@ class Exploration:
             budget: the trials of all turns.
         """
         self._ask(budget)
+
+    def prefer(self, candidates: Sequence[Candidate]) -> None:
+        """Try these candidates next."""
+        self._search.prefer(candidates)
 
     def reject(self, candidate: Candidate) -> None:
         """Mark a measured candidate as failed."""

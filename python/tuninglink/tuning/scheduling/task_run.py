@@ -21,6 +21,7 @@ from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task
 from tuninglink.tuning.scheduling.related_trials import MOST_RELATED, RelatedTrials
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.task_tuner import TaskRace
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
@@ -92,17 +93,12 @@ class TaskRun:
         self._rejected: list[tuple[Candidate, Failure]] = []
         if tuner.journal:
             tuner.journal.record_default(prepared, self.default_us)
-        self._related_candidates = (
-            self._related.candidates(prepared.spaces.problem, prepared.spaces)
-            if self.default_is_wrong
-            else []
-        )
+        self._related_candidates: list[Candidate] = []
         self.trials = TaskTrials(
             tuner,
             prepared,
             self.default_us,
             measured.compile_seconds,
-            related=self._related_candidates,
             at_any_speed=self.default_is_wrong,
         )
         if tuner.judgements:
@@ -139,10 +135,29 @@ class TaskRun:
         return self.is_to_mend and not self._mending_turns
 
     @property
+    def is_ready_to_mend(self) -> bool:
+        """Whether there are candidates for a first turn without waiting for a draw."""
+        self._begin_with_related()
+        seed = self._tuner.settings.seed
+        is_drawn = self.prepared.spaces.sampler.is_drawn(FIRST_CANDIDATES, seed)
+        return self.is_new_to_mend and (is_drawn or self._has_related)
+
+    @property
+    def _has_related(self) -> bool:
+        return len(self._related_candidates) >= MOST_RELATED
+
+    def _begin_with_related(self) -> None:
+        """Look for candidates of related tasks, unless trials have begun."""
+        if not (len(self.trials) or self._related_candidates):
+            spaces = self.prepared.spaces
+            self._related_candidates = self._related.candidates(spaces.problem, spaces)
+            self.trials.prefer(self._related_candidates)
+
+    @property
     def _mending_trials(self) -> int:
         """The candidates of the next turn that searches for a right one."""
-        is_related = len(self._related_candidates) >= MOST_RELATED and not self._mending_turns
-        return MOST_RELATED if is_related else _MENDING_TRIALS
+        is_short = self._has_related and not self._mending_turns
+        return MOST_RELATED if is_short else _MENDING_TRIALS
 
     def begin_mending(self, budget: Budget) -> None:
         """Start to compile the candidates that `mend` will try.
@@ -150,6 +165,7 @@ class TaskRun:
         Args:
             budget: the time, and the trials of all turns.
         """
+        self._begin_with_related()
         self.trials.begin(budget.limited(len(self.trials) + self._mending_trials))
 
     def mend(
@@ -170,6 +186,7 @@ class TaskRun:
             DatabaseError: a result cannot be stored.
         """
         if self.is_to_mend:
+            self._begin_with_related()
             before, count = len(self.trials), self._mending_trials
             self._mending_turns += 1
             few = budget.limited(before + count)

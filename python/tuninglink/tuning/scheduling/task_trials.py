@@ -80,6 +80,9 @@ class Progress:
         return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]
 
 
+FIRST_TRIALS: Final = 8
+"""The trials before which a task counts as new."""
+
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
 """The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
@@ -99,7 +102,6 @@ class TaskTrials:
         prepared: the task.
         default_us: the time of the compiler's choice.
         compile_seconds: its compilation time.
-        related: candidates of similar tasks to begin with.
         at_any_speed: whether candidates slower than the compiler's choice may win, so that all are measured as precisely.
 
     Attributes:
@@ -117,7 +119,6 @@ class TaskTrials:
         default_us: float,
         compile_seconds: float,
         *,
-        related: Sequence[Candidate] = (),
         at_any_speed: bool = False,
     ) -> None:
         self._tuner = tuner
@@ -133,7 +134,7 @@ class TaskTrials:
             prepared.template,
             tuner.compiler,
             tuner.devices,
-            self._search(related),
+            self._search(),
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
             default_us=math.inf if at_any_speed else default_us,
@@ -177,6 +178,10 @@ class TaskTrials:
         """The number of candidates that are being compiled."""
         return self._exploration.compiling
 
+    def prefer(self, candidates: Sequence[Candidate]) -> None:
+        """Try these candidates next."""
+        self._exploration.prefer(candidates)
+
     def begin(self, budget: Budget) -> None:
         """Start to compile the candidates of the next turn; see `Exploration.begin`."""
         self._exploration.begin(budget)
@@ -216,7 +221,7 @@ class TaskTrials:
         """Cancel compilations and drop candidates waiting for a device."""
         self._exploration.close()
 
-    def _search(self, related: Sequence[Candidate]) -> Search:
+    def _search(self) -> Search:
         """Return a search seeded with the records of this task elsewhere and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
@@ -226,7 +231,7 @@ class TaskTrials:
             spaces,
             tuner.settings.seed,
             self._default_us,
-            [(winner, None) for winner in (*related, *(prior.winners(spaces) if prior else ()))],
+            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
             prior.measured() if prior else [],
         )
 
