@@ -200,6 +200,11 @@ class ModelRuns:
             raise ModelRunError(reasons or "it has no function that callers see")
         return callable_
 
+    def begin_ahead(self, spec: str) -> None:
+        """Start to compile the program with a spec that a later comparison needs, unless this disturbs measurements."""
+        if not self.device.description.is_local:
+            self.begin(spec)
+
     def begin(self, *specs: str) -> Future[Compiled | Failure]:
         """Start to compile the program without a spec and with each of the given ones; return the first job."""
         for spec in ("", *specs):
