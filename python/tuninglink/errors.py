@@ -1,4 +1,4 @@
-"""The exceptions of Tuninglink, raised at the borders of its layers, and suggestions for misspelt names.
+"""The exceptions of Tuninglink, raised at the borders of its layers, and words of messages.
 
 An error that the user can fix is always a `TuninglinkError`, whose diagnostics have a place and a remedy. Any other
 exception is a bug in Tuninglink.
@@ -85,3 +85,8 @@ _LIKE: Final = 0.8
 def misspelt(name: str, valid: Sequence[str]) -> str:
     """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
     return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, whose plural ends in s."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -14,7 +14,7 @@ from places import ROOT
 from processes import PATIENCE
 from terminals import TerminalCommand
 
-from tuninglink.cli.commands import run as run_here
+from tuninglink.cli.process import run as run_here
 from tuninglink.cli.usage import SUMMARIES
 
 if TYPE_CHECKING:

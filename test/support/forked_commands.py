@@ -62,7 +62,7 @@ def load_commands() -> None:
 def _serve() -> None:
     load_commands()
     from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.cli.commands import run  # noqa: PLC0415
+    from tuninglink.cli.process import run  # noqa: PLC0415
 
     gc.freeze()  # a collection in a fork would copy what it visits
     for line in sys.stdin:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.cli.terminal import print_table, render_table
+from tuninglink.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -160,7 +161,7 @@ def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
 def _history(problem: ProblemHistory, stream: TextIO) -> str:
     place = [f"for {problem.target} on {problem.device}", problem.flags]
     if problem.cores:
-        place.insert(1, "1 thread" if problem.cores == 1 else f"{problem.cores} threads")
+        place.insert(1, counted(problem.cores, "thread"))
     columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
     return render_table(
         (*columns, "speedup", "best"),

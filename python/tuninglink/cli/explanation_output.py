@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.errors import counted
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
     OperationReport,
@@ -143,7 +144,7 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
     elif dispatch.microseconds is None and explanation.measure == "measured time":
         share = "time unknown"
     # The work of the calls.
-    parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
+    parts = [share, counted(weight.calls, "call")]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
     parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
     if dispatch.cost.intensity is not None:

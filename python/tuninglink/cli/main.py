@@ -194,11 +194,11 @@ def main() -> NoReturn:
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
-    from tuninglink.cli import commands, process  # noqa: PLC0415
+    from tuninglink.cli import process  # noqa: PLC0415
     from tuninglink.cli.terminal import take_verbosity  # noqa: PLC0415
 
     arguments = take_verbosity(sys.argv[1:])
-    code = process.run(lambda: commands.run(arguments))
+    code = process.run(arguments)
     sys.stderr.flush()
     # All is written. Destroying large programs and specs, operation by operation, would only take time.
     os._exit(code)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import counted
 from tuninglink.tuning import Listener
 from tuninglink.tuning.devices import duration
 from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
@@ -118,9 +119,9 @@ class ProgressLines(Listener):
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Show the devices."""
         names = ", ".join(device.uri for device in devices)
-        problems = _count(len(program.tasks), "problem")
+        problems = counted(len(program.tasks), "problem")
         calls = sum(task.calls for task in program.tasks)
-        self._say(f"{problems} in {_count(calls, 'call')}, on {devices[0].name} ({names})")
+        self._say(f"{problems} in {counted(calls, 'call')}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:
         """Show an omission."""
@@ -151,14 +152,14 @@ class ProgressLines(Listener):
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
         """Show that the best candidates race."""
-        candidates = _count(finalists, "candidate")
+        candidates = counted(finalists, "candidate")
         self._say(
             f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
         )
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
         """Show that a dynamic task is tuned for ranges of sizes."""
-        count = _count(ranges, "range")
+        count = counted(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
@@ -238,7 +239,3 @@ class ProgressLines(Listener):
 def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
     times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
     return f"{times}: {comparison.speedup}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import counted
 from tuninglink.iree.dynamic_sizes import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
@@ -232,9 +233,11 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
     counts = Counter(
         f"entry '{item.entry.matcher}'" if item.entry else "an entry" for item in applied
     )
-    notes = [note(f"{what} configured {_operations(count)}") for what, count in counts.items()]
+    notes = [
+        note(f"{what} configured {counted(count, 'operation')}") for what, count in counts.items()
+    ]
     message = (
-        f"the default spec for {first.target} configured {_operations(len(applied))}; "
+        f"the default spec for {first.target} configured {counted(len(applied), 'operation')}; "
         "'--no-default-specs' leaves it out"
     )
     notes.append(note(f"the spec is '{file.path}'"))
@@ -244,9 +247,9 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
 def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
     """Return a remark on derived entries with their origins and changes."""
     counts = Counter(f"entry of '{item.spec}' derived {item.derivation}" for item in applied)
-    notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
+    notes = [note(f"{what}: {counted(count, 'operation')}") for what, count in counts.items()]
     message = (
-        f"entries derived for other forms of their problems configured {_operations(len(applied))}; "
+        f"entries derived for other forms of their problems configured {counted(len(applied), 'operation')}; "
         "'--no-derived-entries' leaves them out"
     )
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
@@ -259,14 +262,10 @@ def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
         + f"'{item.spec}' is for {item.like_target}"
         for item in applied
     )
-    notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
+    notes = [note(f"{what}: {counted(count, 'operation')}") for what, count in counts.items()]
     notes.append(note("'tuninglink retune' measures which of them are faster here"))
     message = (
-        f"entries for targets like {applied[0].target} configured {_operations(len(applied))}; "
+        f"entries for targets like {applied[0].target} configured {counted(len(applied), 'operation')}; "
         "their times were measured elsewhere"
     )
     return Diagnostic(Severity.REMARK, message, None, tuple(notes))
-
-
-def _operations(count: int) -> str:
-    return "1 operation" if count == 1 else f"{count:,} operations"

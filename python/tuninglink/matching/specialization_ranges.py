@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, counted
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.iree.dynamic_sizes import RANGES, SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
@@ -147,16 +147,12 @@ def _wrong_count(
     for number, count in enumerate(range_counts(ranges)):
         if loops is not None and count != loops:
             message = (
-                f"list {number} of '{RANGES}' has {_count(count, 'range')}, "
-                f"and the operation {_count(loops, 'loop')}"
+                f"list {number} of '{RANGES}' has {counted(count, 'range')}, "
+                f"and the operation {counted(loops, 'loop')}"
             )
             remedy = note("write a range for each loop, <> for any size")
             return error(message, sequence, notes=[remedy])
     return None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _loops(matcher: Matcher) -> int | None:

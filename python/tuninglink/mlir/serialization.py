@@ -123,12 +123,22 @@ def _decode_code(data: bytes, start: Place) -> str:
     Such comments are decoded as Latin-1.
 
     Raises:
-        SpecError: such a byte is outside of a comment.
+        SpecError: such a byte is outside of a comment, or the file is not text.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
+    if b"\0" in data and not _is_utf8(data):
+        raise SpecError(error("the file is neither MLIR text nor MLIR bytecode", start))
     lines = without_byte_order_mark(data).split(b"\n")
     return "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decode_line(line: bytes, start: Place, number: int) -> str:

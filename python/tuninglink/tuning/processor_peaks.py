@@ -21,7 +21,7 @@ from typing import Final
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import make_directory, temporary_directory, write_file
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.peak_rates import PeakRates, rate_class
@@ -93,10 +93,9 @@ class ProcessorPeaks:
             name: (rate if name == DOUBLE else max(rate, least)) / 1e3
             for name, rate in self.gflops.items()
         }
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         date = datetime.fromtimestamp(self.seconds, UTC).date()
         busy = ", while other processes ran" if self.is_busy else ""
-        source = f"measured with {threads} on {date}{busy}"
+        source = f"measured with {counted(self.threads, 'thread')} on {date}{busy}"
         return PeakRates(self.processor, source, tflops, self.gbps / 1e3, is_measured=True)
 
 

@@ -12,10 +12,20 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.deciding.verdicts import ModelVerdict, judge_default, judge_entries
 from tuninglink.tuning.references.program_reference import ProgramReference
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
-from tuninglink.tuning.scheduling.budget import FEWEST_MODEL_ROUNDS, Account, Ledger, guard_seconds
+from tuninglink.tuning.scheduling.budget import (
+    FEWEST_MODEL_ROUNDS,
+    Account,
+    Ledger,
+    guard_seconds,
+    program_compile_seconds,
+)
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -30,6 +40,12 @@ _LEAST_PART: Final = 0.7
 """The whole program is compared if this fraction of the price is left; with few rounds and without a reference if this
 fraction of the price of that is left."""
 
+
+_REPAIRED_SECONDS: Final = 0.5
+"""The time for compiling the program with the repairs alone, which begins before it is needed."""
+
+_LONG: Final = 0.05
+"""The fraction of the budget above which an estimate of the compilation is replaced by its time."""
 
 _OVER: Final = 0.03
 """The fraction of the budget by which a comparison with few rounds may end late."""
@@ -50,6 +66,10 @@ class ProgramGuard:
         self._ledger = ledger
         self._price = 0.0
         self._least_price = 0.0
+        self._compile_seconds = 0.0
+        self._defaults: DefaultQueue | None = None
+        self._has_repairs = False
+        self._default_job: Future[Compiled | Failure] | None = None
         self._opened = ExitStack()
         self._reference: ProgramReference | None = None
 
@@ -82,23 +102,47 @@ class ProgramGuard:
         """
         if not self._task_tuner.settings.runs_model:
             return
-        measured = defaults.measured
-        scale = (len(measured) + len(defaults.waiting)) / len(measured)
-        seconds = [default.compile_seconds for default in measured] * round(scale)
-        program_us = sum(default.task.calls * default.program_us for default in measured)
-        called = sum(bool(task.calls) for task in defaults.waiting)
-        program_us *= (len(measured) + called) / len(measured)
-        jobs = self._task_tuner.compiler.jobs
-        self._price = guard_seconds(seconds, program_us, jobs)
-        judgements = self._task_tuner.judgements
-        if judgements and any(judgements.is_wrong(default.task) for default in measured):
+        self._defaults = defaults
+        self._compile_seconds = _compile_seconds(defaults, self._task_tuner.compiler.jobs)
+        self._reserve()
+        # Where this disturbs no measurement, the real time replaces a long estimate.
+        is_long = self._compile_seconds > _LONG * self._ledger.seconds
+        if is_long and not self._task_tuner.is_local:
+            self.begin()
+
+    def update(self) -> None:
+        """Reserve the time of the compilation without a spec once it is known, and that of comparing repairs alone."""
+        job = self._default_job
+        is_known = job is not None and job.done()
+        if job is not None and is_known:
+            self._default_job = None
+            compiled = None if job.cancelled() or job.exception() else job.result()
+            if compiled is not None and not isinstance(compiled, Failure):
+                self._compile_seconds = min(self._compile_seconds, compiled.seconds)
+        if is_known or self._has_repairs != self._has_wrong_defaults:
+            self._reserve()
+
+    def _reserve(self) -> None:
+        assert self._defaults is not None
+        self._has_repairs = self._has_wrong_defaults
+        seconds, program_us = self._compile_seconds, _program_us(self._defaults)
+        dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
+        self._price = guard_seconds(seconds, dispatches, program_us)
+        if self._has_repairs:
             # The other entries are compared with the repairs alone, too.
-            self._price += guard_seconds((), program_us, jobs)
-        self._least_price = guard_seconds(seconds, program_us, jobs, FEWEST_MODEL_ROUNDS)
+            self._price += guard_seconds(_REPAIRED_SECONDS, dispatches, program_us)
+        self._least_price = guard_seconds(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
-            self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
+            self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):
             self._ledger.reserve(Account.GUARD, self._least_price)
+
+    @property
+    def _has_wrong_defaults(self) -> bool:
+        judgements, defaults = self._task_tuner.judgements, self._defaults
+        if judgements is None or defaults is None:
+            return False
+        return any(judgements.is_wrong(default.task) for default in defaults.measured)
 
     @property
     def _expects(self) -> bool:
@@ -112,7 +156,7 @@ class ProgramGuard:
         task_tuner = self._task_tuner
         is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
         if is_needed and not task_tuner.is_local:
-            self._runs.begin()
+            self._default_job = self._runs.begin()
 
     def run(
         self,
@@ -171,3 +215,18 @@ class ProgramGuard:
             deadline=self._ledger.whole.deadline + _OVER * self._ledger.seconds,
             judge=judge,
         )
+
+
+def _program_us(defaults: DefaultQueue) -> float:
+    """Return the time of all calls of all dispatches; those without a time count as the mean of the others."""
+    measured = defaults.measured
+    called = sum(bool(task.calls) for task in defaults.waiting)
+    total = sum(default.task.calls * default.program_us for default in measured)
+    return total * (len(measured) + called) / len(measured)
+
+
+def _compile_seconds(defaults: DefaultQueue, jobs: int) -> float:
+    """Return the estimated time of compiling the program twice; waiting dispatches count as the mean of the others."""
+    seconds = [default.processor_seconds for default in defaults.measured]
+    rest = [sum(seconds) / len(seconds)] * len(defaults.waiting)
+    return program_compile_seconds([*seconds, *rest], jobs)

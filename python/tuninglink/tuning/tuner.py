@@ -114,7 +114,7 @@ class Tuner:
         failure: TuninglinkError | None = None
         try:
             tasks = self._selected(self._program.tasks)
-            scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
+            scheduler.run(tasks, partial(self._reserve, guard), guard.begin, guard.update)
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)

@@ -11,7 +11,6 @@ import pytest
 from places import ROOT
 
 import tuninglink.cli
-from tuninglink.cli.commands import run
 from tuninglink.cli.completion import complete_bound, with_flags
 from tuninglink.cli.known_values import (
     known_devices,
@@ -20,6 +19,7 @@ from tuninglink.cli.known_values import (
     known_searches,
     known_targets,
 )
+from tuninglink.cli.process import run
 from tuninglink.cli.usage import SUMMARIES, Positional, Usage, flag_lines, usage_of
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch

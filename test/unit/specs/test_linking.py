@@ -218,6 +218,7 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
         (b"module @\xff {}", "byte 0xFF is not UTF-8; save the file as UTF-8"),
         ("module {}".encode("utf-16"), "the file is UTF-16 text; save it as UTF-8"),
         (b"module {}\0", "null characters"),
+        (b"\x08\x07\x12\0\xfd", "neither MLIR text nor MLIR bytecode"),
         (b"module {", "expected operation name"),
         (
             b"func.func private @f()",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import commands
+from tuninglink.cli import process
 from tuninglink.cli.known_values import known_records
 from tuninglink.comparing.changes import ChangeKind
 from tuninglink.errors import TuninglinkError
@@ -125,16 +125,16 @@ def test_the_command_writes_tables_and_json(
     path = tmp_path / "trials.db"
     with Database(path) as database:
         database.record_all([*versions(), measured(0, 10.0, problem=SECOND)])
-    assert commands.run(["database", "history", str(path), "--changed", "8x8x8"]) == 0
+    assert process.run_command(["database", "history", str(path), "--changed", "8x8x8"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "contraction 8x8x8 f32 for sm_80 on NVIDIA H200" in text
     assert "70.00 [69.30, 70.70] faster 50.00 [49.50, 50.50] slower 1.40" in text
-    assert commands.run(["database", "history", str(path)]) == 0
+    assert process.run_command(["database", "history", str(path)]) == 0
     assert "not shown: 1 other problem with one compiler and driver only" in capsys.readouterr().out
-    assert commands.run(["database", "history", str(path), "softmax"]) == 0
+    assert process.run_command(["database", "history", str(path), "softmax"]) == 0
     assert capsys.readouterr().out == "no problem fits\n"
     with pytest.raises(TuninglinkError) as raised:
-        commands.run(["database", "history", str(path), "--kind", "contration"])
+        process.run_command(["database", "history", str(path), "--kind", "contration"])
     message = (
         "error: the database has no kind of operation 'contration'; did you mean 'contraction'?"
     )
@@ -142,8 +142,8 @@ def test_the_command_writes_tables_and_json(
     assert str(diagnostic) == message
     assert [each.message for each in diagnostic.notes] == ["it has attention, contraction"]
     with pytest.raises(TuninglinkError, match="has no target 'sm_08'; did you mean 'sm_80'"):
-        commands.run(["database", "history", str(path), "--target", "sm_08"])
-    assert commands.run(["database", "history", str(path), "--format", "json"]) == 0
+        process.run_command(["database", "history", str(path), "--target", "sm_08"])
+    assert process.run_command(["database", "history", str(path), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["format"], document["hidden"]) == ("tuninglink.history", 1)
     assert document["problems"][0]["points"][2]["best_change"] == "regression"

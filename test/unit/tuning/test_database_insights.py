@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from browser import AS_IT_SHOULD_BE, CLIPPED, browse, needs_chromium, of_width
 from database_writers import HERE, PROBLEM
 
-from tuninglink.cli import commands
+from tuninglink.cli import process
 from tuninglink.cli.database_tables import insights_table
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
 from tuninglink.tuning.database.insights import insights_among, to_html
@@ -132,12 +132,12 @@ def test_the_command_prints_tables_and_json(
     file = str(tmp_path / "t.db")
     with Database(tmp_path / "t.db") as database:
         database.record_all(trials(failure, time))
-    assert commands.run(["database", "insights", file]) == 0
+    assert process.run_command(["database", "insights", file]) == 0
     text = capfd.readouterr().out
     assert text.startswith("contraction sm_80: ")
     assert "knob threads >= 128" in text
     assert text.splitlines()[-1].split()[-2:] == ["compile:", "no"]
-    assert commands.run(["database", "insights", file, "--format", "json"]) == 0
+    assert process.run_command(["database", "insights", file, "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["format"] == "tuninglink.insights"
     steps = document["heuristics"][0]["steps"]
@@ -180,5 +180,8 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
     path = tmp_path / "trials.db"
     with Database(path) as database:
         database.record_all(trials(time_of=time))
-    assert commands.run(["database", "insights", str(path), "-o", str(tmp_path / "page.html")]) == 0
+    assert (
+        process.run_command(["database", "insights", str(path), "-o", str(tmp_path / "page.html")])
+        == 0
+    )
     assert "What winners have in common" in (tmp_path / "page.html").read_text()

@@ -22,7 +22,7 @@ import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import commands
+from tuninglink.cli import process
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates import SearchProblem
@@ -408,7 +408,7 @@ TABLE = {
 
 
 def run(*arguments: object) -> int:
-    return commands.run([str(each) for each in arguments])
+    return process.run_command([str(each) for each in arguments])
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

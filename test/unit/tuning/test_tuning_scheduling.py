@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.devices.sampling import repetition, weighted_mean
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
+from tuninglink.tuning.results.task_result import WrongDefaults
 from tuninglink.tuning.scheduling.budget import (
     FEWEST_MODEL_ROUNDS,
     Account,
     Ledger,
     guard_seconds,
+    program_compile_seconds,
     task_race_seconds,
 )
 from tuninglink.tuning.scheduling.task_choice import Pace
@@ -166,13 +168,35 @@ def test_short_sizes_are_repeated_and_a_sample_stays_short() -> None:
     assert weighted_mean([10.0, 1_000.0], [1, 1]) * repeated.stretch == pytest.approx(2_000.0)
 
 
+def guard_price(processor_seconds: list[float], program_us: float) -> float:
+    compiling = program_compile_seconds(processor_seconds, 16)
+    return guard_seconds(compiling, len(processor_seconds), program_us)
+
+
 def test_the_guard_of_a_slow_program_leaves_most_of_the_time() -> None:
-    compile_seconds = [0.5] * 13
-    assert guard_seconds(compile_seconds, sum(BOTTLENECK_US), 16) < 10.0
-    assert guard_seconds(compile_seconds, 6_000.0, 16) < guard_seconds(compile_seconds, 3e5, 16)
-    assert guard_seconds([0.5] * 53, 277_000.0, 16) < 0.1 * 180.0
+    seconds = [0.5] * 13
+    assert guard_price(seconds, sum(BOTTLENECK_US)) < 10.0
+    assert guard_price(seconds, 6_000.0) < guard_price(seconds, 3e5)
+    assert guard_price([0.5] * 53, 277_000.0) < 0.1 * 180.0
+
+
+def test_the_guard_of_many_dispatches_loads_all_of_them() -> None:
+    """A Swin-T with 141 dispatches: both programs load in 5.9 s on an H200."""
+    assert 7.0 < guard_seconds(1.0, 141, 4_300.0) < 9.0
 
 
 def test_the_guard_of_a_program_that_runs_for_seconds_costs_its_fewest_rounds() -> None:
     calls = 2 * (FEWEST_MODEL_ROUNDS + 1)
-    assert guard_seconds([0.5], 10e6, 16) > calls * 10.0
+    assert guard_price([0.5], 10e6) > calls * 10.0
+
+
+# --- Wrong defaults --------------------------------------------------------------------------------------
+
+
+def test_a_line_has_the_numbers_of_wrong_defaults_and_a_budget() -> None:
+    assert not str(WrongDefaults())
+    assert str(WrongDefaults(25)) == "wrong defaults: 25 of 25 replaced by right candidates"
+    assert str(WrongDefaults(4, 0, 21, 173.2)) == (
+        "wrong defaults: 4 of 25 replaced by right candidates; no time for 21: --budget 180s may suffice for all; "
+        "the program computes wrong results"
+    )

@@ -27,7 +27,13 @@ from tuninglink.tuning.database.tables import (
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units, known_compute_units
 from tuninglink.tuning.search import check_search, search_named
-from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch, load_trees
+from tuninglink.tuning.search.base import (
+    FIRST_CANDIDATES,
+    MOST_CANDIDATES,
+    MeasuredProblem,
+    RandomSearch,
+    load_trees,
+)
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, estimate, shape_of
 
@@ -59,13 +65,15 @@ class Pool:
     default: Candidate | None = None
     given: tuple[Candidate, ...] = ()
     options: Mapping[Candidate, Sequence[Candidate]] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
+    first: Sequence[Candidate] = ()
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        everything = list(self.times)
+        everything = list(self.first if self.first and n == FIRST_CANDIDATES else self.times)
         return random.Random(seed).sample(everything, min(n, len(everything)))
 
-    def begin_sample(self, n: int, seed: int) -> None:
-        pass
+    def begin_sample(self, n: int, seed: int) -> bool:  # noqa: ARG002 - of all seeds alike
+        return n not in self.late
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         return [
@@ -171,6 +179,26 @@ def test_a_search_goes_on_while_times_are_missing(name: str) -> None:
     search = search_named(name)(gpu_pool(), 0, None)
     asked = [each.key for _ in range(6) for each in search.ask(5)]
     assert len(asked) == len(set(asked)) == 30
+
+
+def test_a_search_does_not_wait_for_a_draw_while_times_are_missing() -> None:
+    """The device has work meanwhile. Without any, the search waits, and goes on with what was drawn."""
+    pool = gpu_pool(count=40)
+    first = list(pool.times)
+    later = {
+        recorded_candidate(each.pipeline, {**each.knobs, "mma_idx": 1, "sg_size": 64}): 50.0
+        for each in first
+    }
+    pool.times = {**pool.times, **later}
+    pool.first, pool.late = first, {MOST_CANDIDATES}
+    search = search_named("model")(pool, 0, None)
+    asked: list[Candidate] = []
+    while new := search.ask(10):
+        asked += new
+    assert set(asked) == set(first)
+    for candidate in asked:
+        search.tell(candidate, pool.times[candidate])
+    assert set(search.ask(100)) == set(later)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -281,6 +309,35 @@ def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
     assert time(128, 128, 256) < time(16, 16, 32)
     assert time(128, 128, 256) < time(512, 512, 64)
     assert time(128, 128, 256) < time(2048, 2048, 1024)
+
+
+def test_the_estimate_without_intrinsics_ranks_padded_tiles_and_idle_lanes_last() -> None:
+    """A 1x1 convolution in NCHW: batch, channels, 7x7 pixels as one loop, and the sum."""
+    problem = SearchProblem(
+        "contraction", (4, 192, 49, 672), ("m", "n", "m", "k"), ("f16", "f16", "f32"), {}
+    )
+
+    def time(tiles: tuple[int, int, int], threads: tuple[int, int, int], step: int = 64) -> float:
+        knobs = {f"wg_{loop}": tile for loop, tile in enumerate(tiles)}
+        knobs |= {f"thread_{loop}": tile for loop, tile in enumerate(threads)}
+        count = math.prod(tiles) // math.prod(threads)
+        knobs |= {"red_3": step, "wg_size_x": count, "sg_size": 32}
+        shape = shape_of(problem, recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs))
+        assert shape is not None
+        return estimate(shape)
+
+    good = time((1, 16, 16), (1, 2, 2))
+    assert good < time((16, 16, 1), (4, 1, 1))  # 12 of 16 images are padding
+    assert good < time((1, 16, 16), (1, 8, 8))  # four threads of a warp
+    assert good < time((1, 16, 16), (1, 2, 2), step=2)
+
+
+def test_preferred_candidates_come_before_all_others() -> None:
+    pool = gpu_pool()
+    everything = list(pool.times)
+    search = search_named("model")(pool, 0, None)
+    search.prefer(everything[11:14])
+    assert search.ask(4)[:3] == everything[11:14]
 
 
 def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
@@ -434,3 +491,16 @@ def test_a_search_of_few_trials_loads_no_trees() -> None:
     )
     assert "tuninglink.tuning.search.model" in done.stdout
     assert "sklearn" not in done.stdout
+
+
+def test_loading_damaged_trees_ahead_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise ImportError('damaged')")
+    script = (
+        f"import sys, threading; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from tuninglink.tuning.search import begin_loading; begin_loading('model', None); "
+        "[thread.join() for thread in threading.enumerate() if thread.daemon]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not done.stderr

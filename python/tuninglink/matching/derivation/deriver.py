@@ -10,8 +10,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role, affine_maps, loops_by_role
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION, Sizes
-from tuninglink.matching.derivation.derivable import Derivable, derivable
-from tuninglink.matching.derivation.derived_spec import MatchedForm, derived_spec, matched_form
+from tuninglink.matching.derivation.derived_spec import (
+    Derivable,
+    MatchedForm,
+    derivable,
+    derived_spec,
+    matched_form,
+)
 from tuninglink.matching.derivation.problem_forms import (
     OPERANDS,
     ProblemForm,

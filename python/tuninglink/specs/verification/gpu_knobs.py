@@ -8,13 +8,13 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import misspelt
+from tuninglink.errors import counted, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, similar_integers
-from tuninglink.specs.verification.gpu_threads import basis_faults, counted
+from tuninglink.specs.verification.gpu_threads import basis_faults
 from tuninglink.specs.verification.matched_ops import MatchedOp
 
 _INTEGERS: Final = {

@@ -8,6 +8,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.errors import counted
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
@@ -165,8 +166,3 @@ def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
     """Return the index of a count greater than 1 that is along several loops, None if there is none."""
     shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
     return next(shared, None)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural for any number but one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -125,9 +125,9 @@ class CandidateSpaces:
         """
         return [self._with_options(candidate, {}) for candidate in self.sampler.sample(n, seed)]
 
-    def begin_sample(self, n: int, seed: int) -> None:
+    def begin_sample(self, n: int, seed: int) -> bool:
         """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
-        self.sampler.begin(n, seed)
+        return self.sampler.begin(n, seed)
 
     @property
     def reason(self) -> str:

@@ -150,14 +150,18 @@ class SpaceSampler:
             self._drawn[n, seed] = self._from_elsewhere(n, seed) or self._draw_here(n, seed)
         return self._drawn[n, seed]
 
-    def begin(self, n: int, seed: int) -> None:
-        """Begin a draw for a later call of `sample`: in another process if one exists, else immediately."""
-        if (n, seed) in self._drawn or (n, seed) in self._begun:
-            return
-        if self.begin_elsewhere is None:
-            self.sample(n, seed)
-        else:
-            self._begun[n, seed] = self.begin_elsewhere(n, seed)
+    def begin(self, n: int, seed: int) -> bool:
+        """Begin a draw for a later call of `sample`: in another process if one exists, else immediately.
+
+        Returns:
+            Whether that call need not wait.
+        """
+        if (n, seed) not in self._drawn and (n, seed) not in self._begun:
+            if self.begin_elsewhere is None:
+                self.sample(n, seed)
+            else:
+                self._begun[n, seed] = self.begin_elsewhere(n, seed)
+        return self.is_drawn(n, seed)
 
     def is_drawn(self, n: int, seed: int) -> bool:
         """Return whether `sample` would not wait."""

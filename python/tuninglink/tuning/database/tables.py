@@ -182,8 +182,9 @@ class RecordedPool:
         chance = random.Random(seed)  # noqa: S311 - no secret
         return chance.sample(self._candidates, min(n, len(self._candidates)))
 
-    def begin_sample(self, n: int, seed: int) -> None:
-        """Do nothing: a draw takes no time."""
+    def begin_sample(self, n: int, seed: int) -> bool:  # noqa: ARG002 - always the same
+        """Return True: a draw takes no time."""
+        return True
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates of the same pipeline in the order of the number of different knobs, up to two."""

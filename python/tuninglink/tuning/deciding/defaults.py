@@ -50,6 +50,7 @@ class MeasuredTask:
         stretch: the time of a sample over that of the iterations in it: that of a dynamic task runs at all sizes, and
             its time is a mean.
         potential: the fraction of its time that tuning may save.
+        processor_seconds: the processor time of its compilation.
     """
 
     task: TuningTask
@@ -60,6 +61,7 @@ class MeasuredTask:
     program_us: float = 0.0
     stretch: float = 1.0
     potential: float = 1.0
+    processor_seconds: float = 0.0
 
     @property
     def is_small(self) -> bool:
@@ -78,10 +80,23 @@ class MeasuredTask:
         return self.task.profiled_us / self.default_us
 
 
+DEFAULT_SECONDS: Final = 0.1
+"""The time for samples of a default."""
+
+
 def measure_default(
-    task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet
+    task: TuningTask,
+    compiled: Compiled | Failure,
+    devices: DeviceSet,
+    seconds: float = DEFAULT_SECONDS,
 ) -> MeasuredTask | Failure:
     """Measure the compiler's choice for one task, with all of the program's time as its share.
+
+    Args:
+        task: the task.
+        compiled: its default.
+        devices: the devices.
+        seconds: the time for samples; a few are taken in any case.
 
     Raises:
         DeviceError: the device is gone.
@@ -89,10 +104,18 @@ def measure_default(
     if isinstance(compiled, Failure):
         return compiled
     benchmark = task.benchmark(compiled.image)
-    microseconds = devices.measure_default(benchmark)
+    microseconds = devices.measure_default(benchmark, seconds)
     if isinstance(microseconds, Failure):
         return microseconds
-    measured = MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0, microseconds)
+    measured = MeasuredTask(
+        task,
+        benchmark,
+        microseconds,
+        compiled.seconds,
+        share=1.0,
+        program_us=microseconds,
+        processor_seconds=compiled.processor_seconds,
+    )
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
         return measured
     times: list[float] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
 from tuninglink.tuning.problems import Problem
@@ -95,8 +95,7 @@ class ProblemFile:
     @property
     def unsupported_lines(self) -> str:
         """The number of these lines, in words."""
-        count = sum(self.unsupported.values())
-        return "1 line" if count == 1 else f"{count} lines"
+        return counted(sum(self.unsupported.values()), "line")
 
 
 def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:

@@ -79,6 +79,16 @@ class ProgramReference:
         """The name of the target."""
         return self.target.name
 
+    @property
+    def seconds_left(self) -> float:
+        """The most seconds that its outputs may still take."""
+        if self._job is None or not self._job.done():
+            return self.seconds
+        if self._job.cancelled() or self._job.exception() is not None:
+            return 0.0
+        compiled = self._job.result()
+        return 0.0 if isinstance(compiled, str) else max(0.0, self.seconds - compiled.seconds)
+
     def begin(self) -> None:
         """Start to compile the reference, unless it has been started."""
         self._begun()

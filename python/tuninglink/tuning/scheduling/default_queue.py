@@ -6,7 +6,9 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +18,12 @@ from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import visit
-from tuninglink.tuning.deciding.defaults import MeasuredTask, measure_default, nothing_runs
+from tuninglink.tuning.deciding.defaults import (
+    DEFAULT_SECONDS,
+    MeasuredTask,
+    measure_default,
+    nothing_runs,
+)
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.results import Failure, FatalError, reason_of
 from tuninglink.tuning.scheduling import Stage
@@ -92,6 +99,17 @@ def estimated_work(task: TuningTask) -> float:
     return task.calls * iterations
 
 
+_SAMPLING: Final = 0.2
+"""The fraction of the time for samples: a rough time orders tasks, and each is measured again before its first turn."""
+
+_MOST: Final = 0.4
+_HEAVY: Final = 0.8
+"""After this fraction of the time, the defaults that take this part of the program's time by estimate are enough."""
+
+_AHEAD: Final = 2
+"""The number of defaults being measured where a device loads the next one ahead."""
+
+
 class DefaultQueue:
     """The queue of tasks whose defaults are to be measured, ordered by time in the profile, then by estimated work.
 
@@ -112,6 +130,10 @@ class DefaultQueue:
         self._work = {task.key: estimated_work(task) for task in tasks}
         self._waiting = deque(sorted(tasks, key=self._rank))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
+        devices = tuner.devices
+        self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
+        self._threads = ThreadPoolExecutor(self._at_once)
+        self._measuring: dict[str, Future[MeasuredTask | Failure]] = {}
         self._failure: Failure | None = None
         self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
@@ -137,7 +159,7 @@ class DefaultQueue:
                     self._tuner.judgements.expect(task)
 
     def measure(self, budget: Budget, *, only_called: bool = False) -> None:
-        """Measure defaults, at least one batch, until the time is over.
+        """Measure defaults until the time is over, or most of it if all that wait are light.
 
         Args:
             budget: the time limit.
@@ -146,34 +168,49 @@ class DefaultQueue:
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
+        most = budget.part(_MOST)
 
         def is_enough() -> bool:
             is_rest = only_called and not self._waiting[0].calls
-            return bool(self.measured) and (budget.is_over or is_rest)
+            is_light = most.is_over and sum(self.shares().values()) > _HEAVY
+            return bool(self.measured) and (budget.is_over or is_rest or is_light)
 
+        sampling = _SAMPLING * budget.remaining / max(1, len(self._waiting))
+        seconds = min(DEFAULT_SECONDS, sampling)
         while self._waiting and not is_enough():
             self.submit()
             for _ in range(len(self._jobs)):
                 if is_enough():
                     break
-                self._measure_next()
+                self._measure_next(seconds)
             if budget.is_over:
                 break
-        for job in self._jobs.values():
-            job.cancel()
-        self._jobs.clear()
+        self._end()
         if self._failure is not None and not self.measured and not self._waiting:
             raise nothing_runs(self._tuner.devices, self._failure)
 
-    def _measure_next(self) -> None:
-        """Measure the default of the heaviest waiting task."""
+    def _end(self) -> None:
+        """Drop what was begun for waiting tasks, and judge the measured defaults: not before, as this uses the device."""
+        for measurement in self._measuring.values():
+            measurement.cancel()
+        for job in self._jobs.values():
+            job.cancel()
+        self._measuring.clear()
+        self._jobs.clear()
+        if self._tuner.judgements:
+            for measured in self.weighed():
+                self._tuner.judgements.begin(measured.task, measured.benchmark)
+
+    def _measure_next(self, seconds: float) -> None:
+        """Measure the default of the heaviest waiting task.
+
+        Args:
+            seconds: the time for samples.
+        """
         task = self._waiting.popleft()
         with self._tuner.timeline.stage(Stage.DEFAULTS):
             try:
-                compiled = self._jobs.pop(task.key).result()
-                if self._tuner.is_local:
-                    self._await_compilations()
-                measured = measure_default(task, compiled, self._tuner.devices)
+                measured = self._measured(task, seconds)
             except FatalError:
                 raise
             except Exception as failure:  # noqa: BLE001 - an error loses one task only
@@ -189,8 +226,25 @@ class DefaultQueue:
         else:
             self._costs[task.key] = task_cost(task)
             self.measured.append(measured)
-            if self._tuner.judgements:
-                self._tuner.judgements.begin(task, measured.benchmark)
+
+    def _measured(self, task: TuningTask, seconds: float) -> MeasuredTask | Failure:
+        """Return the measured default of a task; the next ones are loaded meanwhile."""
+        if self._tuner.is_local:
+            self._await_compilations()
+        for begun in (task, *islice(self._waiting, self._at_once - 1)):
+            if begun.key not in self._measuring:
+                job = self._jobs[begun.key]
+                self._measuring[begun.key] = self._threads.submit(
+                    self._measure_compiled, begun, job, seconds
+                )
+        del self._jobs[task.key]
+        return self._measuring.pop(task.key).result()
+
+    def _measure_compiled(
+        self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
+    ) -> MeasuredTask | Failure:
+        """Measure a default once it is compiled. May be called from any thread."""
+        return measure_default(task, job.result(), self._tuner.devices, seconds)
 
     def _await_compilations(self) -> None:
         """Wait for the batch: compilation would disturb measurements."""

@@ -15,7 +15,7 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Account, Ledger
 from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
-from tuninglink.tuning.scheduling.task_trials import Progress
+from tuninglink.tuning.scheduling.task_trials import FIRST_TRIALS, Progress
 from tuninglink.tuning.scheduling.task_tuner import TaskRace
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class OpenTask:
 
     measured: MeasuredTask
     run: TaskRun | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether too few candidates were tried to tell what tuning may save."""
+        return self.run is None or len(self.run.trials) < FIRST_TRIALS
 
     @property
     def is_promising(self) -> bool:

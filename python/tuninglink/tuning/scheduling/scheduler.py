@@ -11,7 +11,12 @@ from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.open_tasks import OpenTask, TaskEndings
-from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
+from tuninglink.tuning.scheduling.task_choice import (
+    TURN_TRIALS,
+    PreparationAhead,
+    TaskChoice,
+    TaskStart,
+)
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
@@ -29,8 +34,17 @@ _JUDGING: Final = 0.05
 _OVERRUN: Final = 0.02
 """The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""
 
+_AHEAD: Final = 4
+"""The number of the most promising tasks that are prepared ahead of their turns."""
+
 _COMPILING_AHEAD: Final = 2
 """The candidates of wrong defaults that are compiled ahead, for each compilation at once."""
+
+_MOST_FIRST: Final = 0.75
+"""The fraction of the candidates of a first turn that it waits for; stragglers are measured later."""
+
+_LATEST: Final = 3.0
+"""The multiple of its time after which a turn ends although it had few trials."""
 
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""
@@ -80,6 +94,7 @@ class Scheduler:
         tasks: Sequence[TuningTask],
         reserve: Callable[[DefaultQueue], None],
         deciding: Callable[[], None] = lambda: None,
+        between_turns: Callable[[], None] = lambda: None,
     ) -> None:
         """Tune tasks.
 
@@ -87,6 +102,7 @@ class Scheduler:
             tasks: the tasks.
             reserve: reserves time in the ledger once the first defaults are measured.
             deciding: starts background work for the time of the last races.
+            between_turns: updates reservations in the ledger.
 
         Raises:
             DeviceError: the device is gone.
@@ -101,15 +117,16 @@ class Scheduler:
         decided = -1
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
-            self._give_turns()
+            self._give_turns(between_turns)
             deciding()
             self._endings.decide_all()
         self._endings.omit_rest(defaults.waiting)
 
-    def _give_turns(self) -> None:
+    def _give_turns(self, between_turns: Callable[[], None]) -> None:
         """Give turns to tasks until all have converged or the time for turns is over."""
         defaults = self._defaults
         while not self._budget().is_over:
+            between_turns()
             self._endings.races.advance()
             self._tuner.announce_wrong_defaults()
             chosen = self._choose()
@@ -182,6 +199,8 @@ class Scheduler:
                 self._begin_next_mendings(task, budget)
         if run.default_is_wrong:
             run.mend(budget, self._turn_end(task), self._work_aside)
+        elif task.is_new and task.is_promising and not self._tuner.is_local:
+            self._explore_first(task, run, budget)
         else:
             run.trials.explore(budget, self._turn_end(task), self._work_aside)
         if run.trials.ending(budget) is not None:
@@ -199,26 +218,66 @@ class Scheduler:
             if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
                 return
             if self._start.related or self._ahead.has_prepared(following.measured.task):
-                self._begin_mending(following, budget)  # others would have to be prepared and drawn
+                self._begin_ahead(following, budget)  # others would have to be prepared and drawn
 
-    def _begin_mending(self, task: OpenTask, budget: Budget) -> None:
+    def _begin_ahead(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of a task for its turn."""
         try:
             if task.run is None:
                 self._begin(task)
-            if task.run is not None and task.run.is_ready_to_mend:
-                task.run.begin_mending(budget)
+            run = task.run
+            if run is not None and run.is_ready_to_mend:
+                run.begin_mending(budget)
+            elif run is not None and not run.is_to_mend:
+                run.trials.begin(budget.limited(self._first_trials))
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
 
+    @property
+    def _first_trials(self) -> int:
+        """The number of candidates of a first turn."""
+        return max(TURN_TRIALS, self._tuner.compiler.jobs)
+
+    def _explore_first(self, task: OpenTask, run: TaskRun, budget: Budget) -> None:
+        """Try the first candidates of a task, and compile those of the next one as soon as processes are free."""
+        before, is_over = len(run.trials), self._turn_end(task)
+
+        def is_enough() -> bool:
+            return len(run.trials) >= before + _MOST_FIRST * self._first_trials or is_over()
+
+        def work_aside() -> bool:
+            has_room = run.trials.compiling < self._tuner.compiler.jobs
+            return (has_room and self._begin_next(task)) or self._work_aside()
+
+        run.trials.explore(budget.limited(before + self._first_trials), is_enough, work_aside)
+
+    def _begin_next(self, task: OpenTask) -> bool:
+        """Start to compile the first candidates of the next heavy task; return whether there was one."""
+        others = self._choice.ranked([other for other in self._endings.open if other is not task])
+        following = next((other for other in others if other.is_new and other.is_promising), None)
+        if following is None or following.run is not None:
+            return False  # one at a time: those that follow learn from it
+        if not self._ahead.has_drawn(following.measured.task):
+            return False
+        self._begin_ahead(following, self._budget())
+        return True
+
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Return a function that tests whether the turn of a task is over or a race is due."""
         alone = len(self._endings.open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
-        end = min(time.monotonic() + seconds, self._endings.races.due)
-        return lambda: time.monotonic() > end
+        if task.is_new:
+            new = sum(other.is_new and other.is_promising for other in self._endings.open)
+            seconds = min(seconds, self._budget().remaining / (new + 1))
+        began, due = time.monotonic(), self._endings.races.due
+
+        def is_over() -> bool:
+            limit = _LATEST * seconds if task.is_new else seconds
+            return time.monotonic() > min(began + limit, due)
+
+        return is_over
 
     def _begin(self, task: OpenTask) -> None:
         """Prepare a task for its first turn, or merge it into an equal one."""
@@ -228,4 +287,4 @@ class Scheduler:
     def _work_aside(self) -> bool:
         """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
-        return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:2])
+        return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:_AHEAD])

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.database.prior_data import RelatedTrials
 from tuninglink.tuning.scheduling import Stage
-from tuninglink.tuning.scheduling.related_trials import RelatedTrials
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
@@ -49,7 +49,7 @@ class Pace:
 
     def turn_seconds(self, progress: Progress) -> float:
         """Return the time of the next turn of a task: a fraction of its past time, but at least some trials."""
-        return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
+        return max(TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
 
     def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:
         """Return the microseconds that a program gains in each second of a task's next turn.
@@ -71,7 +71,7 @@ class Pace:
 
 
 _TURN: Final = 0.25
-_TURN_TRIALS: Final = 20
+TURN_TRIALS: Final = 20
 """The length of a turn: a fraction of the task's past time, but at least this number of trials."""
 
 
@@ -91,7 +91,7 @@ _REPAIR_SECONDS: Final = 2.0
 
 
 class TaskChoice:
-    """Chooses among open tasks: tasks to mend, then heavy tasks without a turn, then by expected gain.
+    """Chooses among open tasks: tasks to mend, then heavy tasks with few trials, then by expected gain.
 
     Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
     was among the first ones of a small task, its further turns come first for half of the time only.
@@ -147,15 +147,16 @@ class TaskChoice:
         pace = self.pace
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
-        def promise(task: OpenTask) -> tuple[bool, bool, bool, float]:
+        def promise(task: OpenTask) -> tuple[bool, bool, bool, bool, float]:
             measured = task.measured
-            is_new = task.run is None and task.is_promising
+            is_new = task.is_new and task.is_promising
+            is_begun = is_new and task.run is not None
             is_first = task.run is None or task.run.is_new_to_mend
             may_wait = has_mended_enough and measured.is_small and not is_first
             is_urgent = self.is_to_mend(task) and not may_wait
             is_ready = is_urgent and task.run is not None and task.run.is_ready_to_mend
             gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
-            return is_urgent, is_ready, is_new, gain
+            return is_urgent, is_ready, is_new, is_begun, gain
 
         return sorted(tasks, key=promise, reverse=True)
 
@@ -257,6 +258,14 @@ class PreparationAhead:
     def has_prepared(self, task: TuningTask) -> bool:
         """Return whether a task was prepared ahead of its turn."""
         return task.key in self._done
+
+    def has_drawn(self, task: TuningTask) -> bool:
+        """Return whether the first candidates of a task are drawn."""
+        if task.key in self._done:
+            with suppress(Exception):  # its turn reports the error
+                seed = self._tuner.settings.seed
+                return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
+        return False
 
     def _draw(self, task: TuningTask) -> None:
         self._done.add(task.key)

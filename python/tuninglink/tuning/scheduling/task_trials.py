@@ -80,6 +80,9 @@ class Progress:
         return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]
 
 
+FIRST_TRIALS: Final = 8
+"""The trials before which a task counts as new."""
+
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
 """The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""

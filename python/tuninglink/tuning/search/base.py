@@ -47,8 +47,8 @@ class CandidatePool(Protocol):
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Return candidates that are spread over the spaces, all if there are no more than `n`."""
 
-    def begin_sample(self, n: int, seed: int) -> None:
-        """Begin a draw for a later call of `sample`."""
+    def begin_sample(self, n: int, seed: int) -> bool:
+        """Begin a draw for a later call of `sample`; return whether that call need not wait."""
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates that differ by a step, the nearest first."""
@@ -178,14 +178,29 @@ class Search(ABC):
         return self._drawn[count]
 
     def further(self) -> list[Candidate]:
-        """Return new candidates from the spaces, different ones each time; empty if several draws hold no new one."""
+        """Return new candidates from the spaces, different ones each time.
+
+        Returns:
+            The candidates; none if several draws hold no new one, or if the next draw is not ready while results are
+            pending.
+        """
         for _ in range(_EMPTY_DRAWS):
+            seed = self._seed + self._draws + 1
+            if self.is_pending and not self._pool.begin_sample(MOST_CANDIDATES, seed):
+                return []  # the next call may find it
             self._draws += 1
-            drawn = self._pool.sample(MOST_CANDIDATES, self._seed + self._draws)
+            drawn = self._pool.sample(MOST_CANDIDATES, seed)
             new = [candidate for candidate in drawn if self.is_new(candidate)]
             if new:
                 return new
         return []
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the times of candidates are missing."""
+        default = self._pool.default
+        told = {*self._times, *self._failed, *([default.key] if default is not None else [])}
+        return not self._asked <= told
 
     def best(self, count: int) -> list[Candidate]:
         """Return the fastest candidates so far."""

@@ -178,8 +178,8 @@ class ModelSearch(Search):
             if begun:
                 return begun
         ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
-        if not ranked:
-            self._further += self.further()
+        if not ranked and (further := self.further()):
+            self._further += further
             self._ranking = None
             ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
         chosen = ranked[:count]
@@ -227,7 +227,8 @@ class ModelSearch(Search):
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
-        drawn = self.drawn(count)
+        may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
+        drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
         if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
             self._further += self.further()
         result = {candidate.key: candidate for candidate in (*drawn, *self._further)}

@@ -1,0 +1,145 @@
+"""Programs with many problems: rough times of defaults, first turns, and the price of the whole program."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+from processes import eventually
+from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
+from tuning_programs import dispatched
+
+from tuninglink.tuning import Listener
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.deciding.defaults import DEFAULT_SECONDS
+from tuninglink.tuning.devices.device import DeviceDescription
+from tuninglink.tuning.program_guard import ProgramGuard
+from tuninglink.tuning.scheduling import default_queue, open_tasks, scheduler
+from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
+from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.task_result import TrialResult
+
+THREE_MATMULS = """
+func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>, %d: tensor<32x96xf32>)
+    -> tensor<8x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x64xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %2 = linalg.matmul ins(%a, %b : tensor<8x128xf32>, tensor<128x64xf32>) outs(%1 : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %3 = tensor.empty() : tensor<8x32xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %5 = linalg.matmul ins(%2, %c : tensor<8x64xf32>, tensor<64x32xf32>) outs(%4 : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %6 = tensor.empty() : tensor<8x96xf32>
+  %7 = linalg.fill ins(%zero : f32) outs(%6 : tensor<8x96xf32>) -> tensor<8x96xf32>
+  %8 = linalg.matmul ins(%5, %d : tensor<8x32xf32>, tensor<32x96xf32>) outs(%7 : tensor<8x96xf32>) -> tensor<8x96xf32>
+  return %8 : tensor<8x96xf32>
+}
+"""
+
+FIRST = 4
+"""The candidates of a first turn in these tests."""
+
+
+class RemoteDescription(DeviceDescription):
+    """The description of a device that is not the CPU that compiles."""
+
+    @property
+    def is_local(self) -> bool:
+        return False
+
+
+REMOTE = RemoteDescription(**vars(DESCRIPTION))
+
+
+@dataclass
+class Trials(Listener):
+    """Records the tasks of trials in their order."""
+
+    tasks: list[str] = field(default_factory=list)
+
+    def tried(self, prepared: PreparedTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
+        self.tasks.append(prepared.task.key)
+
+
+@dataclass
+class TimedDefaults(RecordedDevices):
+    """Records how long defaults are sampled."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def measure_default(self, benchmark: Benchmark, seconds: float = DEFAULT_SECONDS) -> float:
+        self.seconds.append(seconds)
+        return super().measure_default(benchmark)
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[CandidateCompiler]:
+    with CandidateCompiler(FLAGS, 2) as made:
+        yield made
+
+
+def test_all_heavy_tasks_get_candidates_before_one_gets_many(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    program, listener = tmp_path / "program.mlir", Trials()
+    program.write_text(THREE_MATMULS)
+    settings = TuningSettings(trials=2 * FIRST, search="random", runs_model=False)
+    devices = RecordedDevices(description=REMOTE)
+    with patch.object(scheduler, "TURN_TRIALS", FIRST), patch.object(open_tasks, "FIRST_TRIALS", 2):
+        result = tune(program, None, devices, compiler, settings=settings, listener=listener)
+    assert Counter(listener.tasks) == {task.task.key: 2 * FIRST for task in result.tasks}
+    tried: Counter[str] = Counter()
+    for task in listener.tasks:
+        tried[task] += 1
+        if tried[task] > FIRST:
+            break
+    assert len(tried) == len(result.tasks) == 3
+    assert min(tried.values()) >= 2
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(math.inf, DEFAULT_SECONDS), (600.0, 0.04)])
+def test_defaults_of_short_runs_are_sampled_briefly(
+    compiler: CandidateCompiler, seconds: float, most: float
+) -> None:
+    tasks = dispatched(THREE_MATMULS, "llvm-cpu").tasks
+    devices = TimedDefaults()
+    tuner = TaskTuner(TuningSettings(runs_model=False), compiler, devices)
+    queue = DefaultQueue(tuner, tasks, pytest.fail)
+    with patch.object(default_queue, "_SAMPLING", 0.0002):  # for 3 tasks, not for 3,000
+        queue.measure(Budget(seconds))
+    assert len(queue.measured) == len(tasks)
+    assert 0.0 < max(devices.seconds) <= most
+
+
+def test_the_time_of_compiling_the_program_replaces_its_estimate(
+    compiler: CandidateCompiler,
+) -> None:
+    program = dispatched(THREE_MATMULS, "llvm-cpu")
+    tuner = TaskTuner(TuningSettings(), compiler, RecordedDevices(description=REMOTE))
+    queue = DefaultQueue(tuner, program.tasks, pytest.fail)
+    queue.measure(Budget())
+    queue.measured[:] = [replace(default, processor_seconds=60.0) for default in queue.measured]
+    ledger = Ledger(1000.0)
+    with ProgramGuard(program, tuner, ledger) as guard:
+        guard.reserve(queue)
+        before = ledger.reserved(Account.GUARD)
+        assert before > 180.0
+
+        def is_updated() -> bool:
+            guard.update()
+            return ledger.reserved(Account.GUARD) < before
+
+        assert eventually(is_updated)
