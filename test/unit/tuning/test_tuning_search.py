@@ -491,3 +491,16 @@ def test_a_search_of_few_trials_loads_no_trees() -> None:
     )
     assert "tuninglink.tuning.search.model" in done.stdout
     assert "sklearn" not in done.stdout
+
+
+def test_loading_damaged_trees_ahead_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise ImportError('damaged')")
+    script = (
+        f"import sys, threading; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from tuninglink.tuning.search import begin_loading; begin_loading('model', None); "
+        "[thread.join() for thread in threading.enumerate() if thread.daemon]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not done.stderr
