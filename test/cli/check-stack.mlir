@@ -1,7 +1,7 @@
 // A configuration that compiles may take more stack than the workers of local-task have, once an elementwise operation is
 // fused into the dispatch: this one crashed a model on local-task and ran on local-sync.
 
-// RUN: tuninglink check %s --target skylake-avx512 --compile 2>%t.err >%t.out
+// RUN: tuninglink check %s --target skylake-avx512 --compile --jobs 1 2>%t.err >%t.out
 // RUN: filecheck %s --check-prefix=TABLE --input-file=%t.out
 // RUN: filecheck %s --check-prefix=WARNED --input-file=%t.err
 

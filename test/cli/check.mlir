@@ -36,13 +36,13 @@
 // UNTARGETED: yes - - yes uneven_tiles
 
 // What is refuted does not compile, and what is valid does.
-// RUN: not tuninglink check %s --target gfx942 --compile 2>&1 | filecheck %s --check-prefix=COMPILED
+// RUN: not tuninglink check %s --target gfx942 --compile --jobs 1 2>&1 | filecheck %s --check-prefix=COMPILED
 // COMPILED: error: entry 'uneven_tiles' configures what does not compile: the compiler refuses it:
 // COMPILED: yes yes yes yes matmul_256x128x512
 // COMPILED: yes NO NO yes uneven_tiles
 
 // A sound spec: exit code 0, and silence but for the table.
-// RUN: tuninglink check %examples/spec_gfx942.mlir --target gfx942 --compile 2>&1 | filecheck %s --check-prefix=SOUND
+// RUN: tuninglink check %examples/spec_gfx942.mlir --target gfx942 --compile --jobs 1 2>&1 | filecheck %s --check-prefix=SOUND
 // SOUND:     spec_gfx942.mlir (matcher list, 1 entry)
 // SOUND-NEXT: line matches
 // SOUND:     yes {{.*}} yes yes match_linear_2048x1280x5120

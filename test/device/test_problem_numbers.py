@@ -7,7 +7,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
@@ -31,10 +30,10 @@ def _loaded(*problems: Problem) -> Any:
     return load_vm_module(VmModule.copy_buffer(config.vm_instance, image), config)
 
 
-def _run(words: str, *inputs: np.ndarray) -> list[np.ndarray]:
-    problem = read_words(words)
-    results = _loaded(problem)[function_name(problem)](*inputs)
-    return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+def _results(module: Any, problem: Problem, *inputs: np.ndarray) -> list[np.ndarray]:
+    results = module[function_name(problem)](*inputs)
+    # The memory of a result is freed with it, even if NumPy has a view of it.
+    return [r.to_host().copy() for r in (results if isinstance(results, tuple) else (results,))]
 
 
 def _windows(padded: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
@@ -68,141 +67,145 @@ def _normalized(rows: np.ndarray) -> np.ndarray:
     return rows / np.sqrt((rows**2).mean(1, keepdims=True) + 1e-5)
 
 
-@pytest.mark.parametrize(
-    ("words", "inputs", "expected"),
-    [
-        (
-            "attention 4x9x7x8 f32",
-            [QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()],
-            [_attended(4, np.float32(0))],
-        ),
-        (
-            "attention 4x9x7x8 f32 mask",
-            [
-                *(QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()),
-                KEYS[0, :, :, :7].copy(),
-            ],
-            [_attended(4, KEYS[0, :, :, :7])],
-        ),
-        (
-            "attention 4x9x7x8 f32 causal kv_heads=2",
-            [QUERIES[0], KEYS[0, :2, :7].copy(), VALUES[0, :2, :7].copy()],
-            [_attended(2, SEEN)],
-        ),
-        ("softmax 16x36 f32", [ROWS], [np.exp(ROWS) / np.exp(ROWS).sum(1, keepdims=True)]),
-        ("sum 16x36 f32", [ROWS], [ROWS.sum(1)]),
-        (
-            "layer_norm 16x36 f32",
-            [ROWS],
-            [_normalized(ROWS - ROWS.mean(1, keepdims=True))],
-        ),
-        (
-            "layer_norm 16x36 f32 affine",
-            [ROWS, ROWS[3], ROWS[5]],
-            [_normalized(ROWS - ROWS.mean(1, keepdims=True)) * ROWS[3] + ROWS[5]],
-        ),
-        ("rms_norm 16x36 f32 affine", [ROWS, ROWS[3]], [_normalized(ROWS) * ROWS[3]]),
-        (
-            "max_pool 2x4x9x8 3x2 f32 stride=2 padding=1",
-            [IMAGES],
-            [_windows(_framed(-np.inf), (3, 2))[:, :, ::2, ::2].max((-1, -2))],
-        ),
-        (
-            "avg_pool 2x4x9x8 3x2 f32 padding=1",
-            [IMAGES],
-            [_windows(_framed(0), (3, 2))[:, :, ::3, ::2].mean((-1, -2))],
-        ),
-        (
-            "max_pool 2x1x4x9x8 2x3x2 f32 stride=1",
-            [IMAGES[:, None]],
-            [_windows(IMAGES[:, None], (2, 3, 2)).max((-1, -2, -3))],
-        ),
-        (
-            "avg_pool 2x1x4x9x8 2x3x2 f32",
-            [IMAGES[:, None]],
-            [_windows(IMAGES[:, None], (2, 3, 2))[:, :, ::2, ::3, ::2].mean((-1, -2, -3))],
-        ),
-        (
-            "avg_pool 2x1x4x9x8 2x3x2 f32 channels_last",
-            [IMAGES[..., None]],
-            [_windows(IMAGES, (2, 3, 2))[:, ::2, ::3, ::2].mean((-1, -2, -3))[..., None]],
-        ),
-        (
-            "avg_pool 2x8x36 3 f32 channels_last",
-            [ROWS.reshape(2, 8, 36).transpose(0, 2, 1).copy()],
-            [_windows(ROWS.reshape(2, 8, 36), (3,))[:, :, ::3].mean(-1).transpose(0, 2, 1)],
-        ),
-        ("add 16x36 f32", [ROWS, ROWS[::-1].copy()], [ROWS + ROWS[::-1]]),
-        ("transpose 16x36 f32", [ROWS], [ROWS.T]),
-        ("gather 16x36x3 f32", [ROWS, POSITIONS], [ROWS[POSITIONS]]),
-        (
-            "scatter 16x36x3 f32",
-            [ROWS[:3].copy(), POSITIONS[:, None].copy(), np.zeros_like(ROWS)],
-            [np.eye(16, dtype=np.float32)[:, POSITIONS] @ ROWS[:3]],
-        ),
-        ("arg_compare 16x36 f32", [ROWS], [ROWS.max(1), ROWS.argmax(1)]),
-        ("topk 16x36x5 f32", [ROWS], [-np.sort(-ROWS)[:, :5], np.argsort(-ROWS)[:, :5]]),
-        (
-            "conv 2x8x36 3x4 f32 stride=2",
-            [ROWS.reshape(2, 8, 36), ROWS[:3, :32].reshape(3, 8, 4)],
-            [
-                np.einsum(
-                    "ncwk,fck->nfw",
-                    _windows(ROWS.reshape(2, 8, 36), (4,))[:, :, ::2],
-                    ROWS[:3, :32].reshape(3, 8, 4),
-                )
-            ],
-        ),
-        (
-            "conv 2x1x4x9x8 2x2x3x2 f32",
-            [IMAGES[:, None], ROWS[:2, :12].reshape(2, 1, 2, 3, 2)],
-            [
-                np.einsum(
-                    "ncdhwxyz,fcxyz->nfdhw",
-                    _windows(IMAGES[:, None], (2, 3, 2)),
-                    ROWS[:2, :12].reshape(2, 1, 2, 3, 2),
-                )
-            ],
-        ),
-    ],
-)
-def test_programs_compute_the_results_of_numpy(
-    words: str, inputs: list[np.ndarray], expected: list[np.ndarray]
-) -> None:
-    results = _run(words, *inputs)
-    assert len(results) == len(expected)
-    for result, value in zip(results, expected, strict=True):
-        np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4)
+CASES: list[tuple[str, list[np.ndarray], list[np.ndarray]]] = [
+    (
+        "attention 4x9x7x8 f32",
+        [QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()],
+        [_attended(4, np.float32(0))],
+    ),
+    (
+        "attention 4x9x7x8 f32 mask",
+        [
+            *(QUERIES[0], KEYS[0, :, :7].copy(), VALUES[0, :, :7].copy()),
+            KEYS[0, :, :, :7].copy(),
+        ],
+        [_attended(4, KEYS[0, :, :, :7])],
+    ),
+    (
+        "attention 4x9x7x8 f32 causal kv_heads=2",
+        [QUERIES[0], KEYS[0, :2, :7].copy(), VALUES[0, :2, :7].copy()],
+        [_attended(2, SEEN)],
+    ),
+    ("softmax 16x36 f32", [ROWS], [np.exp(ROWS) / np.exp(ROWS).sum(1, keepdims=True)]),
+    ("sum 16x36 f32", [ROWS], [ROWS.sum(1)]),
+    (
+        "layer_norm 16x36 f32",
+        [ROWS],
+        [_normalized(ROWS - ROWS.mean(1, keepdims=True))],
+    ),
+    (
+        "layer_norm 16x36 f32 affine",
+        [ROWS, ROWS[3], ROWS[5]],
+        [_normalized(ROWS - ROWS.mean(1, keepdims=True)) * ROWS[3] + ROWS[5]],
+    ),
+    ("rms_norm 16x36 f32 affine", [ROWS, ROWS[3]], [_normalized(ROWS) * ROWS[3]]),
+    (
+        "max_pool 2x4x9x8 3x2 f32 stride=2 padding=1",
+        [IMAGES],
+        [_windows(_framed(-np.inf), (3, 2))[:, :, ::2, ::2].max((-1, -2))],
+    ),
+    (
+        "avg_pool 2x4x9x8 3x2 f32 padding=1",
+        [IMAGES],
+        [_windows(_framed(0), (3, 2))[:, :, ::3, ::2].mean((-1, -2))],
+    ),
+    (
+        "max_pool 2x1x4x9x8 2x3x2 f32 stride=1",
+        [IMAGES[:, None]],
+        [_windows(IMAGES[:, None], (2, 3, 2)).max((-1, -2, -3))],
+    ),
+    (
+        "avg_pool 2x1x4x9x8 2x3x2 f32",
+        [IMAGES[:, None]],
+        [_windows(IMAGES[:, None], (2, 3, 2))[:, :, ::2, ::3, ::2].mean((-1, -2, -3))],
+    ),
+    (
+        "avg_pool 2x1x4x9x8 2x3x2 f32 channels_last",
+        [IMAGES[..., None]],
+        [_windows(IMAGES, (2, 3, 2))[:, ::2, ::3, ::2].mean((-1, -2, -3))[..., None]],
+    ),
+    (
+        "avg_pool 2x8x36 3 f32 channels_last",
+        [ROWS.reshape(2, 8, 36).transpose(0, 2, 1).copy()],
+        [_windows(ROWS.reshape(2, 8, 36), (3,))[:, :, ::3].mean(-1).transpose(0, 2, 1)],
+    ),
+    ("add 16x36 f32", [ROWS, ROWS[::-1].copy()], [ROWS + ROWS[::-1]]),
+    ("transpose 16x36 f32", [ROWS], [ROWS.T]),
+    ("gather 16x36x3 f32", [ROWS, POSITIONS], [ROWS[POSITIONS]]),
+    (
+        "scatter 16x36x3 f32",
+        [ROWS[:3].copy(), POSITIONS[:, None].copy(), np.zeros_like(ROWS)],
+        [np.eye(16, dtype=np.float32)[:, POSITIONS] @ ROWS[:3]],
+    ),
+    ("arg_compare 16x36 f32", [ROWS], [ROWS.max(1), ROWS.argmax(1)]),
+    ("topk 16x36x5 f32", [ROWS], [-np.sort(-ROWS)[:, :5], np.argsort(-ROWS)[:, :5]]),
+    (
+        "conv 2x8x36 3x4 f32 stride=2",
+        [ROWS.reshape(2, 8, 36), ROWS[:3, :32].reshape(3, 8, 4)],
+        [
+            np.einsum(
+                "ncwk,fck->nfw",
+                _windows(ROWS.reshape(2, 8, 36), (4,))[:, :, ::2],
+                ROWS[:3, :32].reshape(3, 8, 4),
+            )
+        ],
+    ),
+    (
+        "conv 2x1x4x9x8 2x2x3x2 f32",
+        [IMAGES[:, None], ROWS[:2, :12].reshape(2, 1, 2, 3, 2)],
+        [
+            np.einsum(
+                "ncdhwxyz,fcxyz->nfdhw",
+                _windows(IMAGES[:, None], (2, 3, 2)),
+                ROWS[:2, :12].reshape(2, 1, 2, 3, 2),
+            )
+        ],
+    ),
+]
+"""Words, the arguments of their programs, and the results."""
 
 
-@pytest.mark.parametrize(
-    ("words", "bits", "exponent"),
-    [
-        ("scaled_matmul 5x6x96 f4E2M1FN", 4, 2),
-        ("scaled_matmul 2x5x6x64 f4E2M1FN", 4, 2),
-        ("scaled_matmul 5x6x64 f8E4M3FN", 8, 4),
-        ("scaled_matmul 5x6x64 f8E5M2", 8, 5),
-    ],
-)
-def test_scaled_products_multiply_blocks_by_their_scales(
-    words: str, bits: int, exponent: int
-) -> None:
+def test_programs_compute_the_results_of_numpy() -> None:
+    problems = {words: read_words(words) for words, _, _ in CASES}
+    module = _loaded(*problems.values())
+    for words, inputs, expected in CASES:
+        results = _results(module, problems[words], *inputs)
+        assert len(results) == len(expected), words
+        for result, value in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4, err_msg=words)
+
+
+SCALED = {
+    "scaled_matmul 5x6x96 f4E2M1FN": (4, 2),
+    "scaled_matmul 2x5x6x64 f4E2M1FN": (4, 2),
+    "scaled_matmul 5x6x64 f8E4M3FN": (8, 4),
+    "scaled_matmul 5x6x64 f8E5M2": (8, 5),
+}
+"""The bits of an element and of its exponent."""
+
+
+def test_scaled_products_multiply_blocks_by_their_scales() -> None:
+    problems = {words: read_words(words) for words in SCALED}
+    module = _loaded(*problems.values())
     generator = np.random.default_rng(2)
-    problem = read_words(words)
-    assert isinstance(problem, ScaledProduct)
-    lead = () if problem.batch is None else (problem.batch,)
-    stored, wide = [], []
-    for rows in (problem.m, problem.n):
-        # The largest exponents have infinities and NaNs.
-        codes = generator.integers(0, 1 << (bits - 2), (*lead, rows, problem.blocks, 32), np.uint8)
-        codes |= generator.integers(0, 2, codes.shape, np.uint8) << (bits - 1)
-        scales = generator.integers(120, 130, codes.shape[:-1], np.uint8)
-        wide.append(_decoded(codes, bits, exponent) * np.exp2(scales - 127.0)[..., None])
-        packed = codes[..., ::2] | codes[..., 1::2] << 4 if bits == 4 else codes
-        stored += [packed.view(np.int8), scales.view(np.int8)]
-    (result,) = _run(words, stored[0], stored[2], stored[1], stored[3])
-    expected = np.einsum("...mkb,...nkb->...mn", *wide)
-    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+    for words, (bits, exponent) in SCALED.items():
+        problem = problems[words]
+        assert isinstance(problem, ScaledProduct)
+        lead = () if problem.batch is None else (problem.batch,)
+        matrices, scales, wide = [], [], []
+        for rows in (problem.m, problem.n):
+            # The largest exponents have infinities and NaNs.
+            shape = (*lead, rows, problem.blocks, 32)
+            codes = generator.integers(0, 1 << (bits - 2), shape, np.uint8)
+            codes |= generator.integers(0, 2, shape, np.uint8) << (bits - 1)
+            scale = generator.integers(120, 130, shape[:-1], np.uint8)
+            wide.append(_decoded(codes, bits, exponent) * np.exp2(scale - 127.0)[..., None])
+            packed = codes[..., ::2] | codes[..., 1::2] << 4 if bits == 4 else codes
+            matrices.append(packed.view(np.int8))
+            scales.append(scale.view(np.int8))
+        (result,) = _results(module, problem, *matrices, *scales)
+        expected = np.einsum("...mkb,...nkb->...mn", *wide)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4, err_msg=words)
 
 
 def _decoded(codes: np.ndarray, bits: int, exponent: int) -> np.ndarray:
@@ -238,7 +241,8 @@ def test_convolutions_and_their_gradients_agree_with_sums_over_all_windows() -> 
     module = _loaded(*problems)
     for problem in problems:
         *operands, expected = _operands(problem)
-        result = np.asarray(module[function_name(problem)](*operands)).reshape(expected.shape)
+        (result,) = _results(module, problem, *operands)
+        result = result.reshape(expected.shape)
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4, err_msg=str(problem))
 
 

@@ -180,6 +180,15 @@ def test_without_time_for_the_reference_the_default_is_compared_with(
     assert not case(tuned=0.3, seconds=0.01).compare(SPEC, mends=True).failure
 
 
+def test_a_spec_is_compared_with_another_one(case: Callable[..., ModelRuns]) -> None:
+    """The program with the repairs alone is the standard for other entries, its outputs included."""
+    other = SPEC.replace("[16, 16, 0]", "[32, 32, 0]")
+    comparison = case(tuned=0.3, seconds=0.01).compare(other, base=SPEC)
+    assert not comparison.failure
+    assert comparison.outputs is not None
+    assert comparison.outputs.tuned_error == pytest.approx(0.0, abs=1e-5)
+
+
 DOUBLE = """
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
   %y = arith.addf %x, %x : tensor<4xf32>

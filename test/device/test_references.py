@@ -19,7 +19,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.numerics import Outputs
+from tuninglink.tuning.devices.numerics import Expected, Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references import References
@@ -31,7 +31,6 @@ from tuninglink.tuning.references.compiled_reference import (
     retarget,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.tolerance import Expected
 from tuninglink.tuning.results import Correctness, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics

@@ -186,7 +186,7 @@ def test_failing_candidates_cost_themselves() -> None:
     with (
         Database() as database,
         limits_in_processor_time(),
-        Devices(["local-sync"], Settings(), timeout=3.0) as devices,
+        Devices(["local-sync"], Settings(), timeout=1.0) as devices,
         without_pauses(),
     ):
         journal = Journal(database, devices.first.description, settings, FLAGS)

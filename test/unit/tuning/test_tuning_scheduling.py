@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.devices.sampling import repetition, weighted_mean
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
+from tuninglink.tuning.results.task_result import WrongDefaults
 from tuninglink.tuning.scheduling.budget import (
     FEWEST_MODEL_ROUNDS,
     Account,
@@ -187,3 +188,15 @@ def test_the_guard_of_many_dispatches_loads_all_of_them() -> None:
 def test_the_guard_of_a_program_that_runs_for_seconds_costs_its_fewest_rounds() -> None:
     calls = 2 * (FEWEST_MODEL_ROUNDS + 1)
     assert guard_price([0.5], 10e6) > calls * 10.0
+
+
+# --- Wrong defaults --------------------------------------------------------------------------------------
+
+
+def test_a_line_has_the_numbers_of_wrong_defaults_and_a_budget() -> None:
+    assert not str(WrongDefaults())
+    assert str(WrongDefaults(25)) == "wrong defaults: 25 of 25 replaced by right candidates"
+    assert str(WrongDefaults(4, 0, 21, 173.2)) == (
+        "wrong defaults: 4 of 25 replaced by right candidates; no time for 21: --budget 180s may suffice for all; "
+        "the program computes wrong results"
+    )

@@ -311,6 +311,35 @@ def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
     assert time(128, 128, 256) < time(2048, 2048, 1024)
 
 
+def test_the_estimate_without_intrinsics_ranks_padded_tiles_and_idle_lanes_last() -> None:
+    """A 1x1 convolution in NCHW: batch, channels, 7x7 pixels as one loop, and the sum."""
+    problem = SearchProblem(
+        "contraction", (4, 192, 49, 672), ("m", "n", "m", "k"), ("f16", "f16", "f32"), {}
+    )
+
+    def time(tiles: tuple[int, int, int], threads: tuple[int, int, int], step: int = 64) -> float:
+        knobs = {f"wg_{loop}": tile for loop, tile in enumerate(tiles)}
+        knobs |= {f"thread_{loop}": tile for loop, tile in enumerate(threads)}
+        count = math.prod(tiles) // math.prod(threads)
+        knobs |= {"red_3": step, "wg_size_x": count, "sg_size": 32}
+        shape = shape_of(problem, recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs))
+        assert shape is not None
+        return estimate(shape)
+
+    good = time((1, 16, 16), (1, 2, 2))
+    assert good < time((16, 16, 1), (4, 1, 1))  # 12 of 16 images are padding
+    assert good < time((1, 16, 16), (1, 8, 8))  # four threads of a warp
+    assert good < time((1, 16, 16), (1, 2, 2), step=2)
+
+
+def test_preferred_candidates_come_before_all_others() -> None:
+    pool = gpu_pool()
+    everything = list(pool.times)
+    search = search_named("model")(pool, 0, None)
+    search.prefer(everything[11:14])
+    assert search.ask(4)[:3] == everything[11:14]
+
+
 def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
     def time(rows: int, columns: int, task: int = 64) -> float:
         knobs = {
@@ -462,3 +491,16 @@ def test_a_search_of_few_trials_loads_no_trees() -> None:
     )
     assert "tuninglink.tuning.search.model" in done.stdout
     assert "sklearn" not in done.stdout
+
+
+def test_loading_damaged_trees_ahead_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise ImportError('damaged')")
+    script = (
+        f"import sys, threading; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from tuninglink.tuning.search import begin_loading; begin_loading('model', None); "
+        "[thread.join() for thread in threading.enumerate() if thread.daemon]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not done.stderr

@@ -1,20 +1,28 @@
-"""Comparison of what two kernels computed from the same inputs."""
+"""Comparison of what two kernels computed from the same inputs, and of a kernel with a reference for another device.
+
+Roundings of sums in another order are allowed for in both. Functions such as `exp` and `tanh` differ by some units in
+the last place between devices. What this becomes on its way to the output is allowed for in the second: the reference
+runs again on inputs that are moved by about one rounding, and an output may be off by a multiple of what that changes.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.devices.inputs import filled, patterns
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
+from tuninglink.tuning.programs.compiled_program import SCALE, element_type, is_float
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
+    from tuninglink.tuning.devices.inputs import Bytes, Pattern
+
 
 _ROUNDINGS: Final = 8
 """Roundings of single elements that may differ, in units of the type's precision."""
@@ -121,9 +129,8 @@ def compare(
     if not is_float(binding.element_type):
         return _exact(result, reference, binding.shape)
     if np.array_equal(actual[:size], expected[:size]):
-        return ElementDifferences(
-            agrees=True, count=count
-        )  # twenty times as fast as with tolerances
+        # Twenty times as fast as with tolerances.
+        return ElementDifferences(agrees=True, count=count)
     expected_values = reference.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
     return within(result.astype(np.float64), expected_values, allowed, binding.shape)
@@ -148,7 +155,7 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
     An infinity and a NaN get that, too: an infinite magnitude would allow any value in their place.
     """
     regular = np.isfinite(values)
-    scale = math.sqrt(float(np.mean(np.square(values[regular])))) if regular.any() else 0.0
+    scale = _root_mean_square(values[regular])
     magnitudes: np.ndarray = np.where(regular, np.maximum(np.abs(values), scale), scale)
     return magnitudes
 
@@ -198,3 +205,107 @@ def _exact(
 
 def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(coordinate) for coordinate in np.unravel_index(index, shape)) if shape else ()
+
+
+_LEAST_PERTURBATION: Final = 2.0**-18
+"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
+
+_SENSITIVITY: Final = 8.0
+"""The tolerance of an output, as a multiple of the change that the perturbation causes."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected content of one binding.
+
+    Attributes:
+        values: the elements, as bytes.
+        perturbed: the elements for inputs that are off by about one rounding, as bytes.
+    """
+
+    values: Bytes
+    perturbed: Bytes
+
+
+def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
+    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
+    return filled(layout, perturbed_patterns(layout, seed))
+
+
+def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
+    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
+    return [
+        parts
+        if binding.access is Access.WRITE
+        else [_perturbed(part, (seed, position, 1)) for part in parts]
+        for position, (binding, parts) in enumerate(
+            zip(layout.bindings, patterns(layout, seed), strict=True)
+        )
+    ]
+
+
+def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
+    dtype = element_type(part.element_type)
+    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
+        return part
+    values = part.content.view(dtype)
+    random = np.random.default_rng(seed)
+    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
+    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
+    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
+    return replace(part, content=moved.view(np.uint8))
+
+
+def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
+    """Return the tolerance of each element of a binding.
+
+    Elements that are not floating-point numbers must be equal where the perturbation does not change them.
+
+    Args:
+        binding: the binding.
+        expected: what it should hold.
+        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
+    """
+    dtype = element_type(binding.element_type)
+    values, perturbed = elements(binding, expected.values), elements(binding, expected.perturbed)
+    if dtype is None or not is_float(binding.element_type):
+        return np.where(values == perturbed, 0.0, np.inf)
+    with np.errstate(invalid="ignore"):
+        change = np.nan_to_num(np.abs(perturbed - values), posinf=0.0)
+    scale = _root_mean_square(values[np.isfinite(values)])
+    rounding = (relative_tolerance(dtype, 0) + summation) * np.maximum(np.abs(values), scale)
+    sensitivity = _SENSITIVITY * np.maximum(change, _root_mean_square(change))
+    result: np.ndarray = np.nan_to_num(rounding, posinf=0.0) + sensitivity
+    return result
+
+
+def elements(binding: Binding, data: Bytes) -> np.ndarray:
+    """Return the elements that bytes hold as float64; the bytes themselves if their type is not known here."""
+    dtype = element_type(binding.element_type)
+    if dtype is None:
+        return data.astype(np.float64)
+    whole = len(data) // dtype.itemsize * dtype.itemsize
+    return data[:whole].view(dtype).astype(np.float64)
+
+
+def compare_with(
+    binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
+) -> ElementDifferences:
+    """Compare a binding with its expected content.
+
+    Args:
+        binding: what the bytes hold.
+        actual: what a kernel wrote.
+        expected: what it should have written.
+        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
+    """
+    allowed = tolerance(binding, expected, summation)
+    values, reference = elements(binding, actual), elements(binding, expected.values)
+    if element_type(binding.element_type) is None:
+        return within(values, reference, allowed, (len(actual),))
+    count = math.prod(binding.shape)
+    return within(values[:count], reference[:count], allowed[:count], binding.shape)
+
+
+def _root_mean_square(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0

@@ -246,12 +246,8 @@ def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArr
     if result is None:
         return value
     dtype = element_type(result.element_type)
-    if (
-        is_file
-        and value.dtype.kind == "V"
-        and dtype is not None
-        and value.dtype.itemsize == dtype.itemsize
-    ):
+    is_raw = is_file and value.dtype.kind == "V"  # NumPy has no such type
+    if is_raw and dtype is not None and _is_same_type(value.dtype, dtype):
         value = value.view(dtype)
     fits = len(value.shape) == len(result.shape) and all(
         size in {None, actual} for size, actual in zip(result.shape, value.shape, strict=True)

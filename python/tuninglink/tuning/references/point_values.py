@@ -19,6 +19,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
+from tuninglink.tuning.devices.numerics import elements
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
@@ -46,7 +47,6 @@ from tuninglink.tuning.references.tensor_ops import (
     static_shape,
     static_slice,
 )
-from tuninglink.tuning.references.tolerance import elements
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes

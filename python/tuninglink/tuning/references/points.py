@@ -11,15 +11,15 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.devices.inputs import patterns
-from tuninglink.tuning.programs.compiled_program import element_type
-from tuninglink.tuning.references.point_values import PointEvaluator
-from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
-from tuninglink.tuning.references.stored_tensors import DrawnInputs
-from tuninglink.tuning.references.tolerance import (
+from tuninglink.tuning.devices.numerics import (
     Expected,
     perturbed_patterns,
     tolerance,
 )
+from tuninglink.tuning.programs.compiled_program import element_type
+from tuninglink.tuning.references.point_values import PointEvaluator
+from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.stored_tensors import DrawnInputs
 from tuninglink.tuning.results import OutputSample
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.database.prior_data import RelatedTrials
 from tuninglink.tuning.scheduling import Stage
-from tuninglink.tuning.scheduling.related_trials import RelatedTrials
 from tuninglink.tuning.scheduling.task_run import TaskRun
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.database.prior_data import MOST_RELATED, RelatedTrials
 from tuninglink.tuning.deciding.contestants import (
     FINALISTS,
     Contestant,
@@ -18,7 +19,6 @@ from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputV
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
-from tuninglink.tuning.scheduling.related_trials import MOST_RELATED, RelatedTrials
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.task_tuner import TaskRace
 from tuninglink.tuning.search.base import FIRST_CANDIDATES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from threading import Thread
@@ -84,7 +85,12 @@ def begin_loading(name: str, trials: int | None) -> None:
         trials: the limit on the candidates of a dispatch; None for no limit.
     """
     if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
-        Thread(target=load_trees, daemon=True).start()
+        Thread(target=_load_ahead, daemon=True).start()
+
+
+def _load_ahead() -> None:
+    with suppress(TuninglinkError):  # The search reports it when it needs the trees.
+        load_trees()
 
 
 def _own() -> dict[str, Callable[[], type[Search]]]:
