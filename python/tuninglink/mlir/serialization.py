@@ -51,7 +51,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             is not one module.
     """
     start = Place(source, 1, 1)
-    if not data or data.isspace():
+    if not without_byte_order_mark(data).strip():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
     text = "" if is_bytecode(data) else _text(data, start)
     with collected_diagnostics(context):
@@ -91,7 +91,7 @@ def decode(data: bytes, source: str) -> str:
         SpecError: the text is empty or not UTF-8.
     """
     start = Place(source, 1, 1)
-    if not data.strip():
+    if not without_byte_order_mark(data).strip():
         raise SpecError(error("the file is empty; expected MLIR text", start))
     return _text(data, start)
 

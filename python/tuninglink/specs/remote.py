@@ -212,6 +212,14 @@ def _reason(failure: BaseException, url: str) -> str:
     return next(filter(None, (*reasons, *messages)), type(failure).__name__)
 
 
+_REASONS: Final = {
+    "TooManyRedirects": "too many redirects",
+    "ClientPayloadError": "the server closed the connection before the end",
+    "NonHttpUrlRedirectClientError": "the server redirects to '{}', which is not an address of a server",
+}
+"""The reasons of failed transfers by the name of the exception."""
+
+
 def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
     """Return the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
     from http import HTTPStatus  # noqa: PLC0415 - only failed transfers have a status
@@ -219,8 +227,9 @@ def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
     status = getattr(exception, "status", None)
     if status in set(HTTPStatus):
         return f"the server answered {status} {HTTPStatus(status).phrase}"
-    if type(exception).__name__ == "TooManyRedirects":
-        return "too many redirects"
+    kind = type(exception).__name__
+    if kind in _REASONS:
+        return _REASONS[kind].format(exception)
     if not hasattr(exception, "host"):
         return None
     is_refusal = isinstance(cause, ConnectionRefusedError)

@@ -213,6 +213,7 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
     ("data", "message"),
     [
         (b"", "the file is empty"),
+        (b"\xef\xbb\xbf\n", "the file is empty"),
         (b"ML\xefR and then garbage", "bytecode version"),
         (b"module @\xff {}", "byte 0xFF is not UTF-8; save the file as UTF-8"),
         ("module {}".encode("utf-16"), "the file is UTF-16 text; save it as UTF-8"),

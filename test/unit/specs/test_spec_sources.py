@@ -39,6 +39,15 @@ class QuietHandler(SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/loop")
             self.end_headers()
+        elif self.path == "/local":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/hosts")
+            self.end_headers()
+        elif self.path == "/short":
+            self.send_response(200)
+            self.send_header("Content-Length", str(2 * len(SPEC)))
+            self.end_headers()
+            self.wfile.write(SPEC)
         else:
             super().do_GET()
 
@@ -93,6 +102,10 @@ def test_a_failed_fetch_names_its_reason(server: str) -> None:
         read(f"{server}/other.mlir")
     with pytest.raises(SpecError, match="too many redirects"):
         read(f"{server}/loop")
+    with pytest.raises(SpecError, match="redirects to 'file:///etc/hosts', which is not an addr"):
+        read(f"{server}/local")
+    with pytest.raises(SpecError, match="closed the connection before the end"):
+        read(f"{server}/short")
     with pytest.raises(SpecError, match=r"cannot connect to 127.0.0.1:1: connection refused"):
         read("http://127.0.0.1:1/x.mlir")
     with pytest.raises(SpecError, match="cannot fetch 'nothing://else': Protocol not known"):

@@ -209,13 +209,13 @@ def test_a_draw_in_another_process_is_the_same() -> None:
         )
 
 
-def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:
-    """Return a sample whose draw in another process had an outcome."""
+def begun_elsewhere(outcome: list[Candidate] | Exception | None) -> list[Candidate]:
+    """Return a sample whose draw in another process had an outcome; None if it waits for other draws."""
     spaces = prepared(REDUCTION, "cuda").spaces
     job: Future = Future()
     if isinstance(outcome, Exception):
         job.set_exception(outcome)
-    else:
+    elif outcome is not None:
         job.set_result(outcome)
     sampler = SpaceSampler(
         spaces.spaces, lambda number: CandidateMaker(spaces.spaces[number], number, ())
@@ -232,6 +232,10 @@ def test_a_draw_that_was_begun_elsewhere_is_taken() -> None:
 
 def test_a_draw_that_fails_elsewhere_is_made_here() -> None:
     assert len(begun_elsewhere(RuntimeError("the process is gone"))) == 4
+
+
+def test_a_draw_that_waits_for_others_elsewhere_is_made_here() -> None:
+    assert len(begun_elsewhere(None)) == 4
 
 
 def test_a_knob_can_be_fixed_to_a_divisor_that_only_heuristics_exclude() -> None:

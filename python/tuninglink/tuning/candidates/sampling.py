@@ -169,9 +169,9 @@ class SpaceSampler:
         return (n, seed) in self._drawn or (begun is not None and begun.done())
 
     def _from_elsewhere(self, n: int, seed: int) -> list[Candidate]:
-        """Return the candidates of a draw that was begun elsewhere; none if it was not, or failed."""
+        """Return the candidates of a draw that was begun elsewhere; none if it was not, waits for others, or failed."""
         begun = self._begun.pop((n, seed), None)
-        if begun is None:
+        if begun is None or begun.cancel():
             return []
         try:
             return begun.result()

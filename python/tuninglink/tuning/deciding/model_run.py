@@ -12,6 +12,7 @@ import numpy as np
 from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.deciding.round_times import NARROW_ROUNDS, ModelSamples
+from tuninglink.tuning.devices.device import COMPILING_DRIVERS
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
@@ -68,15 +69,17 @@ class _Duration:
     Attributes:
         total: the seconds with loading.
         calling: the seconds of the calls.
+        reloading: the seconds of loading the program again.
     """
 
     total: float
     calling: float
+    reloading: float
 
     @property
     def rounds(self) -> float:
-        """The seconds of the fewest rounds, with loading and a warm-up call."""
-        return self.total + FEWEST_ROUNDS * self.calling
+        """The seconds of the fewest rounds, with loading again and a warm-up call."""
+        return self.reloading + (1 + FEWEST_ROUNDS) * self.calling
 
 
 @dataclass
@@ -271,7 +274,11 @@ class ModelRuns:
                 raise ModelRunError(f"function '{function.label}': {computed.message}")
             outputs[function.label] = computed.arrays
             calling += computed.seconds
-        self._durations[image] = _Duration(time.monotonic() - began, calling)
+        total = time.monotonic() - began
+        # The driver has compiled the program now.
+        is_cached = self.device.description.driver in COMPILING_DRIVERS
+        reloading = 0.0 if is_cached else total - calling
+        self._durations[image] = _Duration(total, calling, reloading)
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> ModelSamples:

@@ -28,6 +28,9 @@ THREADED_DRIVER: Final = "local-task"
 """The driver that runs a dispatch on several threads of the CPU."""
 
 
+COMPILING_DRIVERS: Final = frozenset({"cuda"})
+"""The drivers that compile loaded modules, and keep the result in a cache that other processes use."""
+
 _NUMBERING_DRIVERS: Final = frozenset({"cuda", "hip"})
 """The drivers that open a device by its number; that of Vulkan only knows the identifiers that it lists."""
 

@@ -16,6 +16,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import (
+    COMPILING_DRIVERS,
     THREADED_DRIVER,
     DeviceDescription,
     driver_of,
@@ -29,9 +30,6 @@ from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.scheduling import DeviceUse, mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
-
-COMPILING_DRIVERS: Final = frozenset({"cuda"})
-"""The drivers that compile loaded modules, and keep the result in a cache that other processes use."""
 
 _FACTOR: Final = 20.0
 _LEAST_SECONDS: Final = 3.0
