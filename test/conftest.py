@@ -30,7 +30,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def pytest_collection_finish(session: pytest.Session) -> None:  # noqa: ARG001
     """Exclude imported objects from garbage collections, and make these rarer: they took 3 to 8 % of the time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
     gc.enable()

@@ -131,6 +131,40 @@ func.func @grouped(%image: tensor<1x4x8x30x30xf32>, %filter: tensor<4x16x8x3x3xf
 """
 
 
+ONE_CHANNEL = """
+func.func @one(%image: tensor<44x44xf32>, %filter: tensor<5x5xf32>) -> tensor<40x40xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<40x40xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<40x40xf32>) -> tensor<40x40xf32>
+  %result = linalg.conv_2d ins(%image, %filter : tensor<44x44xf32>, tensor<5x5xf32>)
+      outs(%fill : tensor<40x40xf32>) -> tensor<40x40xf32>
+  return %result : tensor<40x40xf32>
+}
+"""
+
+POOLING = """
+func.func @pool(%image: tensor<1x40x40x8xf32>) -> tensor<1x20x20x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<2x2xf32>
+  %empty = tensor.empty() : tensor<1x20x20x8xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32>
+  %result = linalg.pooling_nhwc_sum {strides = dense<2> : tensor<2xi64>}
+      ins(%image, %window : tensor<1x40x40x8xf32>, tensor<2x2xf32>)
+      outs(%fill : tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32>
+  return %result : tensor<1x20x20x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [(ONE_CHANNEL, "convolution 40x40 f32"), (POOLING, "pooling 8x20x20 f32")],
+)
+def test_a_convolution_of_one_channel_is_not_a_pooling(program: str, words: str) -> None:
+    (operation,) = only(explain(program)).operations
+    assert operation.words.startswith(words)
+
+
 def test_a_convolution_with_groups_of_channels_is_not_depthwise() -> None:
     (operation,) = only(explain(GROUPED)).operations
     assert operation.words.startswith("grouped convolution 28x28x16x4 f32")

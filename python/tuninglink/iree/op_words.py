@@ -131,17 +131,23 @@ def _convolution(op: StructuredOp) -> str:
             name = "depthwise convolution"
         case False, True:
             name = "convolution"
-        case _:
-            name = "pooling"
+        case _:  # A convolution of one channel has no loop for it.
+            name = "convolution" if _reads_filter(op) else "pooling"
     filter_ = product(_sizes(op, Role.FILTER))
     parts = [f"{name} {product(image)} {_types(op)}", layout(op.maps), f"filter {filter_}"]
     if op.loops[Role.INPUT_CHANNEL]:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
     steps = {"strides": op.strides, "dilations": op.dilations}
     unusual = (
-        f"{name} {product(step)}" for name, step in steps.items() if any(one != 1 for one in step)
+        f"{name} {product(step)}" for name, step in steps.items() if any(size != 1 for size in step)
     )
     return ", ".join(filter(None, [*parts, *unusual]))
+
+
+def _reads_filter(op: StructuredOp) -> bool:
+    """Return whether an op uses the elements of its filter. A pooling uses only its sizes."""
+    blocks = (block for region in op.operation.regions for block in region)
+    return any(True for block in blocks for _ in block.arguments[1].uses)
 
 
 def _attention(op: StructuredOp) -> str:

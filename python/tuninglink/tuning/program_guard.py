@@ -103,7 +103,14 @@ class ProgramGuard:
         if not self._task_tuner.settings.runs_model:
             return
         self._defaults = defaults
-        self._compile_seconds = _compile_seconds(defaults, self._task_tuner.compiler.jobs)
+        # Elsewhere, other work of the run disturbs compilations, and their real times mislead.
+        measured, is_local = defaults.measured, self._task_tuner.is_local
+        seconds = [
+            default.compile_seconds if is_local else default.processor_seconds
+            for default in measured
+        ]
+        seconds += [sum(seconds) / len(seconds)] * len(defaults.waiting)
+        self._compile_seconds = program_compile_seconds(seconds, self._task_tuner.compiler.jobs)
         self._reserve()
         # Where this disturbs no measurement, the real time replaces a long estimate.
         is_long = self._compile_seconds > _LONG * self._ledger.seconds
@@ -118,7 +125,7 @@ class ProgramGuard:
             self._default_job = None
             compiled = None if job.cancelled() or job.exception() else job.result()
             if compiled is not None and not isinstance(compiled, Failure):
-                self._compile_seconds = min(self._compile_seconds, compiled.seconds)
+                self._compile_seconds = compiled.seconds
         if is_known or self._has_repairs != self._has_wrong_defaults:
             self._reserve()
 
@@ -223,10 +230,3 @@ def _program_us(defaults: DefaultQueue) -> float:
     called = sum(bool(task.calls) for task in defaults.waiting)
     total = sum(default.task.calls * default.program_us for default in measured)
     return total * (len(measured) + called) / len(measured)
-
-
-def _compile_seconds(defaults: DefaultQueue, jobs: int) -> float:
-    """Return the estimated time of compiling the program twice; waiting dispatches count as the mean of the others."""
-    seconds = [default.processor_seconds for default in defaults.measured]
-    rest = [sum(seconds) / len(seconds)] * len(defaults.waiting)
-    return program_compile_seconds([*seconds, *rest], jobs)

@@ -246,15 +246,15 @@ def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> f
     return ledger.elapsed + race_seconds + ledger.reserved(Account.GUARD)
 
 
-def program_compile_seconds(processor_seconds: Sequence[float], jobs: int) -> float:
+def program_compile_seconds(compile_seconds: Sequence[float], jobs: int) -> float:
     """Return the estimated time of compiling the whole program twice in parallel.
 
     Args:
-        processor_seconds: the processor times for compiling the dispatches.
+        compile_seconds: the compilation times of the dispatches.
         jobs: the number of parallel compilations.
     """
-    total = sum(processor_seconds)
-    longest = max(processor_seconds, default=0.0)
+    total = sum(compile_seconds)
+    longest = max(compile_seconds, default=0.0)
     return max(_LEAST_COMPILE_SECONDS, longest, 2 * total / max(1, jobs)) + _SERIAL * total
 
 
