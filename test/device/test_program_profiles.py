@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -142,7 +143,8 @@ def test_tasks_have_the_weights_of_a_profile(
 
 def test_the_dispatch_with_the_most_time_is_first(dispatched: DispatchedProgram) -> None:
     def order(program: DispatchedProgram) -> list[str]:
-        queue = DefaultQueue(None, program.tasks, lambda _: None)  # type: ignore[arg-type]
+        tuner = SimpleNamespace(devices=SimpleNamespace(at_once=1, descriptions=("a device",)))
+        queue = DefaultQueue(tuner, program.tasks, lambda _: None)  # type: ignore[arg-type]
         return [task.label for task in queue.waiting]
 
     by_work = order(dispatched)
