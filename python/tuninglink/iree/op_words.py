@@ -139,7 +139,7 @@ def _convolution(op: StructuredOp) -> str:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
     steps = {"strides": op.strides, "dilations": op.dilations}
     unusual = (
-        f"{name} {product(step)}" for name, step in steps.items() if any(one != 1 for one in step)
+        f"{name} {product(step)}" for name, step in steps.items() if any(size != 1 for size in step)
     )
     return ", ".join(filter(None, [*parts, *unusual]))
 

@@ -46,6 +46,9 @@ _GENERALIZING: Final = 0.3
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
 
+_CHANNELS_LAST: Final = "iree-preprocessing-convert-conv-to-channels-last"
+"""The pass after which the results of 1x1 convolutions end with the channels, as CUDA's intrinsics need it."""
+
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
 
@@ -167,6 +170,7 @@ class Tuner:
             if isinstance(result.prepared, PreparedTask)
         }
         repaired = tried = untried = 0
+        is_known = False
         for task in self._program.tasks if judgements is not None else ():
             if judgements is None or not judgements.is_wrong(task):
                 continue
@@ -178,8 +182,20 @@ class Tuner:
                 repaired += count
             else:
                 tried += count
+            is_known = is_known or bool(prepared and prepared.spaces.default_fault)
         budget = self._ledger.seconds + _REPAIRS * untried * seconds
-        return WrongDefaults(repaired, tried, untried, budget if untried else 0.0)
+        advice = self._advice if is_known else ""
+        return WrongDefaults(repaired, tried, untried, budget if untried else 0.0, advice)
+
+    @property
+    def _advice(self) -> str:
+        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag."""
+        is_given = any(_CHANNELS_LAST in flag for flag in self._flags)
+        has_convolutions = any(b"conv" in task.source for task in self._program.tasks)
+        if is_given or not has_convolutions:
+            return ""
+        pipeline = f"builtin.module(util.func({_CHANNELS_LAST}))"
+        return f"--iree-preprocessing-pass-pipeline='{pipeline}' may avoid some"
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""

@@ -174,6 +174,7 @@ func.func @main(%image: tensor<8x64x16x32xf16>, %filter: tensor<128x64xf16>) -> 
 def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -> None:
     task = prepared(NCHW_POINTWISE, target)
     assert "mma_kind" in task.spaces.default.configuration  # the compiler's choice is wrong on cuda
+    assert bool(task.spaces.default_fault) == (target == "cuda")
     sample = task.spaces.sample(24, seed=1)
     assert sample
     has_intrinsics = any("mma_kind" in candidate.configuration for candidate in sample)

@@ -200,3 +200,5 @@ def test_a_line_has_the_numbers_of_wrong_defaults_and_a_budget() -> None:
         "wrong defaults: 4 of 25 replaced by right candidates; no time for 21: --budget 180s may suffice for all; "
         "the program computes wrong results"
     )
+    line = str(WrongDefaults(1, advice="a flag may avoid some"))
+    assert line == "wrong defaults: 1 of 1 replaced by right candidates; a flag may avoid some"

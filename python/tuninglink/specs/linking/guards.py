@@ -149,7 +149,9 @@ class _Guards:
         path = reference(operation.attributes["target"])
         annotations = self._table.annotations(path)
         if annotations is not None:
-            self._annotate(operation, sorted({one.operand for one in annotations}), state)
+            self._annotate(
+                operation, sorted({annotation.operand for annotation in annotations}), state
+            )
         elif self._table.lookup(path) is None:
             self._give_up(operation, state)
         elif self._effects.may_change(path):

@@ -56,6 +56,7 @@ class CandidateSpaces:
         problem: the computation of the root op.
         program: the function of the dispatch with its target, as MLIR text.
         default: the compiler's choice, as a candidate.
+        default_fault: the reason why the compiler's choice is known to be miscompiled; empty without one.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
         sampler: draws from them.
@@ -78,6 +79,7 @@ class CandidateSpaces:
         self.program = _text(dispatch)
         self._reasons: list[str] = []
         self._miscompilations = Miscompilations.of(dispatch)
+        self.default_fault = self._miscompilations.reason(default)
         self._all_spaces = tuple(self._find_spaces(dispatch, default, registry))
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}

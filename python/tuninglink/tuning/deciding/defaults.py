@@ -118,6 +118,7 @@ def measure_default(
     )
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
         return measured
+    # The time in the program is that of all sizes.
     times: list[float] = []
     for function in benchmark.measured:
         timing = devices.first.measure(benchmark.at(function))

@@ -58,7 +58,7 @@ def judge_entries(
     comparisons: dict[tuple[str, str], ModelComparison] = {}
 
     def pair(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> tuple[str, str]:
-        chosen = [entry for entry in won if any(entry is one for one in entries)]
+        chosen = [entry for entry in won if any(entry is chosen_entry for chosen_entry in entries)]
         return write(chosen), write(base) if base else ""
 
     def compare(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> ModelComparison:
@@ -92,12 +92,12 @@ def judge_entries(
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
     alone = [
-        one
+        specs
         for entry in won
         if entry not in kept
-        for one in (pair([entry]), pair([*mending, entry], mending))
+        for specs in (pair([entry]), pair([*mending, entry], mending))
     ]
-    left_out = [comparisons[one] for one in alone if one in comparisons]
+    left_out = [comparisons[specs] for specs in alone if specs in comparisons]
     failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
     outputs = next(
         (compared.outputs for compared in comparisons.values() if compared.outputs is not None),

@@ -186,12 +186,14 @@ class WrongDefaults:
         tried: those for which no candidate was right, or the program failed with it.
         untried: those for which there was no time.
         seconds: the estimated budget for all of them.
+        advice: what else may avoid them; empty for nothing.
     """
 
     repaired: int = 0
     tried: int = 0
     untried: int = 0
     seconds: float = 0.0
+    advice: str = ""
 
     @property
     def count(self) -> int:
@@ -210,7 +212,8 @@ class WrongDefaults:
         if self.tried:
             parts.append(f"no right candidate found for {self.tried}")
         wrong = "; the program computes wrong results" if self.repaired < self.count else ""
-        return "; ".join(parts) + wrong
+        advice = f"; {self.advice}" if self.advice else ""
+        return "; ".join(parts) + wrong + advice
 
 
 def _whole(seconds: float) -> str:
