@@ -133,6 +133,13 @@ def test_nothing_runs_where_no_set_is_other_code() -> None:
     ]
 
 
+def test_a_program_that_cannot_be_called_has_a_reason() -> None:
+    calls = ProgramCalls((FunctionCall("main", 1, obstacle="the sizes are dynamic"),))
+    default = replace(compiled(b"default"), calls=calls)
+    result = comparison().run(default, {}, IdleDevice())
+    assert result.reason == "no function of the program can be called: the sizes are dynamic"
+
+
 def test_the_weighted_sum_decides() -> None:
     result = run()
     assert result.flags == ("--prefills fast",)

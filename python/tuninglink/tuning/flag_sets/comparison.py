@@ -140,7 +140,9 @@ class FlagComparison:
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
-            return FlagsResult(reason="no function of the program can be called")
+            reasons = dict.fromkeys(function.obstacle for function in default.calls.functions)
+            detail = "; ".join(reasons) or "it has none"
+            return FlagsResult(reason=f"no function of the program can be called: {detail}")
         timer = ProgramTimer(device, default.calls, self.seed)
         images = self._right_images(timer, default, jobs, results)
         if isinstance(images, Failure):
