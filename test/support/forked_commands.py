@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ def load_commands() -> None:
 
 def _serve() -> None:
     load_commands()
-    from tuninglink.cli import process  # noqa: PLC0415
     from tuninglink.cli.process import run  # noqa: PLC0415
 
     gc.freeze()  # a collection in a fork would copy what it visits
@@ -71,7 +69,7 @@ def _serve() -> None:
         if child == 0:
             os.dup2(writer, sys.stderr.fileno())
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = process.run(partial(run, json.loads(line)))
+            code = run(json.loads(line))
             sys.stderr.flush()
             os._exit(code)
         os.close(writer)
