@@ -275,10 +275,10 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
         for dispatch in explanation.dispatches
     ]
     # Name the dispatches without a time.
-    if sources and not any(each.microseconds is not None for each in dispatches):
+    if sources and all(dispatch.microseconds is None for dispatch in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
-    timed = sum(each.microseconds is not None for each in dispatches)
+    timed = sum(dispatch.microseconds is not None for dispatch in dispatches)
     notes = explanation.notes
     if sources and timed < len(dispatches):
         of_all = f"{timed:,} of {len(dispatches):,} dispatches"

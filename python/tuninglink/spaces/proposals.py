@@ -97,7 +97,9 @@ def nearest_valid(
     with suppress(MismatchError):
         start = space.assignment(with_defaults(intended))
     answer = constraints.nearest(start, limits)
-    if len(answer.changed) > (start is assignment):
+    # An invalid configuration needs one change; the right names may be all of it.
+    needed = 1 if start is assignment else 0
+    if len(answer.changed) > needed:
         # Preferences that the configuration does not follow do not justify changes of further knobs.
         ignored = constraints.broken_heuristics(start)
         direct = constraints.nearest(start, limits, without=ignored) if ignored else answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Self
@@ -45,7 +46,9 @@ class DrawingProcesses:
         self._flags = tuple(flags)
         count = max(1, min(_PROCESSES, processor_count() // _PROCESSORS))
         self._pools = [Pool(1, prepare_worker, (self._flags,)) for _ in range(count)]
+        self._opened = ExitStack()
         for pool in self._pools:
+            self._opened.callback(pool.close)
             pool.submit(do_nothing)  # starts the process
         self._pool_of: dict[_Question, Pool] = {}
         self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
@@ -54,8 +57,7 @@ class DrawingProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for pool in self._pools:
-            pool.close()
+        self._opened.close()  # all of them, even if one fails
 
     def prepare(
         self,

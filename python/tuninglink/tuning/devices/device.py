@@ -153,13 +153,12 @@ def runtime_uri(uri: str) -> str:
     """Return the URI by which the runtime and its tools open a device, which may have a number in `uri`.
 
     Raises:
-        DeviceError: there is no such driver, or it lists no devices.
+        DeviceError: there is no such driver or device.
     """
     driver, _, path = uri.partition("://")
     if driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS or not path.isdecimal():
         return uri
-    devices = devices_of(driver)
-    return devices[int(path)].uri if int(path) < len(devices) else uri
+    return describe(uri).uri
 
 
 def physical_cores() -> list[int]:

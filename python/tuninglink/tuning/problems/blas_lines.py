@@ -195,34 +195,18 @@ def _check_function(flags: CommandFlags) -> None:
 
 
 def _read_product(flags: CommandFlags) -> Product:
-    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
-    precision = flags.text("precision", "f32_r")
-    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
-    if len(set(elements)) > 1:
-        raise UnsupportedError(
-            "operands of different types are not supported", flags.column("b_type")
-        )
+    letters = {"N": False, "T": True}
+    transposed = [
+        flags.choice(name, letters, "N", noun=f"--{name}") for name in ("transA", "transB")
+    ]
+    element = flags.operand_type(_BLAS_TYPES, flags.text("precision", "f32_r"))
     batch = flags.number("batch_count", 1, 1)
     return Product(
         flags.number("n", 1),
         flags.number("m", 1),
         flags.number("k", 1),
-        elements[0],
+        element,
         batch if batch > 1 else None,
         transposes_a=transposed[1],
         transposes_b=transposed[0],
     )
-
-
-def _is_transposed(flags: CommandFlags, name: str) -> bool:
-    value = flags.text(name, "N")
-    if value not in ("N", "T"):
-        raise UnsupportedError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
-    return value == "T"
-
-
-def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
-    value = flags.text(name, precision)
-    if value not in _BLAS_TYPES:
-        raise UnsupportedError.unknown("type", value, _BLAS_TYPES, flags.column(name))
-    return _BLAS_TYPES[value]

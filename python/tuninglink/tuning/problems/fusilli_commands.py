@@ -51,17 +51,13 @@ def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention | Nor
 
 
 def _fusilli_product(flags: CommandFlags) -> Product:
-    elements = [_fusilli_type(flags, name) for name in ("a_type", "b_type")]
-    if len(set(elements)) > 1:
-        raise UnsupportedError(
-            "operands of different types are not supported", flags.column("b_type")
-        )
+    element = flags.operand_type(_FUSILLI_TYPES)
     batch = flags.number("B", 1, 1)
     return Product(
         flags.number("M", 1),
         flags.number("N", 1),
         flags.number("K", 1),
-        elements[0],
+        element,
         batch if batch > 1 else None,
         transposes_a=flags.has("transA"),
         transposes_b=flags.has("transB"),
@@ -82,7 +78,7 @@ def _fusilli_attention(flags: CommandFlags) -> Attention:
     return Attention(
         batch * queries,
         *(flags.number("seq_q", 1), flags.number("seq_kv", 1), flags.number("d", 1)),
-        _fusilli_type(flags, "t"),
+        flags.choice("t", _FUSILLI_TYPES),
         Mask.GIVEN if given else Mask.CAUSAL if causal else None,
         batch * keys if queries != keys else None,
     )
@@ -94,19 +90,10 @@ def _fusilli_layer_norm(flags: CommandFlags) -> Normalization:
         message = "only forward layer normalizations are supported ('-F 1')"
         raise UnsupportedError(message, flags.column("F"))
     rows, *columns = flags.sizes("X", 2)
-    element = _fusilli_type(flags, "t")
+    element = flags.choice("t", _FUSILLI_TYPES)
     return Normalization(
         Norm.LAYER, rows, math.prod(columns), element, flags.has("elementwise_affine")
     )
-
-
-def _fusilli_type(flags: CommandFlags, name: str) -> ElementType:
-    value = flags.text(name, "")
-    if not value:
-        raise ProblemError(f"flag '-{name}' is missing", flags.column(name))
-    if value not in _FUSILLI_TYPES:
-        raise UnsupportedError.unknown("type", value, _FUSILLI_TYPES, flags.column(name))
-    return _FUSILLI_TYPES[value]
 
 
 _READERS: Final[dict[str, Callable[[CommandFlags], Product | Attention | Normalization]]] = {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from tuninglink.errors import did_you_mean
 
@@ -164,6 +164,9 @@ def _of_result(image: str) -> str:
     return image.replace("c", "f")
 
 
+_Value = TypeVar("_Value")
+
+
 class CommandFlags:
     """The flags of a command line with their values, wherever the command begins in a line.
 
@@ -195,6 +198,25 @@ class CommandFlags:
     def column(self, name: str) -> int:
         """Return the position of a flag's value, or of the end of the line."""
         return self._values.get(name, ("", self._end))[1]
+
+    def choice(
+        self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
+    ) -> _Value:
+        """Return what the value of a flag stands for; without a default it must be given."""
+        text = self.text(name, default)
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        if text not in choices:
+            raise UnsupportedError.unknown(noun, text, choices, self.column(name))
+        return choices[text]
+
+    def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
+        """Return the type of both operands of a product."""
+        types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
+        if len(types) > 1:
+            message = "operands of different types are not supported"
+            raise UnsupportedError(message, self.column("b_type"))
+        return types.pop()
 
     def number(self, name: str, least: int, default: int | None = None) -> int:
         """Return the value of a flag as a number; without a default it must be given."""

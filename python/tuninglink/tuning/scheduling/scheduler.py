@@ -226,7 +226,7 @@ class Scheduler:
             if task.run is None:
                 self._begin(task)
             run = task.run
-            if run is not None and run.is_ready_to_mend:
+            if run is not None and run.can_begin_mending():
                 run.begin_mending(budget)
             elif run is not None and not run.is_to_mend:
                 run.trials.begin(budget.limited(self._first_trials))

@@ -154,7 +154,7 @@ class TaskChoice:
             is_first = task.run is None or task.run.is_new_to_mend
             may_wait = has_mended_enough and measured.is_small and not is_first
             is_urgent = self.is_to_mend(task) and not may_wait
-            is_ready = is_urgent and task.run is not None and task.run.is_ready_to_mend
+            is_ready = is_urgent and task.run is not None and task.run.can_begin_mending()
             gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
             return is_urgent, is_ready, is_new, is_begun, gain
 

@@ -134,9 +134,8 @@ class TaskRun:
         """Whether no candidates were tried in the search for a right one."""
         return self.is_to_mend and not self._mending_turns
 
-    @property
-    def is_ready_to_mend(self) -> bool:
-        """Whether there are candidates for a first turn without waiting for a draw."""
+    def can_begin_mending(self) -> bool:
+        """Look for candidates of related tasks; return whether a first turn need not wait for a draw."""
         self._begin_with_related()
         seed = self._tuner.settings.seed
         is_drawn = self.prepared.spaces.sampler.is_drawn(FIRST_CANDIDATES, seed)
