@@ -20,7 +20,7 @@ from tuninglink.mlir.symbols import (
 from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.linking.analysis import configures, restriction
 from tuninglink.specs.linking.guards import guard
-from tuninglink.specs.linking.link_form import modernize
+from tuninglink.specs.linking.link_form import LinkForm, modernize
 from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import unmark
 from tuninglink.specs.spec import Spec, dissolve_nested, inner_name
@@ -28,10 +28,10 @@ from tuninglink.specs.structure import UNNAMED, Anatomy, is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
+    add_list,
     empty_handle,
     include,
     merge_handles,
-    pair_attributes,
     pairs_of,
     yield_,
 )
@@ -43,38 +43,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.transform_ops import Handle, Pair
 
 
-def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge matcher lists into `container`, with all their entries in one entry point, in default-entrypoint form.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: matcher lists, in order of precedence, in the context of `container`. No entry configures an op other
-            than the matched one.
-    """
-    members = list(map(prepared, members))
-    run = [{point.name for point in member.entry_points} for member in members]
-    pairs: list[Pair] = []
-    for member, renames in zip(members, merge(container, members, run), strict=True):
-        own = pairs_of(member.foreach_match)
-        renaming = SymbolRenaming(renames)
-        if renaming:
-            with container.context:
-                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
-        pairs += own
-    # A foreach_match consumes its root, so each of the entry points does.
-    block = add_kernel_config(container, consumes=True).regions[0].blocks[0]
-    root = block.arguments[0]
-    with container.context, container.location, mlir.InsertionPoint(block):
-        foreach_match = mlir.Operation.create(
-            names.FOREACH_MATCH,
-            operands=[root],
-            results=[root.type],
-            attributes=pair_attributes(pairs),
-        )
-        yield_(list(foreach_match.results))
-        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-
-
 def spec_module(name: str) -> mlir.Operation:
     """Return an empty module for sequences, in the current context and at the current location."""
     module = mlir.Module.create().operation
@@ -83,19 +51,51 @@ def spec_module(name: str) -> mlir.Operation:
     return module
 
 
-def prepared(spec: Anatomy) -> Anatomy:
+def merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
+    """Merge specs into one.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: the specs, in order of precedence, in the context of `container`. Of a chain, its members are taken.
+        form: the result of `choose_form` for them.
+    """
+    members = list(map(_prepared, members))
+    if form is LinkForm.CHAINED:
+        _chain(container, members)
+    else:
+        _flatten(container, members)
+
+
+def _prepared(spec: Anatomy) -> Anatomy:
     """Return a spec with its binding on its entries and without nested modules: itself, or a changed copy."""
-    if binding_of(spec.module) is None and not spec.table.scan.has_nested:
+    has_nested = spec.table.scan.has_nested
+    if binding_of(spec.module) is None and not has_nested:
         return spec
     module = spec.module.clone().operation
-    if spec.table.scan.has_nested:
+    if has_nested:
         dissolve_nested(module)
     copy = Anatomy(module)
     bind_entries(copy)
     return copy
 
 
-def merge(
+def _flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Merge matcher lists, with all their entries in one entry point, in default-entrypoint form."""
+    run = [{point.name for point in member.entry_points} for member in members]
+    pairs: list[Pair] = []
+    for member, new_names in zip(members, _copy_ops(container, members, run), strict=True):
+        own = pairs_of(member.foreach_match)
+        renaming = SymbolRenaming(new_names)
+        if renaming:
+            with container.context:
+                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+        pairs += own
+    add_list(container, pairs)
+    with container.context:
+        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+
+
+def _copy_ops(
     container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
 ) -> list[Mapping[str, str]]:
     """Copy the ops of specs into `container`, except for those that run chains and those with the omitted names.
@@ -138,35 +138,25 @@ def _free_kernel_config(container: mlir.Operation) -> None:
         rename_symbols(container, {names.KERNEL_CONFIG: renamed})
 
 
-def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge specs into `container`, with an entry point that runs theirs in order, failures suppressed.
+def _chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Merge specs with an entry point that runs theirs in order, failures suppressed.
 
     A guarded entry point passes the decided ops to the next one. Where no later spec configures anything, all are run
     as they are.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: the specs in order of precedence, in the context of `container`. Of a chain, its members are taken.
     """
-    members = list(map(prepared, members))
     # Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
     drivers = [{member.driver.name} if member.driver else () for member in members]
-    renames = merge(container, members, drivers)
-    steps = list(_steps(container, members, renames))
+    steps = list(_steps(container, members, _copy_ops(container, members, drivers)))
     if are_guarded:
         guard(container, [sequence for step in steps for sequence in step.entry_points])
     sequence = add_kernel_config(container, consumes=False)
     block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
-        if are_guarded:
-            root, _ = _run_guarded(steps, root, empty_handle(root))
-        else:
-            entry_points = (sequence for step in steps for sequence in step.entry_points)
-            for entry_point in entry_points:
-                path = [symbol_name(entry_point) or ""]
-                root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
+        decided: Sequence[Handle] = [empty_handle(root)] if are_guarded else []
+        for step in steps:
+            root, decided = step.run(root, decided)
         yield_([root])
         declare_ownership(sequence)
 
@@ -221,6 +211,24 @@ class _Step:
     entry_points: list[mlir.Operation]
     is_tame: bool
 
+    def run(self, root: Handle, decided: Sequence[Handle]) -> tuple[Handle, Sequence[Handle]]:
+        """Include the entry points in order; return the root and the decided ops after them.
+
+        Without guards, there is no handle to decided ops. A later entry point may change the ops that an earlier one
+        decided. Only where they change the program other than by annotations, the handle that one took may be to ops
+        that are gone.
+        """
+        before = decided
+        results: list[Handle] = []
+        for entry_point in self.entry_points:
+            path, operands = [symbol_name(entry_point) or ""], [root, *before]
+            root, *decided = include(path, operands, [root.type] * len(operands), FAILURES_SUPPRESS)
+            results += decided
+            before = before if self.is_tame else decided
+        if self.is_tame and len(results) > 1:
+            decided = [merge_handles(results, deduplicate=True)]
+        return root, decided
+
 
 def _steps(
     container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
@@ -251,23 +259,3 @@ def _copy(sequence: mlir.Operation, name: str) -> mlir.Operation:
         copy = sequence.clone().operation
     copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
     return copy
-
-
-def _run_guarded(steps: Sequence[_Step], root: Handle, decided: Handle) -> tuple[Handle, Handle]:
-    """Include the guarded entry points of specs in order; return the root and the decided ops after them.
-
-    A later entry point of a spec may change the ops that an earlier one decided. Only where they change the program other
-    than by annotations, the handle that one took may be to ops that are gone.
-    """
-    for step in steps:
-        before, results = decided, []
-        for entry_point in step.entry_points:
-            path = [symbol_name(entry_point) or ""]
-            root, decided = include(
-                path, [root, before], [root.type] * 2, FAILURES_SUPPRESS
-            ).results
-            results.append(decided)
-            before = before if step.is_tame else decided
-        if step.is_tame and len(results) > 1:
-            decided = merge_handles(results, deduplicate=True)
-    return root, decided

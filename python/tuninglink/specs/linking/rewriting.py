@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -21,6 +22,7 @@ from tuninglink.specs.transform_ops import (
     Handle,
     any_op,
     change_signature,
+    create,
     empty_handle,
     include,
     merge_handles,
@@ -32,7 +34,7 @@ from tuninglink.specs.transform_ops import (
 )
 
 Types = tuple[mlir.Type, ...]
-Body = Callable[[Sequence[Handle]], Sequence[Handle]]
+Body = Callable[..., Sequence[Handle]]
 
 _EQUAL: Final = 0
 _NOT_EQUAL: Final = 1
@@ -53,100 +55,95 @@ class HelperSequences:
     def __init__(self, module: mlir.Operation) -> None:
         self.fresh = FreshNames(symbols(module))
         self.block = module.regions[0].blocks[0]
-        self._names: dict[tuple[str, Types, Types], str] = {}
+        self._op = any_op()
+        self._names: dict[tuple[str, Types, int], str] = {}
 
     def is_decided(self, further: Types) -> str:
         """A matcher of decided ops, which takes an op, further arguments and the decided ops."""
-
-        def build(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            _compare(arguments[0], arguments[-1], _EQUAL)
-            return arguments[:1]
-
-        one = (any_op(),)
-        return self._add("is_decided", (*one, *further, *one), one, build, is_entry=False)
+        arguments = (self._op, *further, self._op)
+        return self._add(
+            "is_decided",
+            arguments,
+            1,
+            lambda op, *others: [_compare(op, others[-1], _EQUAL)],
+            is_entry=False,
+        )
 
     def skip(self, count: int) -> str:
         """The action for ops that are left alone, which yields empty handles."""
-
-        def build(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            return [empty_handle(arguments[0]) for _ in range(count)]
-
-        return self._add("skip", (any_op(),), (any_op(),) * count, build)
+        return self._add(
+            "skip", (self._op,), count, lambda op: [empty_handle(op) for _ in range(count)]
+        )
 
     def undecided_of(self) -> str:
         """A sequence that takes ops and the decided ops, and yields those of the first that are not decided."""
-        one = (any_op(),)
 
-        def is_undecided(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            _compare(arguments[0], arguments[1], _NOT_EQUAL)
-            return arguments[:1]
-
-        # What is included with `failures(suppress)` goes on after a failure, but what that includes does not.
-        def undecided_or_none(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            return list(include([matcher], arguments, one, FAILURES_PROPAGATE).results)
-
-        def build(arguments: Sequence[Handle]) -> Sequence[Handle]:
+        def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
             foreach = mlir.Operation.create(
-                names.FOREACH, operands=[arguments[0]], results=one, regions=1
+                names.FOREACH, operands=[ops], results=[self._op], regions=1
             )
-            block = foreach.regions[0].blocks.append(*one, arg_locs=[mlir.Location.current])
+            block = foreach.regions[0].blocks.append(self._op, arg_locs=[mlir.Location.current])
             with mlir.InsertionPoint(block):
-                operands = [block.arguments[0], arguments[1]]
-                yield_(list(include([or_none], operands, one, FAILURES_SUPPRESS).results))
+                operands = [block.arguments[0], decided]
+                yield_(include([or_none], operands, [self._op], FAILURES_SUPPRESS))
             return list(foreach.results)
 
-        matcher = self._add("is_undecided", one * 2, one, is_undecided)
-        or_none = self._add("undecided_or_none", one * 2, one, undecided_or_none)
-        return self._add("undecided_of", one * 2, one, build)
+        both = (self._op, self._op)
+        matcher = self._add(
+            "is_undecided", both, 1, lambda op, decided: [_compare(op, decided, _NOT_EQUAL)]
+        )
+        # What is included with `failures(suppress)` goes on after a failure, but what that includes does not.
+        or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(matcher, given)])
+        return self._add("undecided_of", both, 1, undecided_of)
 
     def configured_in(self) -> str:
         """A sequence that takes a root, and yields what has a lowering configuration of it and the ops in it."""
-        one = (any_op(),)
 
-        def is_unconfigured(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            mlir.Operation.create(names.HAS_NO_LOWERING_CONFIG, operands=list(arguments))
-            return arguments
+        def is_unconfigured(op: Handle) -> Sequence[Handle]:
+            create(names.HAS_NO_LOWERING_CONFIG, [op])
+            return [op]
 
-        def build(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            return walk(arguments, one * 2, attributes)[1:]
-
-        unconfigured = self._add("is_unconfigured", one, one, is_unconfigured, is_entry=False)
-        matches_any = self._add("is_any", one, one, list, is_entry=False)
-        keep = self._add("keep", one, one, list)
+        one = (self._op,)
+        unconfigured = self._add("is_unconfigured", one, 1, is_unconfigured, is_entry=False)
+        matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
+        keep = self._add("keep", one, 1, lambda op: [op])
         attributes = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
         attributes |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
-        return self._add("configured_in", one, one, build)
+        return self._add(
+            "configured_in", one, 1, lambda root: walk([root], one * 2, attributes)[1:]
+        )
 
     def _add(
-        self, name: str, arguments: Types, results: Types, build: Body, *, is_entry: bool = True
+        self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
     ) -> str:
+        """Add a sequence with some arguments, a number of results, and the ops that a function builds."""
         key = (name, arguments, results)
         if key not in self._names:
             self._names[key] = self.fresh.take(name)
             with mlir.Location.unknown(), mlir.InsertionPoint(self.block):
-                sequence = named_sequence(self._names[key], arguments, results)
+                sequence = named_sequence(self._names[key], arguments, [self._op] * results)
             if not is_entry:
                 sequence.attributes[names.NO_ENTRY] = mlir.UnitAttr.get()
             block = sequence.regions[0].blocks[0]
             with mlir.Location.unknown(), mlir.InsertionPoint(block):
-                yield_(build(list(block.arguments)))
+                yield_(build(*block.arguments))
         return self._names[key]
 
 
-def _compare(op: Handle, decided: Handle, predicate: int) -> None:
-    """Build a match of an op that is among the decided ops, or is not."""
-    parameter = mlir.Type.parse("!transform.param<i64>")
+def call(name: str, operands: Sequence[Handle]) -> Handle:
+    """Build an include of a sequence with one result, and return that."""
+    return include([name], operands, [any_op()], FAILURES_PROPAGATE)[0]
+
+
+def _compare(op: Handle, decided: Handle, predicate: int) -> Handle:
+    """Build a match of an op that is among the decided ops, or is not; return the op."""
     counts = [
-        mlir.Operation.create(names.NUM_ASSOCIATIONS, operands=[handle], results=[parameter])
+        create(names.NUM_ASSOCIATIONS, [handle], ["!transform.param<i64>"])[0]
         for handle in (merge_handles([decided, op], deduplicate=True), decided)
     ]
-    mlir.Operation.create(
-        names.MATCH_PARAMETER,
-        operands=[count.results[0] for count in counts],
-        attributes={
-            "predicate": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), predicate)
-        },
-    )
+    i32 = mlir.IntegerType.get_signless(32)
+    create(names.MATCH_PARAMETER, counts, predicate=mlir.IntegerAttr.get(i32, predicate))
+    return op
 
 
 class Callees:
@@ -195,6 +192,20 @@ class Callees:
             sequence.erase()
 
 
+class Gap(IntEnum):
+    """The ops that a sequence configures and does not yield as decided ones.
+
+    Attributes:
+        NONE: none.
+        FAILED: those that a callee configured before it failed, if it fails: no handle to them is left.
+        ANY: any ops.
+    """
+
+    NONE = 0
+    FAILED = 1
+    ANY = 2
+
+
 @dataclass
 class State:
     """The handles of a sequence at one place in its body.
@@ -203,38 +214,20 @@ class State:
         before: the ops that earlier specs decided.
         decided: handles to the ops that the sequence decided by then.
         own: arguments that are the matched op.
-        is_complete: whether `decided` has all that the sequence configured.
-        may_lose: whether a callee may configure an op and then fail, so that no handle to the op is left.
+        gap: what the sequence may have configured and is not in `decided`.
     """
 
     before: Handle
     decided: list[Handle] = field(default_factory=list)
     own: frozenset[Handle] = frozenset()
-    is_complete: bool = True
-    may_lose: bool = False
-
-
-@dataclass(frozen=True)
-class Rewritten:
-    """A sequence after it was rewritten.
-
-    Attributes:
-        name: its symbol.
-        is_complete: whether it yields all that it configures.
-        may_lose: as in `State`.
-    """
-
-    name: str
-    is_complete: bool
-    may_lose: bool
+    gap: Gap = Gap.NONE
 
 
 def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
     """Build a cast of a handle to another type, if it has another one."""
     if handle.type == kind:
         return handle
-    cast: Handle = mlir.Operation.create(names.CAST, operands=[handle], results=[kind]).results[0]
-    return cast
+    return create(names.CAST, [handle], [kind])[0]
 
 
 def include_instead(
@@ -243,7 +236,7 @@ def include_instead(
     """Replace an op by an include with one more result, and return that."""
     kinds = [*(result.type for result in operation.results), any_op()]
     with operation.location, mlir.InsertionPoint(operation):
-        *results, last = include([target], operands, kinds, failures).results
+        *results, last = include([target], operands, kinds, failures)
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
     operation.erase()
