@@ -43,7 +43,6 @@ from tuninglink.specs.linking.rewriting import (
     declare_ownership,
     include_instead,
     move_list,
-    rewrite_matcher,
 )
 from tuninglink.specs.sequences import SequenceTable, consumes
 from tuninglink.specs.side_effects import only_reads
@@ -242,7 +241,12 @@ class _Guards:
         """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
         if path not in self._matchers:
             sequence, self._matchers[path] = self.callees.take(path, uses)
-            rewrite_matcher(sequence)
+            terminator = list(body(sequence))[-1]
+            matched: Handle = sequence.regions[0].blocks[0].arguments[0]
+            (before,) = change_signature(sequence, [any_op()], [any_op()] * 2)
+            with terminator.location, mlir.InsertionPoint(terminator):
+                matched = cast_to(matched, any_op())
+            yield_more(sequence, [matched, before])
         return self._matchers[path]
 
     def _other(self, operation: mlir.Operation, state: State) -> None:

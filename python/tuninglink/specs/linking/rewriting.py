@@ -13,7 +13,6 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import FreshNames, references_in, split_path, symbols
-from tuninglink.mlir.walk import body
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import SequenceTable, consumes_argument
 from tuninglink.specs.transform_ops import (
@@ -21,7 +20,6 @@ from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     Handle,
     any_op,
-    change_signature,
     create,
     empty_handle,
     include,
@@ -30,7 +28,6 @@ from tuninglink.specs.transform_ops import (
     named_sequence,
     walk,
     yield_,
-    yield_more,
 )
 
 Types = tuple[mlir.Type, ...]
@@ -60,40 +57,36 @@ class HelperSequences:
 
     def is_decided(self, further: Types) -> str:
         """A matcher of decided ops, which takes an op, further arguments and the decided ops."""
+
+        def build(op: Handle, *others: Handle) -> Sequence[Handle]:
+            return _compare(op, others[-1], _EQUAL)
+
         arguments = (self._op, *further, self._op)
-        return self._add(
-            "is_decided",
-            arguments,
-            1,
-            lambda op, *others: [_compare(op, others[-1], _EQUAL)],
-            is_entry=False,
-        )
+        return self._add("is_decided", arguments, 1, build, is_entry=False)
 
     def skip(self, count: int) -> str:
         """The action for ops that are left alone, which yields empty handles."""
-        return self._add(
-            "skip", (self._op,), count, lambda op: [empty_handle(op) for _ in range(count)]
-        )
+        one = (self._op,)
+        return self._add("skip", one, count, lambda op: [empty_handle(op) for _ in range(count)])
 
     def undecided_of(self) -> str:
         """A sequence that takes ops and the decided ops, and yields those of the first that are not decided."""
 
         def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
-            foreach = mlir.Operation.create(
-                names.FOREACH, operands=[ops], results=[self._op], regions=1
-            )
-            block = foreach.regions[0].blocks.append(self._op, arg_locs=[mlir.Location.current])
+            one = [self._op]
+            foreach = mlir.Operation.create(names.FOREACH, one, [ops], regions=1)
+            block = foreach.regions[0].blocks.append(*one, arg_locs=[mlir.Location.current])
             with mlir.InsertionPoint(block):
                 operands = [block.arguments[0], decided]
-                yield_(include([or_none], operands, [self._op], FAILURES_SUPPRESS))
+                yield_(include([or_none], operands, one, FAILURES_SUPPRESS))
             return list(foreach.results)
 
         both = (self._op, self._op)
-        matcher = self._add(
-            "is_undecided", both, 1, lambda op, decided: [_compare(op, decided, _NOT_EQUAL)]
+        undecided = self._add(
+            "is_undecided", both, 1, lambda op, decided: _compare(op, decided, _NOT_EQUAL)
         )
         # What is included with `failures(suppress)` goes on after a failure, but what that includes does not.
-        or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(matcher, given)])
+        or_none = self._add("undecided_or_none", both, 1, lambda *given: [call(undecided, given)])
         return self._add("undecided_of", both, 1, undecided_of)
 
     def configured_in(self) -> str:
@@ -103,15 +96,16 @@ class HelperSequences:
             create(names.HAS_NO_LOWERING_CONFIG, [op])
             return [op]
 
+        def configured_in(root: Handle) -> Sequence[Handle]:
+            return walk([root], one * 2, attributes)[1:]
+
         one = (self._op,)
         unconfigured = self._add("is_unconfigured", one, 1, is_unconfigured, is_entry=False)
         matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
         keep = self._add("keep", one, 1, lambda op: [op])
         attributes = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
         attributes |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
-        return self._add(
-            "configured_in", one, 1, lambda root: walk([root], one * 2, attributes)[1:]
-        )
+        return self._add("configured_in", one, 1, configured_in)
 
     def _add(
         self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
@@ -135,15 +129,15 @@ def call(name: str, operands: Sequence[Handle]) -> Handle:
     return include([name], operands, [any_op()], FAILURES_PROPAGATE)[0]
 
 
-def _compare(op: Handle, decided: Handle, predicate: int) -> Handle:
-    """Build a match of an op that is among the decided ops, or is not; return the op."""
+def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
+    """Build a match of an op that is among the decided ops, or is not; return the op, as the only result."""
     counts = [
         create(names.NUM_ASSOCIATIONS, [handle], ["!transform.param<i64>"])[0]
         for handle in (merge_handles([decided, op], deduplicate=True), decided)
     ]
     i32 = mlir.IntegerType.get_signless(32)
     create(names.MATCH_PARAMETER, counts, predicate=mlir.IntegerAttr.get(i32, predicate))
-    return op
+    return [op]
 
 
 class Callees:
@@ -241,16 +235,6 @@ def include_instead(
         old.replace_all_uses_with(new)
     operation.erase()
     return last
-
-
-def rewrite_matcher(matcher: mlir.Operation) -> None:
-    """Let a matcher take the decided ops, and yield the matched op and these as well."""
-    terminator = list(body(matcher))[-1]
-    matched: Handle = matcher.regions[0].blocks[0].arguments[0]
-    (before,) = change_signature(matcher, [any_op()], [any_op()] * 2)
-    with terminator.location, mlir.InsertionPoint(terminator):
-        matched = cast_to(matched, any_op())
-    yield_more(matcher, [matched, before])
 
 
 def move_list(
