@@ -121,7 +121,7 @@ def load_spec(
         bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
-        if spec.anatomy.table.scan.has_nested and is_nested_chain(module):
+        if spec.anatomy.table.scan.has_nested and _chained(module):
             dissolve_nested(module)
             spec = Spec(module, name)
     except RuntimeError:
@@ -171,11 +171,6 @@ def is_only_a_spec(root: mlir.Operation) -> bool:
     if root.name != names.MODULE or not has_entry_point(root):
         return False
     return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))
-
-
-def is_nested_chain(module: mlir.Operation) -> bool:
-    """Return whether the only entry point of a module runs all those of its nested modules, and does nothing else."""
-    return bool(_chained(module))
 
 
 def dissolve_nested(module: mlir.Operation) -> None:
@@ -234,7 +229,7 @@ def _nested(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def _chained(module: mlir.Operation) -> set[mlir.Operation]:
-    """Return the entry points of nested modules that a chain runs; none for another module."""
+    """Return the entry points of nested modules if the module's only one runs them all, and does nothing else."""
     entry_points = {
         (symbol_name(nested) or "", symbol_name(sequence) or ""): sequence
         for nested in _nested(module)

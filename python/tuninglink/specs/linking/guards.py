@@ -35,14 +35,13 @@ from tuninglink.specs.linking.analysis import (
     unguarded_because,
 )
 from tuninglink.specs.linking.rewriting import (
-    Callees,
     Gap,
+    ModuleSequences,
     State,
     call,
     cast_to,
     declare_ownership,
     include_instead,
-    move_list,
 )
 from tuninglink.specs.sequences import SequenceTable, consumes
 from tuninglink.specs.side_effects import only_reads
@@ -72,7 +71,7 @@ def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> Non
         for sequence in entry_points:
             if not is_guarded(sequence):
                 guards.rewrite_entry_point(sequence)
-        guards.callees.erase_unused_originals()
+        guards.sequences.erase_unused_originals()
 
 
 class _Guards:
@@ -84,8 +83,7 @@ class _Guards:
 
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
-        self.callees = Callees(table)
-        self._helpers = self.callees.helpers
+        self.sequences = ModuleSequences(table)
         self._matchers: dict[str, str] = {}
         self._rewritten: dict[tuple[str, frozenset[int] | None], tuple[str, Gap]] = {}
 
@@ -106,12 +104,12 @@ class _Guards:
         with terminator.location, mlir.InsertionPoint(terminator):
             # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
             if state.gap:
-                configured_in = self._helpers.configured_in()
+                configured_in = self.sequences.configured_in()
                 configured = call(configured_in, [terminator.operands[0]])
                 if state.gap is Gap.FAILED:
                     with mlir.InsertionPoint.after(copying):
                         already = call(configured_in, [root])
-                    configured = call(self._helpers.undecided_of(), [configured, already])
+                    configured = call(self.sequences.undecided_of(), [configured, already])
                 state.decided.append(configured)
             now = state.before
             if state.decided:
@@ -138,7 +136,7 @@ class _Guards:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
                 ops = cast_to(target, any_op())
-                undecided = call(self._helpers.undecided_of(), [ops, state.before])
+                undecided = call(self.sequences.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
 
@@ -180,7 +178,7 @@ class _Guards:
         """
         key = path, own
         if key not in self._rewritten:
-            sequence, name = self.callees.take(path, uses)
+            sequence, name = self.sequences.take(path, uses)
             # This counts where the sequence runs itself.
             self._rewritten[key] = name, Gap.ANY if own is None else Gap.FAILED
             operations = list(body(sequence))
@@ -213,9 +211,9 @@ class _Guards:
         kinds = [*(result.type for result in operation.results), any_op()]
         if unguarded_because(self._table, operation) is None:
             further = tuple(operand.type for operand in operands[1:-1])
-            skips = self._helpers.is_decided(further), self._helpers.skip(len(kinds) - 1)
+            skips = self.sequences.is_decided(further), self.sequences.skip(len(kinds) - 1)
             new_pairs.insert(0, skips)
-        name = move_list(operation, self._helpers, operands, kinds, new_pairs)
+        name = self.sequences.move_list(operation, operands, kinds, new_pairs)
         if not is_tame:
             self._give_up(operation, state)  # Ops that the handles refer to may be gone.
         state.gap = max(state.gap, gap)
@@ -240,7 +238,7 @@ class _Guards:
     def _matcher(self, path: str, uses: int) -> str:
         """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
         if path not in self._matchers:
-            sequence, self._matchers[path] = self.callees.take(path, uses)
+            sequence, self._matchers[path] = self.sequences.take(path, uses)
             terminator = list(body(sequence))[-1]
             matched: Handle = sequence.regions[0].blocks[0].arguments[0]
             (before,) = change_signature(sequence, [any_op()], [any_op()] * 2)

@@ -38,22 +38,79 @@ _NOT_EQUAL: Final = 1
 """The values of `transform`'s MatchCmpIPredicate."""
 
 
-class HelperSequences:
-    """Adds helper sequences to a module, each once. The methods return the symbol of a sequence.
+class ModuleSequences:
+    """The sequences of a module, and those that guards add: helpers, moved lists and copies.
+
+    The methods for helpers add them once, and return their symbols.
 
     Args:
-        module: the module, whose context is the current one.
-
-    Attributes:
-        fresh: names that no symbol of the module has.
-        block: the body of the module.
+        table: the sequences of the module, whose context is the current one.
     """
 
-    def __init__(self, module: mlir.Operation) -> None:
-        self.fresh = FreshNames(symbols(module))
-        self.block = module.regions[0].blocks[0]
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._fresh = FreshNames(symbols(table.module))
+        self._block = table.module.regions[0].blocks[0]
         self._op = any_op()
-        self._names: dict[tuple[str, Types, int], str] = {}
+        self._helpers: dict[tuple[str, Types, int], str] = {}
+        self._uses = Counter(path[0] for path in references_in(table.module))
+        self._originals: dict[str, mlir.Operation] = {}
+
+    def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
+        """Return the sequence at `path`, or a copy if there are more references to it than `uses`, and its symbol."""
+        sequence = self._table.lookup(path)
+        assert sequence is not None, "checked by the caller"
+        (name,) = split_path(path)
+        if self._uses[name] > uses:
+            self._originals[name] = sequence
+            name = self._fresh.take(name)
+            with mlir.InsertionPoint.after(sequence):
+                sequence = sequence.clone().operation
+            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+            self._uses.update(reference[0] for reference in references_in(sequence))
+        return sequence, name
+
+    def erase_unused_originals(self) -> None:
+        """Erase the sequences of which only copies are used."""
+        if not self._originals:
+            return
+        uses = Counter(path[0] for path in references_in(self._table.module))
+        unused = [name for name in self._originals if not uses[name]]
+        while unused:
+            sequence = self._originals.pop(unused.pop())
+            # An original may be used by other originals alone.
+            for name, *_ in references_in(sequence):
+                uses[name] -= 1
+                if not uses[name] and name in self._originals:
+                    unused.append(name)
+            sequence.erase()
+
+    def move_list(
+        self,
+        foreach_match: mlir.Operation,
+        operands: Sequence[Handle],
+        results: Sequence[mlir.Type],
+        pairs: Sequence[tuple[str, str]],
+    ) -> str:
+        """Add a sequence with a copy of a list, and return its symbol.
+
+        Args:
+            foreach_match: the list, which stays where it is.
+            operands: the operands of the copy, which the sequence takes.
+            results: the types of the results of the copy, which the sequence yields.
+            pairs: the symbols of the matchers and actions of the copy.
+        """
+        attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(pairs)
+        attributes["flatten_results"] = mlir.UnitAttr.get()
+        name = self._fresh.take("list")
+        with foreach_match.location:
+            with mlir.InsertionPoint(self._block):
+                sequence = named_sequence(name, [operand.type for operand in operands], results)
+            sequence.attributes[names.LIST] = mlir.UnitAttr.get()
+            block = sequence.regions[0].blocks[0]
+            with mlir.InsertionPoint(block):
+                yield_(walk(list(block.arguments), results, attributes))
+        return name
 
     def is_decided(self, further: Types) -> str:
         """A matcher of decided ops, which takes an op, further arguments and the decided ops."""
@@ -112,16 +169,16 @@ class HelperSequences:
     ) -> str:
         """Add a sequence with some arguments, a number of results, and the ops that a function builds."""
         key = (name, arguments, results)
-        if key not in self._names:
-            self._names[key] = self.fresh.take(name)
-            with mlir.Location.unknown(), mlir.InsertionPoint(self.block):
-                sequence = named_sequence(self._names[key], arguments, [self._op] * results)
+        if key not in self._helpers:
+            self._helpers[key] = self._fresh.take(name)
+            with mlir.Location.unknown(), mlir.InsertionPoint(self._block):
+                sequence = named_sequence(self._helpers[key], arguments, [self._op] * results)
             if not is_entry:
                 sequence.attributes[names.NO_ENTRY] = mlir.UnitAttr.get()
             block = sequence.regions[0].blocks[0]
             with mlir.Location.unknown(), mlir.InsertionPoint(block):
                 yield_(build(*block.arguments))
-        return self._names[key]
+        return self._helpers[key]
 
 
 def call(name: str, operands: Sequence[Handle]) -> Handle:
@@ -138,52 +195,6 @@ def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
     i32 = mlir.IntegerType.get_signless(32)
     create(names.MATCH_PARAMETER, counts, predicate=mlir.IntegerAttr.get(i32, predicate))
     return [op]
-
-
-class Callees:
-    """Provides the sequences of a module to be changed.
-
-    Args:
-        table: the sequences.
-
-    Attributes:
-        helpers: the helpers of the module.
-    """
-
-    def __init__(self, table: SequenceTable) -> None:
-        self._table = table
-        self._uses = Counter(path[0] for path in references_in(table.module))
-        self._originals: dict[str, mlir.Operation] = {}
-        self.helpers = HelperSequences(table.module)
-
-    def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
-        """Return the sequence at `path`, or a copy if there are more references to it than `uses`, and its symbol."""
-        sequence = self._table.lookup(path)
-        assert sequence is not None, "checked by the caller"
-        (name,) = split_path(path)
-        if self._uses[name] > uses:
-            self._originals[name] = sequence
-            name = self.helpers.fresh.take(name)
-            with mlir.InsertionPoint.after(sequence):
-                sequence = sequence.clone().operation
-            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            self._uses.update(reference[0] for reference in references_in(sequence))
-        return sequence, name
-
-    def erase_unused_originals(self) -> None:
-        """Erase the sequences of which only copies are used."""
-        if not self._originals:
-            return
-        uses = Counter(path[0] for path in references_in(self._table.module))
-        unused = [name for name in self._originals if not uses[name]]
-        while unused:
-            sequence = self._originals.pop(unused.pop())
-            # An original may be used by other originals alone.
-            for name, *_ in references_in(sequence):
-                uses[name] -= 1
-                if not uses[name] and name in self._originals:
-                    unused.append(name)
-            sequence.erase()
 
 
 class Gap(IntEnum):
@@ -235,35 +246,6 @@ def include_instead(
         old.replace_all_uses_with(new)
     operation.erase()
     return last
-
-
-def move_list(
-    foreach_match: mlir.Operation,
-    helpers: HelperSequences,
-    operands: Sequence[Handle],
-    results: Sequence[mlir.Type],
-    pairs: Sequence[tuple[str, str]],
-) -> str:
-    """Add a sequence with a copy of a list to a module, and return its symbol.
-
-    Args:
-        foreach_match: the list, which stays where it is.
-        helpers: the helpers of the module.
-        operands: the operands of the copy, which the sequence takes.
-        results: the types of the results of the copy, which the sequence yields.
-        pairs: the symbols of the matchers and actions of the copy.
-    """
-    attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(pairs)
-    attributes["flatten_results"] = mlir.UnitAttr.get()
-    name = helpers.fresh.take("list")
-    with foreach_match.location:
-        with mlir.InsertionPoint(helpers.block):
-            sequence = named_sequence(name, [operand.type for operand in operands], results)
-        sequence.attributes[names.LIST] = mlir.UnitAttr.get()
-        block = sequence.regions[0].blocks[0]
-        with mlir.InsertionPoint(block):
-            yield_(walk(list(block.arguments), results, attributes))
-    return name
 
 
 def declare_ownership(sequence: mlir.Operation) -> None:
