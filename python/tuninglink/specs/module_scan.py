@@ -248,6 +248,11 @@ def has_entry_point(module: mlir.Operation) -> bool:
     return any(map(is_entry_point, body(module)))
 
 
+def nested_specs(module: mlir.Operation) -> list[mlir.Operation]:
+    """Return the specs among the modules nested in `module`."""
+    return [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+
+
 _MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)
 _SIMILAR: Final = 0.85
 """The similarity of a misspelt marker to a marker; these have at most 0.76 to each other."""
@@ -263,7 +268,7 @@ def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mli
 
 def no_entry_point(module: mlir.Operation) -> Diagnostic:
     """Return the error for a module without an entry point, with suggestions."""
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    nested = nested_specs(module)
     if nested:
         message = (
             "no entry point, but nested modules are specs; link them with tuninglink-link-specs"

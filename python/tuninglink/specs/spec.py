@@ -23,7 +23,7 @@ from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind, bind_entries, binding_of
-from tuninglink.specs.module_scan import has_entry_point, is_entry_point, unmark
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point, nested_specs, unmark
 from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded, sequences_run
 from tuninglink.upgrading.module_reader import read_module
 
@@ -76,12 +76,8 @@ class Spec:
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
     """Return the specs among a module and its nested modules."""
-    nested = [op for op in body(module) if op.name == names.MODULE]
-    return [
-        Spec(nested_module, "")
-        for nested_module in (module, *nested)
-        if has_entry_point(nested_module)
-    ]
+    own = [module] if has_entry_point(module) else []
+    return [Spec(operation, "") for operation in (*own, *nested_specs(module))]
 
 
 def load_spec(
@@ -201,7 +197,7 @@ def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
     A guarded entry point belongs to a separate spec. Without guards, a later entry point may override an earlier one, as in
     one spec. But a spec applies to a target as a whole or not at all, so that modules with bindings are separate specs.
     """
-    parts = [part for part in _nested(module) if has_entry_point(part)]
+    parts = nested_specs(module)
     are_bound = any(binding_of(part) is not None for part in parts)
     for part in parts:
         if are_bound:

@@ -151,6 +151,14 @@ def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
     terminator.erase()
 
 
+def copy_sequence(sequence: mlir.Operation, name: str) -> mlir.Operation:
+    """Add a copy of a sequence with another name after it, and return that."""
+    with mlir.InsertionPoint.after(sequence):
+        copy = sequence.clone().operation
+    copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
+    return copy
+
+
 def fails_as_included(operation: mlir.Operation) -> bool:
     """Return whether an `include` propagates failures."""
     mode = operation.attributes["failure_propagation_mode"]

@@ -20,6 +20,7 @@ from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     Handle,
     any_op,
+    copy_sequence,
     create,
     empty_handle,
     include,
@@ -64,9 +65,7 @@ class ModuleSequences:
         if self._uses[name] > uses:
             self._originals[name] = sequence
             name = self._fresh.take(name)
-            with mlir.InsertionPoint.after(sequence):
-                sequence = sequence.clone().operation
-            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+            sequence = copy_sequence(sequence, name)
             self._uses.update(reference[0] for reference in references_in(sequence))
         return sequence, name
 
