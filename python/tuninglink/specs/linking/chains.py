@@ -81,7 +81,7 @@ def split(spec: Spec) -> list[Spec]:
 
 def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:
     table = spec.anatomy.table
-    used = {sequence for point in points for _, sequence in table.run_by(point.path)}
+    used = {sequence for _, sequence in table.run_by(*(point.path for point in points))}
     with spec.module.context, spec.module.location:
         module = spec_module(name)
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
