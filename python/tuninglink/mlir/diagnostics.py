@@ -106,6 +106,12 @@ def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
     )
 
 
+def first_error(failure: mlir.MLIRError) -> str:
+    """Return the message of the first error of a failure, or its own text if the compiler emitted no diagnostic."""
+    messages = [diagnostic.message for diagnostic in failure.error_diagnostics]
+    return messages[0] if messages else str(failure)
+
+
 class DiagnosticSink:
     """A consumer of diagnostics, which hides from their producers what happens to them.
 
