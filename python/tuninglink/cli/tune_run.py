@@ -22,7 +22,7 @@ from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.devices.device import DeviceDescription, check_devices
 from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.processor_peaks import peaks_of_processor
+from tuninglink.tuning.processor_peaks import peaks_or_remark
 from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
 from tuninglink.tuning.report import TuningReport, report_of
@@ -95,14 +95,11 @@ def processor_peaks(
     if not options.report or options.cluster or not result.tasks:
         return None
     types = {task_cost(task.task).element_type for task in result.tasks}
-    try:
-        with progress("measuring the peak rates of the processor"):
-            return peaks_of_processor(device, types, measures=measures)
-    except TuninglinkError as failure:
-        reason = failure.diagnostics[0].message
-        message = f"the peak rates of the processor were not measured: {reason}"
-        process.show(Diagnostic(Severity.REMARK, message))
-        return None
+    with progress("measuring the peak rates of the processor"):
+        peaks, remark = peaks_or_remark(device, types, measures=measures)
+    if remark:
+        process.show(Diagnostic(Severity.REMARK, remark))
+    return peaks
 
 
 def run_tuner(
