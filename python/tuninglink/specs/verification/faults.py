@@ -159,21 +159,20 @@ def _in_aliases(
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)
 
 
-def similar_integers(value: mlir.Attribute) -> list[int] | None:
-    """Return the integers that are written as other numbers or as strings in a list, None if there are none.
+def similar_integers(value: mlir.Attribute) -> list[int]:
+    """Return the integers in an array, and in a list as other numbers or strings, with 0 for its other elements.
 
-    Other elements become 0.
+    Nothing without any.
     """
+    if isinstance(value, (mlir.DenseI32ArrayAttr, mlir.DenseI64ArrayAttr)):
+        return [max(0, integer) for integer in value]
     if not isinstance(value, mlir.ArrayAttr):
-        return None
+        return []
     if len(value) == 1 and isinstance(value[0], mlir.ArrayAttr):
         return similar_integers(value[0])
     texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in value]
-    return (
-        [int(text) if text.isdecimal() else 0 for text in texts]
-        if any(map(str.isdecimal, texts))
-        else None
-    )
+    issimilar = any(map(str.isdecimal, texts))
+    return [int(text) if text.isdecimal() else 0 for text in texts] if issimilar else []
 
 
 _LEVELS: Final = tuple(level.value for level in CpuLevel)
