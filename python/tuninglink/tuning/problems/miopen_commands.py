@@ -238,8 +238,8 @@ _AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
 
 def _rank(flags: CommandFlags) -> int:
     """Return the number of an image's extents, which layouts imply."""
-    given = [flags.text(name, "") for name in "IfO"]
-    rank = flags.number("_", 1, next((len(layout) - 2 for layout in given if layout), 2))
+    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
+    rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
     if rank not in _AXES:
         message = "only convolutions in one to three dimensions are supported"
         raise UnsupportedError(message, flags.column("_"))
