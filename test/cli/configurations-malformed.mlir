@@ -29,7 +29,7 @@
 // CHECK-DAG: entry 'negative': 'workgroup' is [-64, 64, 0], and none may be negative
 // CHECK-DAG: entry 'kind': 'mma_kind' is "MFMA_F32_16x16x16_F16", which code generation does not read
 // CHECK-DAG: note: it is an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
-// CHECK-DAG: entry 'operand': 'promote_operands' names operand 5, which there is not
+// CHECK-DAG: entry 'operand': 'promote_operands' names operand 5, which does not exist
 // CHECK-DAG: entry 'unknown': code generation reads no 'waves'
 // CHECK-DAG: note: it reads workgroup, reduction, thread,
 // CHECK-DAG: entry 'pipeline': VectorDistribute reads no 'subgroup', which is a knob of TileAndFuse

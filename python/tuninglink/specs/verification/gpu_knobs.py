@@ -281,7 +281,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator
         operands = gpu.read_integers(value) or ()
         outside = [number for number in operands if not 0 <= number < op.operands]
         if outside:
-            message = f"'{name}' names operand {outside[0]}, which there is not"
+            message = f"'{name}' names operand {outside[0]}, which does not exist"
             inside = [number for number in operands if 0 <= number < op.operands]
             remedy = f"0 to {op.operands - 1} are the operands and results, such as {inside or [0]}"
             if op.is_product:

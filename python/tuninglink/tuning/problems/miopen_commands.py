@@ -78,7 +78,7 @@ _NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normaliz
 """The long names of the flags of normalizations that are read."""
 
 _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
-"""What the bits of `-F` stand for. 0 stands for all."""
+"""The directions by the bits of `-F`. 0 stands for all."""
 
 _TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
 """The same of a transposed convolution, which is the gradient of a convolution's image."""
