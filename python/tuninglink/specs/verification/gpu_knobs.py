@@ -104,7 +104,7 @@ def _unread(name: str) -> Fault:
     if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
         return Fault(f"{message} here", "it belongs in the 'translation_info'", knob=name)
     if suggestion := misspelt(name, gpu.ENTRIES):
-        return Fault(f"{message}; did you mean '{suggestion}'?", knob=name)
+        return Fault(message, knob=name, suggestion=suggestion)
     return Fault(message, f"it reads {', '.join(gpu.ENTRIES)}", knob=name)
 
 
