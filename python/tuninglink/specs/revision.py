@@ -194,7 +194,7 @@ class Subsets:
         return tuple(path[0] for op in self._others for path in references_in(op))
 
     def subset(self, kept: Sequence[int]) -> Spec:
-        """Return a copy with the entries at the positions `kept`, of which there is at least one.
+        """Return a copy with the entries at the positions `kept`, at least one.
 
         It has the context and the name of the spec.
         """

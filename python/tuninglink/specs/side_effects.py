@@ -70,7 +70,7 @@ def declares_a_write(operation: mlir.Operation) -> bool:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         except ValueError:
             return False
-    # What is written to a handle has a value; the bindings do not name the other resources.
+    # Writes to a handle have a value; the bindings do not name the other resources.
     return any(
         effect.effect == mlir.MemoryEffect.Write and effect.value is None for effect in effects
     )

@@ -113,7 +113,7 @@ class EntryChecks:
             is_useless = not isinstance(value, int) and not self._understood[annotation.name](value)
             if is_useless and self._is_new(at, annotation.name):
                 self._diagnostics.warning(
-                    f"entry '{entry}' sets '{annotation.name}' to something else than the compiler "
+                    f"entry '{entry}' sets '{annotation.name}' to something other than the compiler "
                     "looks for there, so it is ignored",
                     at,
                     [note("set by this action", action)] if at != action else [],
