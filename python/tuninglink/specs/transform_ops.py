@@ -146,8 +146,9 @@ def change_signature(
 def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
     """Add handles to the values that a sequence yields."""
     terminator = list(body(sequence))[-1]
-    with terminator.location, mlir.InsertionPoint(terminator):
-        yield_([*terminator.operands, *handles])
+    operands = [*terminator.operands, *handles]
+    with mlir.InsertionPoint(terminator):
+        mlir.Operation.create(names.YIELD, operands=operands, loc=terminator.location)
     terminator.erase()
 
 
