@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from tuninglink.solver import Kind, Term, evaluate, graph
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import SourceWriter, Values, compile_function, violations
+from tuninglink.solver.compiled_terms import (
+    SourceWriter,
+    Values,
+    compile_function,
+    may_divide_by_zero,
+    violations,
+)
 
 
 class _UnboundedError(Exception):
@@ -94,9 +100,8 @@ class _BoundsWriter:
         return names[0], names[1]
 
     def _value(self, term: Term) -> str:
-        for node in graph([term]):
-            if node.kind in (Kind.DIV, Kind.MOD) and 0 in self._bounds.of(node.operands[1]):
-                raise _UnboundedError
+        if may_divide_by_zero(term, self._bounds):
+            raise _UnboundedError
         writer = SourceWriter(
             [term], self._slots, self._bounds, f"{self._local}v{len(self.lines)}_"
         )

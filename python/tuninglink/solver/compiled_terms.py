@@ -71,6 +71,11 @@ class SourceWriter:
         return template.format(*texts) if template else f"({_INFIX[kind].join(texts)})"
 
 
+def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
+    """Return whether the value of a term can depend on a division by zero, according to the bounds of its divisors."""
+    return any(node.kind in _SIGNS and 0 in bounds.of(node.operands[1]) for node in graph([term]))
+
+
 def conjunction(
     assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], bool]:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds, Interval
 from tuninglink.solver.compiled_checks import possibility
-from tuninglink.solver.compiled_terms import Values, alternatives, conjunction, solutions
+from tuninglink.solver.compiled_terms import (
+    Values,
+    alternatives,
+    conjunction,
+    may_divide_by_zero,
+    solutions,
+)
 
 if TYPE_CHECKING:
     from tuninglink.solver.answers import Deadline
@@ -292,7 +298,7 @@ def plan_levels(
     Args:
         assertions: the assertions that must hold.
         order: the variables, also the order of the values that the functions of the levels receive.
-        domains: the values of each variable.
+        domains: the values of each variable, as `find_domains` returns them.
     """
     # Decide an assertion at the level of its last variable.
     slots = {name: index for index, name in enumerate(order)}
@@ -306,7 +312,8 @@ def plan_levels(
         assigned = frozenset(order[: at + 1])
         later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
         domain = tuple(domains[name])
-        counts = {term: alternatives(term, name) for term in terms} if len(domain) > 1 else {}
+        checked = [term for term in terms if not _is_in_domains(term, domains, bounds)]
+        counts = {term: alternatives(term, name) for term in checked} if len(domain) > 1 else {}
         solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
         levels.append(
             Level(
@@ -315,7 +322,7 @@ def plan_levels(
                 {value: place for place, value in enumerate(domain)},
                 tuple(terms),
                 _both(
-                    conjunction(terms, slots, bounds),
+                    conjunction(checked, slots, bounds),
                     possibility(later, assigned, slots, bounds) if len(domain) > 1 else None,
                 ),
                 None if solvable is None else solutions(solvable, name, slots, bounds),
@@ -323,6 +330,12 @@ def plan_levels(
             )
         )
     return levels
+
+
+def _is_in_domains(assertion: Term, domains: Mapping[str, Sequence[int]], bounds: Bounds) -> bool:
+    """Return whether `find_domains` left out all values that violate an assertion: it has at most one free variable."""
+    is_single = sum(len(domains[name]) > 1 for name in assertion.variables) <= 1
+    return is_single and not may_divide_by_zero(assertion, bounds)
 
 
 def _both(
