@@ -13,8 +13,6 @@ from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import (
     SourceWriter,
-    Values,
-    compile_function,
     may_divide_by_zero,
     violations,
 )
@@ -29,17 +27,14 @@ def possibility(
     assigned: frozenset[str],
     slots: Mapping[str, int],
     bounds: Bounds,
-) -> Callable[[Values], bool] | None:
-    """Return a function of the assigned values that is false only if some assertion cannot hold with them.
+) -> list[str]:
+    """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
 
     Args:
         assertions: boolean terms over further variables.
         assigned: the variables that have values.
         slots: the positions of the variables in the values.
-        bounds: the bounds of all variables.
-
-    Returns:
-        None if bounds cannot decide any assertion that depends on the assigned values.
+        bounds: the bounds of all variables; they decide no assertion if there are no lines.
     """
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
@@ -49,7 +44,7 @@ def possibility(
         except _UnboundedError:
             continue
         lines += [*writer.lines, f"if not {condition}: return False"]
-    return compile_function([*lines, "return True"]) if lines else None
+    return lines
 
 
 class _BoundsWriter:

@@ -76,12 +76,10 @@ def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
     return any(node.kind in _SIGNS and 0 in bounds.of(node.operands[1]) for node in graph([term]))
 
 
-def conjunction(
-    assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds
-) -> Callable[[Values], bool]:
-    """Return a predicate on the values that is true if all of `assertions` hold.
+def conjunction(assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds) -> list[str]:
+    """Return lines of a function of the values that return False unless all of `assertions` hold.
 
-    It raises `ZeroDivisionError` if it evaluates a division by zero.
+    They raise `ZeroDivisionError` if they evaluate a division by zero.
 
     Args:
         assertions: boolean terms.
@@ -93,8 +91,7 @@ def conjunction(
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
         writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
         lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
-    function: Callable[[Values], bool] = compile_function([*lines, "return True"])
-    return function
+    return lines
 
 
 def violations(
@@ -123,8 +120,8 @@ def violations(
 
 def outlook(
     assertions: Sequence[Term], assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds
-) -> Callable[[Values], Hashable]:
-    """Return a function from the assigned values to everything that `assertions` depend on.
+) -> list[str]:
+    """Return lines of a function of the assigned values that return a tuple of everything that `assertions` depend on.
 
     Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
     assertions.
@@ -148,8 +145,7 @@ def outlook(
         lines += ["try:", *(f"    {line}" for line in inside)]
         lines += ["except ZeroDivisionError:", f"    k{number} = None"]
     keys = "".join(f"k{number}, " for number in range(len(parts)))
-    function: Callable[[Values], Hashable] = compile_function([*lines, f"return ({keys})"])
-    return function
+    return [*lines, f"return ({keys})"]
 
 
 def _assigned_parts(

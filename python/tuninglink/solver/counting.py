@@ -15,7 +15,7 @@ from math import prod
 from tuninglink.solver import Term
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import Values, outlook
+from tuninglink.solver.compiled_terms import Values, compile_function, outlook
 from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
 
 Domains = Mapping[str, Sequence[int]]
@@ -134,7 +134,8 @@ class _Plan:
 
     Attributes:
         levels: its variables in order.
-        outlooks: for each level, the function from the earlier values to what the open assertions depend on.
+        steps: for each level, the function from the values up to it to what the assertions of later levels depend on;
+            False if an assertion does not hold, or if one of a later level cannot.
         shown: the number of levels up to the last visible one; of the others, only the existence of values
             matters.
         slots: the visible levels.
@@ -142,7 +143,7 @@ class _Plan:
     """
 
     levels: Sequence[Level]
-    outlooks: Sequence[Callable[[Values], Hashable]]
+    steps: Sequence[Callable[[Values], Hashable]]
     shown: int
     slots: Sequence[int]
     settled: Sequence[bool]
@@ -155,10 +156,6 @@ class _Plan:
             count: the number of solutions for the values tried so far.
         """
         return self.settled[at] or (count > 0 and at >= self.shown)
-
-    def outlook(self, at: int, values: Values) -> Hashable | None:
-        """Return the key that determines the number of solutions of the levels from `at` on, None after the last."""
-        return (at, self.outlooks[at](values)) if at < len(self.levels) else None
 
 
 def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
@@ -178,14 +175,15 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
             break
         late |= choosing
         order = with_late_variables(late, order, group.terms)
-    # The values that the number of solutions from each level on depends on.
+    # One function checks the assertions of a level and returns the values that the number of solutions depends on.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
-    outlooks = []
-    for index in range(len(order)):
-        assigned = frozenset(order[:index])
+    steps = []
+    for index, level in enumerate(levels):
+        assigned = frozenset(order[: index + 1])
         open_terms = [term for term in group.terms if not term.variables <= assigned]
-        outlooks.append(outlook(open_terms, assigned, slots, bounds))
+        key = outlook(open_terms, assigned, slots, bounds)
+        steps.append(compile_function([*level.checks, *key]))
     # The visible levels, and the hidden ones whose terms end before the next level.
     seen = [index for index, name in enumerate(order) if name not in hidden]
     ends = {
@@ -195,27 +193,25 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         for name in term.variables
     }
     settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
-    return _Plan(levels, outlooks, max(seen, default=-1) + 1, seen, settled)
+    return _Plan(levels, steps, max(seen, default=-1) + 1, seen, settled)
 
 
 class _Count:
     """Counts the solutions of a group.
 
     Attributes:
+        size: the number of stored counts.
         total: the number of solutions, or of those counted before the deadline.
         is_known: whether all partial counts are stored.
     """
 
     def __init__(self) -> None:
         self._plan = _Plan((), (), 0, (), ())
-        self._counts: dict[Hashable, int] = {}
+        # For each level and the end, the counts by what the earlier levels determine.
+        self._counts: list[dict[Hashable, int]] = []
+        self.size = 0
         self.total = 0
         self.is_known = True
-
-    @property
-    def size(self) -> int:
-        """The number of stored counts."""
-        return len(self._counts)
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
         """Count the solutions.
@@ -225,9 +221,10 @@ class _Count:
             ZeroDivisionError: a division by zero occurs.
         """
         self._plan = plan
+        self._counts = [*({} for _ in plan.levels), {(): 1}]
         values = [0] * len(plan.levels)
         totals = [0] * len(plan.levels)
-        keys: list[Hashable] = [None] * len(plan.levels)
+        keys: list[Hashable] = [()] * len(plan.levels)
         choices = [iter(_choices(plan.levels[0], values))] * len(plan.levels)
         nodes = at = 0
         try:
@@ -238,11 +235,11 @@ class _Count:
                     if nodes % _NODES_BETWEEN_CHECKS == 0:
                         deadline.check()
                     values[at] = value
-                    if not plan.levels[at].holds(values):
+                    key = plan.steps[at](values)
+                    if key is False:
                         continue
                     # Use a stored count, or count the next level first.
-                    key = plan.outlook(at + 1, values)
-                    count = 1 if key is None else self._counts.get(key)
+                    count = self._counts[at + 1].get(key)
                     if count is None:
                         at += 1
                         keys[at] = key
@@ -254,7 +251,7 @@ class _Count:
                         break
                 else:
                     # All choices of the level are counted: add them to the previous level.
-                    self._remember(keys[at], totals[at])
+                    self._remember(at, keys[at], totals[at])
                     at -= 1
                     if at >= 0:
                         totals[at] += totals[at + 1]
@@ -272,19 +269,22 @@ class _Count:
         for at, level in enumerate(plan.levels[: plan.shown]):
             for value in _choices(level, values):
                 values[at] = value
-                if level.holds(values):
-                    key = plan.outlook(at + 1, values)
-                    ways = 1 if key is None else self._counts[key]
+                key = plan.steps[at](values)
+                if key is not False:
+                    ways = self._counts[at + 1][key]
                     if number < ways:
                         break
                     number -= ways
         return {plan.levels[slot].name: values[slot] for slot in plan.slots}
 
-    def _remember(self, key: Hashable, count: int) -> None:
-        if len(self._counts) == _MOST_REMEMBERED:
-            self._counts.clear()
+    def _remember(self, at: int, key: Hashable, count: int) -> None:
+        if self.size == _MOST_REMEMBERED:
+            for counts in self._counts[:-1]:
+                counts.clear()
+            self.size = 0
             self.is_known = False
-        self._counts[key] = count
+        self._counts[at][key] = count
+        self.size += 1
 
 
 def _choices(level: Level, values: Values) -> Sequence[int]:
