@@ -27,6 +27,7 @@ def possibility(
     assigned: frozenset[str],
     slots: Mapping[str, int],
     bounds: Bounds,
+    inner: str,
 ) -> list[str]:
     """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
 
@@ -34,11 +35,12 @@ def possibility(
         assertions: boolean terms over further variables.
         assigned: the variables that have values.
         slots: the positions of the variables in the values.
+        inner: the variable that was assigned last.
         bounds: the bounds of all variables; they decide no assertion if there are no lines.
     """
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_")
+        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_", inner)
         try:
             condition = writer.condition(assertion)
         except _UnboundedError:
@@ -51,9 +53,15 @@ class _BoundsWriter:
     """Writes the minimum and the maximum of terms as Python expressions."""
 
     def __init__(
-        self, assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
+        self,
+        assigned: frozenset[str],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str,
     ) -> None:
         self._assigned = assigned
+        self._inner = inner
         self._slots = slots
         self._bounds = bounds
         self._local = local
@@ -97,9 +105,8 @@ class _BoundsWriter:
     def _value(self, term: Term) -> str:
         if may_divide_by_zero(term, self._bounds):
             raise _UnboundedError
-        writer = SourceWriter(
-            [term], self._slots, self._bounds, f"{self._local}v{len(self.lines)}_"
-        )
+        local = f"{self._local}v{len(self.lines)}_"
+        writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
         self.lines += writer.lines
         name = f"{self._local}{len(self.lines)}"
         self.lines.append(f"{name} = {writer.text(term)}")

@@ -8,14 +8,15 @@ values that agree in these: for a product that must be at most 1024, only the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tuninglink.solver import Term
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import Values, compile_function, outlook
+from tuninglink.solver.compiled_loops import Loop, compile_loop
+from tuninglink.solver.compiled_terms import Values, outlook
 from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
 
 Domains = Mapping[str, Sequence[int]]
@@ -134,8 +135,8 @@ class _Plan:
 
     Attributes:
         levels: its variables in order.
-        steps: for each level, the function from the values up to it to what the assertions of later levels depend on;
-            False if an assertion does not hold, or if one of a later level cannot.
+        loops: for each level, the loop over the values for which its assertions hold, and those of later levels can
+            hold. The keys are what the later assertions depend on.
         shown: the number of levels up to the last visible one; of the others, only the existence of values
             matters.
         slots: the visible levels.
@@ -143,7 +144,7 @@ class _Plan:
     """
 
     levels: Sequence[Level]
-    steps: Sequence[Callable[[Values], Hashable]]
+    loops: Sequence[Loop]
     shown: int
     slots: Sequence[int]
     settled: Sequence[bool]
@@ -175,15 +176,15 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
             break
         late |= choosing
         order = with_late_variables(late, order, group.terms)
-    # One function checks the assertions of a level and returns the values that the number of solutions depends on.
+    # The loops yield the values that the number of solutions from the next level on depends on.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
-    steps = []
+    loops = []
     for index, level in enumerate(levels):
         assigned = frozenset(order[: index + 1])
         open_terms = [term for term in group.terms if not term.variables <= assigned]
-        key = outlook(open_terms, assigned, slots, bounds)
-        steps.append(compile_function([*level.checks, *key]))
+        key = outlook(open_terms, assigned, slots, bounds, level.name)
+        loops.append(compile_loop(index, level.checks, key))
     # The visible levels, and the hidden ones whose terms end before the next level.
     seen = [index for index, name in enumerate(order) if name not in hidden]
     ends = {
@@ -193,7 +194,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         for name in term.variables
     }
     settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
-    return _Plan(levels, steps, max(seen, default=-1) + 1, seen, settled)
+    return _Plan(levels, loops, max(seen, default=-1) + 1, seen, settled)
 
 
 class _Count:
@@ -209,6 +210,7 @@ class _Count:
         self._plan = _Plan((), (), 0, (), ())
         # For each level and the end, the counts by what the earlier levels determine.
         self._counts: list[dict[Hashable, int]] = []
+        self._nodes = 0
         self.size = 0
         self.total = 0
         self.is_known = True
@@ -225,25 +227,18 @@ class _Count:
         values = [0] * len(plan.levels)
         totals = [0] * len(plan.levels)
         keys: list[Hashable] = [()] * len(plan.levels)
-        choices = [iter(_choices(plan.levels[0], values))] * len(plan.levels)
-        nodes = at = 0
+        choices = [self._choices(0, values, deadline)] * len(plan.levels)
+        at = 0
         try:
             deadline.check()
             while at >= 0:
-                for value in choices[at]:
-                    nodes += 1
-                    if nodes % _NODES_BETWEEN_CHECKS == 0:
-                        deadline.check()
-                    values[at] = value
-                    key = plan.steps[at](values)
-                    if key is False:
-                        continue
+                for key in choices[at]:
                     # Use a stored count, or count the next level first.
                     count = self._counts[at + 1].get(key)
                     if count is None:
                         at += 1
                         keys[at] = key
-                        choices[at] = iter(_choices(plan.levels[at], values))
+                        choices[at] = self._choices(at, values, deadline)
                         break
                     totals[at] += count
                     if plan.is_done(at, count):
@@ -266,16 +261,22 @@ class _Count:
         """Return the solution with a number; all partial counts must be stored."""
         plan = self._plan
         values = [0] * len(plan.levels)
-        for at, level in enumerate(plan.levels[: plan.shown]):
-            for value in _choices(level, values):
-                values[at] = value
-                key = plan.steps[at](values)
-                if key is not False:
-                    ways = self._counts[at + 1][key]
-                    if number < ways:
-                        break
-                    number -= ways
+        for at in range(plan.shown):
+            for key in plan.loops[at](values, _choices(plan.levels[at], values)):
+                ways = self._counts[at + 1][key]
+                if number < ways:
+                    break
+                number -= ways
         return {plan.levels[slot].name: values[slot] for slot in plan.slots}
+
+    def _choices(self, at: int, values: Values, deadline: Deadline) -> Iterator[Hashable]:
+        """Start the loop of a level, and count the values that it tries."""
+        choices = _choices(self._plan.levels[at], values)
+        self._nodes += len(choices)
+        if self._nodes >= _NODES_BETWEEN_CHECKS:
+            self._nodes -= _NODES_BETWEEN_CHECKS
+            deadline.check()
+        return self._plan.loops[at](values, choices)
 
     def _remember(self, at: int, key: Hashable, count: int) -> None:
         if self.size == _MOST_REMEMBERED:

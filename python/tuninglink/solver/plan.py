@@ -330,8 +330,8 @@ def plan_levels(
                 {value: place for place, value in enumerate(domain)},
                 tuple(terms),
                 [
-                    *conjunction(checked, slots, bounds),
-                    *(possibility(later, assigned, slots, bounds) if len(domain) > 1 else ()),
+                    *conjunction(checked, slots, bounds, name),
+                    *(possibility(later, assigned, slots, bounds, name) if len(domain) > 1 else ()),
                 ],
                 None if solvable is None else solutions(solvable, name, slots, bounds),
                 solvable is not None and counts[solvable] == 1,
