@@ -26,7 +26,7 @@ from tuninglink.iree.lowering_configs import (
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
-from tuninglink.mlir.diagnostics import DiagnosticSink, note, place_of
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import CONFIGURATIONS, settings_of
@@ -100,11 +100,26 @@ def check_configurations(
                 if (value, finding.message) in reported:
                     continue
                 reported.add((value, finding.message))
-                emit = diagnostics.error if finding.is_error else diagnostics.warning
                 operation = _constant(matcher, value) or matcher
-                at = places.find(place_of(operation.location) if operation else None, finding.knob)
-                notes = [note(finding.remedy, at)] if finding.remedy else []
-                emit(f"entry '{entry.matcher}': {finding.message}", at, notes)
+                _report(finding, f"entry '{entry.matcher}': ", operation, places, diagnostics)
+
+
+def _report(
+    fault: Fault,
+    subject: str,
+    operation: mlir.Operation | None,
+    places: KnobPlaces,
+    diagnostics: DiagnosticSink,
+) -> None:
+    """Report a fault in an operation, at the place of its knob and with the text that repairs that."""
+    start = None if operation is None else place_of(operation.location)
+    at = places.find(start, fault.knob)
+    severity = Severity.ERROR if fault.is_error else Severity.WARNING
+    hint = f"; did you mean '{fault.suggestion}'?" if fault.suggestion else ""
+    message = f"{subject}{fault.message}{hint}"
+    notes = (note(fault.remedy, at),) if fault.remedy else ()
+    fix = places.renamed(start, fault.knob, fault.suggestion) if fault.suggestion else ()
+    diagnostics.emit(Diagnostic(severity, message, at, notes, fix))
 
 
 def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlaces) -> None:
@@ -114,11 +129,10 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
         for annotation in table.annotations(action) or ():
             suggestion = misspelt(annotation.name, sorted(_READ))
             if suggestion:
-                diagnostics.warning(
-                    f"action '@{action}' sets '{annotation.name}', which the compiler does not read: what its entries "
-                    f"match stays as it is; did you mean '{suggestion}'?",
-                    places.find(place_of(sequence.location) if sequence else None, annotation.name),
-                )
+                name = annotation.name
+                message = f"sets '{name}', which the compiler does not read: what its entries match stays as it is"
+                fault = Fault(message, knob=name, suggestion=suggestion)
+                _report(fault, f"action '@{action}' ", sequence, places, diagnostics)
 
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
@@ -191,8 +205,8 @@ def _misspelt(entries: Iterable[str], valid: Sequence[str]) -> Iterator[Fault]:
     """Yield an error for each name that is like a valid one: code generation fails without that."""
     for name in entries:
         if suggestion := misspelt(name, valid):
-            message = f"code generation reads no '{name}'; did you mean '{suggestion}'?"
-            yield Fault(message, is_error=True, knob=name)
+            message = f"code generation reads no '{name}'"
+            yield Fault(message, is_error=True, knob=name, suggestion=suggestion)
 
 
 def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
@@ -220,9 +234,7 @@ def _translation_faults(
 ) -> Iterator[Fault]:
     for name in entries_of(translation.configuration):
         if suggestion := misspelt(name, _TRANSLATION_ENTRIES):
-            yield Fault(
-                f"code generation reads no '{name}'; did you mean '{suggestion}'?", knob=name
-            )
+            yield Fault(f"code generation reads no '{name}'", knob=name, suggestion=suggestion)
     tiling = TILING_WORKGROUPS.get(str(translation.pass_pipeline))
     if tiling and PIPELINE_OPTIONS in entries_of(translation.configuration):
         yield Fault(
@@ -240,8 +252,8 @@ def _function_faults(
     """Yield faults of the attributes of the LLVM function."""
     for name in attributes:
         if misspelt(name, (_WAVES,)):
-            message = f"LLVM reads no function attribute '{name}'; did you mean '{_WAVES}'?"
-            yield Fault(message, knob=name)
+            message = f"LLVM reads no function attribute '{name}'"
+            yield Fault(message, knob=name, suggestion=_WAVES)
     waves = attributes.get(_WAVES)
     if waves is None:
         return

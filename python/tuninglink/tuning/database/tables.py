@@ -257,7 +257,7 @@ def _data(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # reading it as a table says what is wrong
+        return None  # reading it as a table reports the fault
 
 
 def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
