@@ -144,7 +144,7 @@ class TargetCatalog:
         return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
-        """Return the entries after `winner` that also match an op, as far as is known."""
+        """Return the entries after `winner` that are known to match an op, too."""
         references: list[EntryReference] = []
         is_behind = False
         for member in self._members:

@@ -107,7 +107,7 @@ class Explanation:
     @property
     @written()
     def peaks(self) -> Mapping[str, PeakRates]:
-        """The peak rates by target, as far as they are known."""
+        """The known peak rates by target."""
         return {dispatch.target: dispatch.peaks for dispatch in self.dispatches if dispatch.peaks}
 
     @property

@@ -134,7 +134,7 @@ class _Plan:
 
     Attributes:
         levels: its variables in order.
-        outlooks: for each level, the function from the earlier values to what the open assertions depend on.
+        outlooks: for each level, the function from the earlier values to the state that the open assertions depend on.
         shown: the number of levels up to the last visible one; of the others, only the existence of values
             matters.
         slots: the visible levels.

@@ -272,6 +272,6 @@ def _consumes(operation: mlir.Operation) -> bool:
 
 
 def _helped(helper: str, operands: list[Handle]) -> Handle:
-    """Build an include of a helper with one result, and return that."""
+    """Build an include of a helper, and return its only result."""
     result: Handle = include([helper], operands, [any_op()], FAILURES_PROPAGATE).results[0]
     return result

@@ -100,7 +100,7 @@ class HelperSequences:
         return self._add("undecided_of", one * 2, one, build)
 
     def configured_in(self) -> str:
-        """A sequence that takes a root, and yields what has a lowering configuration of it and the ops in it."""
+        """A sequence that takes a root, and yields it and its nested ops if they have a lowering configuration."""
         one = (any_op(),)
 
         def is_unconfigured(arguments: Sequence[Handle]) -> Sequence[Handle]:
@@ -180,7 +180,7 @@ class Callees:
         return sequence, name
 
     def erase_unused_originals(self) -> None:
-        """Erase the sequences of which only copies are used."""
+        """Erase the sequences that are used only as copies."""
         if not self._originals:
             return
         uses = Counter(path[0] for path in references_in(self._table.module))

@@ -1,8 +1,8 @@
-"""Comparison of what two kernels computed from the same inputs, and of a kernel with a reference for another device.
+"""Comparison of the outputs of two kernels for the same inputs, and of a kernel with a reference for another device.
 
 Roundings of sums in another order are allowed for in both. Functions such as `exp` and `tanh` differ by some units in
 the last place between devices. What this becomes on its way to the output is allowed for in the second: the reference
-runs again on inputs that are moved by about one rounding, and an output may be off by a multiple of what that changes.
+runs again on inputs that are moved by about one rounding, and an output may differ by a multiple of that change.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def difference(
 
     Args:
         layout: their buffer.
-        actual: what the benchmark computed that is checked.
-        expected: what the other one did.
+        actual: the outputs of the checked benchmark.
+        expected: the outputs of the other benchmark.
         reduction: the number of products in an element of an output.
 
     Returns:
@@ -111,13 +111,13 @@ def compare(
 ) -> ElementDifferences:
     """Compare the elements of a binding.
 
-    Floating-point elements may differ by what rounding in another order explains; a NaN must be where one is
+    Floating-point elements may differ by the error of rounding in another order; a NaN must be where one is
     expected, and so must an infinity. All others must be equal.
 
     Args:
-        binding: what the bytes hold.
-        actual: what one kernel wrote.
-        expected: what the other wrote.
+        binding: the type and shape of the bytes.
+        actual: the output of one kernel.
+        expected: the output of the other.
         reduction: the number of products in an element.
     """
     dtype = element_type(binding.element_type)
@@ -167,7 +167,7 @@ def within(
 
     Args:
         actual: the elements, as float64.
-        expected: what they should be, as float64.
+        expected: the expected values, as float64.
         tolerance: the tolerance of each; infinite where any value is right.
         shape: the shape in which the place of the worst element is given.
     """
@@ -263,7 +263,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndar
 
     Args:
         binding: the binding.
-        expected: what it should hold.
+        expected: its expected content.
         summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     dtype = element_type(binding.element_type)
@@ -294,9 +294,9 @@ def compare_with(
     """Compare a binding with its expected content.
 
     Args:
-        binding: what the bytes hold.
-        actual: what a kernel wrote.
-        expected: what it should have written.
+        binding: the type and shape of the bytes.
+        actual: the output of a kernel.
+        expected: the expected output.
         summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     allowed = tolerance(binding, expected, summation)

@@ -1,4 +1,4 @@
-"""References that are compiled: a benchmark retargeted at `executable-sources`, and what its code for another target computes."""
+"""Compiled references: a benchmark retargeted at `executable-sources`, and the outputs of its code for another target."""
 
 from __future__ import annotations
 

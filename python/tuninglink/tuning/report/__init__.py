@@ -100,7 +100,7 @@ class TuningReport:
     @property
     @written()
     def peaks(self) -> Mapping[str, PeakRates]:
-        """The peak rates of the device by target, as far as they are known."""
+        """The known peak rates of the device by target."""
         return {problem.target: problem.peaks for problem in self.dispatches if problem.peaks}
 
 

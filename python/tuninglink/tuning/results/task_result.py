@@ -184,9 +184,9 @@ class WrongDefaults:
     Attributes:
         repaired: those with an entry.
         tried: those for which no candidate was right, or the program failed with it.
-        untried: those for which there was no time.
+        untried: those that the budget did not cover.
         seconds: the estimated budget for all of them.
-        advice: what else may avoid them; empty for nothing.
+        advice: another remedy that may avoid them; empty without one.
     """
 
     repaired: int = 0
@@ -201,7 +201,7 @@ class WrongDefaults:
         return self.repaired + self.tried + self.untried
 
     def __str__(self) -> str:
-        """Return a line with the numbers and what to do; empty if all defaults are right."""
+        """Return a line with the numbers and the remedy; empty if all defaults are right."""
         if not self.count:
             return ""
         parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]

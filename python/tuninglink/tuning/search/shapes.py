@@ -1,4 +1,4 @@
-"""Tiles of threads on CPUs and of workgroups on GPUs, what follows from them, and a first estimate of the time.
+"""Tiles of threads on CPUs and of workgroups on GPUs, quantities derived from them, and a first estimate of the time.
 
 All logarithms are to the base of 2.
 """
@@ -149,7 +149,7 @@ class Shape:
 
     Attributes:
         size: the whole problem: batch, m, n and k.
-        tile: what a workgroup takes, and the step of its reduction loop.
+        tile: the tile of a workgroup, and the step of its reduction loop.
         subgroup: what a subgroup takes: m and n.
         thread: what a thread takes at once without intrinsics: m and n.
         threads: of a workgroup.
