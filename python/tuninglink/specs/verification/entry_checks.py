@@ -19,7 +19,6 @@ from tuninglink.specs.sequences import (
     argument_attributes,
     consumes_argument,
 )
-from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import signature_problem
 from tuninglink.specs.verification.reach import Code, ReachedEntry
 
@@ -187,7 +186,7 @@ def _check_entry_point(
     else:
         _warn_about_missing_mark(sequence, marked, diagnostics)
     _check_visibility(sequence, diagnostics)
-    check = next(failing_checks(table, sequence), None)
+    check = next(table.failing_checks(sequence), None)
     if check is not None:
         diagnostics.warning(
             f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "
