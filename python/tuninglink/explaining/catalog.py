@@ -13,9 +13,14 @@ from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import SpecError
 from tuninglink.explaining.dispatch_report import DispatchReport
-from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
-from tuninglink.explaining.spec_report import EntryReference, Match, NearMiss, SpecSummary
+from tuninglink.explaining.spec_report import (
+    EntryReference,
+    LibraryCoverage,
+    Match,
+    NearMiss,
+    SpecSummary,
+)
 from tuninglink.iree.targets import Target
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.problem_forms import root_form

@@ -8,20 +8,18 @@ runs again on inputs that are moved by about one rounding, and an output may dif
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.devices.inputs import filled, patterns
-from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
-from tuninglink.tuning.programs.compiled_program import SCALE, element_type, is_float
+from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.inputs import Bytes, Pattern
+    from tuninglink.tuning.devices.inputs import Bytes
 
 
 _ROUNDINGS: Final = 8
@@ -207,9 +205,6 @@ def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(coordinate) for coordinate in np.unravel_index(index, shape)) if shape else ()
 
 
-_LEAST_PERTURBATION: Final = 2.0**-18
-"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
-
 _SENSITIVITY: Final = 8.0
 """The tolerance of an output, as a multiple of the change that the perturbation causes."""
 
@@ -225,35 +220,6 @@ class Expected:
 
     values: Bytes
     perturbed: Bytes
-
-
-def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
-    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
-    return filled(layout, perturbed_patterns(layout, seed))
-
-
-def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
-    return [
-        parts
-        if binding.access is Access.WRITE
-        else [_perturbed(part, (seed, position, 1)) for part in parts]
-        for position, (binding, parts) in enumerate(
-            zip(layout.bindings, patterns(layout, seed), strict=True)
-        )
-    ]
-
-
-def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
-    dtype = element_type(part.element_type)
-    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
-        return part
-    values = part.content.view(dtype)
-    random = np.random.default_rng(seed)
-    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
-    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
-    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
-    return replace(part, content=moved.view(np.uint8))
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
