@@ -136,7 +136,7 @@ class _Plan:
     Attributes:
         levels: its variables in order.
         loops: for each level, the loop over the values for which its assertions hold, and those of later levels can
-            hold. The keys are what the later assertions depend on.
+            hold. The keys are the state that the later assertions depend on.
         shown: the number of levels up to the last visible one; of the others, only the existence of values
             matters.
         slots: the visible levels.

@@ -73,7 +73,7 @@ def find_domains(
     read: dict[str, tuple[object, ...]] = {}
 
     def state(name: str) -> tuple[object, ...]:
-        """Return what the domain of a variable depends on."""
+        """Return the state that the domain of a variable depends on."""
         return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
 
     # Tighten bounds and domains in turn until neither changes.
