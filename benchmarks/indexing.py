@@ -1,6 +1,6 @@
 """An indexed spec of 5,000 entries given to `iree-compile`, against the same entries in one list.
 
-What is compared is the time that a spec adds to compiling 100 dispatches to `executable-configurations` for gfx942.
+The benchmark compares the time that a spec adds to compiling 100 dispatches to `executable-configurations` for gfx942.
 Indexed specs are shipped as bytecode; the list is given as bytecode as well.
 """
 

@@ -40,7 +40,7 @@ _INTRODUCTION: Final = """\
 
 The parameters of a configuration. A knob of loops, such as `workgroup`, is a list with a value for each loop of the root
 op. Which values are valid together depends on the problem, the target and the pipeline: `tuninglink init` writes them
-beside each knob, `tuninglink check` verifies them, and [Constraints](../constraints.md) says how.
+beside each knob, `tuninglink check` verifies them, and [Constraints](../constraints.md) describes how.
 
 | knob | meaning | unit |
 | --- | --- | --- |"""

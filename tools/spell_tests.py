@@ -2,7 +2,7 @@
 
 Usage: spell_tests.py RELEASE OUT
 
-The tests are written for the newest release. What an older compiler only spells differently is respelled, in the text of
+The tests are written for the newest release. Syntax that an older compiler only spells differently is respelled, in the text of
 programs and of what tests expect; tests of what it cannot do are marked with the release that they need.
 """
 

@@ -30,7 +30,7 @@
 // JSON-NEXT: ('large_matmuls', 'proven', 'proven', None, {{.*}})
 // JSON-NEXT: ('anything_computed', 'not decided', 'not decided', None, 'not decided')
 
-// Without a target nobody asks about configurations.
+// Without a target, configurations are not checked.
 // RUN: not tuninglink check %s 2>/dev/null | filecheck %s --check-prefix=UNTARGETED
 // UNTARGETED: yes - - yes matmul_256x128x512
 // UNTARGETED: yes - - yes uneven_tiles

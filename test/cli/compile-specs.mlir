@@ -14,7 +14,7 @@
 // RUN: iree-compile %s --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/untuned
 // RUN: not cmp %t/ours %t/untuned
 
-// The first spec wins, and whoever comes second is told that nothing was left for it.
+// The first spec wins; a remark names the second one, whose entry is never reached.
 // RUN: tuninglink compile %s --spec %t/mine.mlir --spec=%t/second.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations -o - 2>%t/warnings | filecheck %s --check-prefix=FIRST
 // RUN: filecheck %s --check-prefix=SECOND --input-file=%t/warnings
 // FIRST: lowering_config = #iree_cpu.lowering_config<distribution = [8], vector_common_parallel = [4]>

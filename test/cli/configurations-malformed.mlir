@@ -25,11 +25,11 @@
 // RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir -o %t/all.mlir
 // RUN: tuninglink explain %s --spec %t/all.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=CHECK
 // CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation takes as missing
-// CHECK-DAG: note: it is a list of integers, none of them negative, such as [64, 64, 0]
+// CHECK-DAG: note: it is a list of integers, none of them negative, with one for each loop
 // CHECK-DAG: entry 'negative': 'workgroup' is [-64, 64, 0], and none may be negative
 // CHECK-DAG: entry 'kind': 'mma_kind' is "MFMA_F32_16x16x16_F16", which code generation does not read
 // CHECK-DAG: note: it is an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
-// CHECK-DAG: entry 'operand': 'promote_operands' names operand 5, which there is not
+// CHECK-DAG: entry 'operand': 'promote_operands' names operand 5, which does not exist
 // CHECK-DAG: entry 'unknown': code generation reads no 'waves'
 // CHECK-DAG: note: it reads workgroup, reduction, thread,
 // CHECK-DAG: entry 'pipeline': VectorDistribute reads no 'subgroup', which is a knob of TileAndFuse
@@ -55,7 +55,8 @@
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = [2.0, 2.0, 0.0]/; s/@match_matmul/@floats/' %t/right.mlir > %t/floats.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = 2/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./padding = [64, 64], subgroup = [2, 2, 0]/; s/@match_matmul/@padding/' %t/right.mlir > %t/padding.mlir
-// RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir 2>&1 | filecheck %s --check-prefix=LISTS
+// RUN: sed 's/workgroup = .64, 64, 0./workgroup = array<i64: 64, 64>/; s/reduction = .0, 0, 4./reduction = array<i64: 4>/; s/@match_matmul/@arrays/' %t/right.mlir > %t/arrays.mlir
+// RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir %t/arrays.mlir 2>&1 | filecheck %s --check-prefix=LISTS
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation takes as missing: "0" is not an integer
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration: shared memory must suffice
@@ -63,6 +64,9 @@
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'floats': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
 // LISTS-DAG: scalar.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'scalar': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
 // LISTS-DAG: padding.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'padding': 'padding' has 2 sizes for the 3 loops that the matcher requires
+// LISTS-DAG: arrays.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'arrays': 'workgroup' is array<i64: 64, 64>, which code generation takes as missing
+// LISTS-DAG: arrays.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [64, 64, 0]
+// LISTS-DAG: arrays.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
 // LISTS-DAG: padding.mlir:{{[0-9]+}}:{{[0-9]+}}: note: there is one size for each loop, that of its tile
 
 // Counts for two loops, loads that the target does not have, and the place of an intrinsic for other types.

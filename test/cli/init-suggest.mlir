@@ -25,6 +25,8 @@
 // MANY-NEXT: note: name a folder: --suggest=2 -o suggestions
 // RUN: not tuninglink init %s --pipeline TileAndFuse --iree-hal-target-device=cuda 2>&1 | filecheck %s --check-prefix=ALONE
 // ALONE: error: --pipeline is for --suggest
+// RUN: not tuninglink init %s --suggest 1 --dispatch softmax --iree-hal-target-device=cuda 2>&1 | filecheck %s --check-prefix=NONE
+// NONE: error: no dispatch matches --dispatch
 
 func.func @product(%a: tensor<128x64xf16>, %b: tensor<192x64xf16>) -> tensor<128x192xf32> {
   %zero = arith.constant 0.0 : f32

@@ -1,4 +1,4 @@
-// What is missing, and what nobody expects, are errors.
+// Missing and unexpected diagnostics are errors.
 
 // RUN: not env PYTHONPATH=%S/Inputs/opt_plugin%{python_path} tuninglink-opt %s --split-input-file \
 // RUN:     --verify-diagnostics --example-complain 2>&1 >%t.out | filecheck %s

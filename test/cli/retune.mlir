@@ -1,4 +1,4 @@
-// What becomes of entries: the compiler is told to choose badly, which an entry makes up for.
+// Verdicts about entries: flags make the compiler choose badly, which an entry corrects.
 
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: tuninglink retune %s --jobs 1 -o %t/new.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db 2>%t/remarks | filecheck %s --check-prefix=TABLE

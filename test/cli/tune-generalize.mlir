@@ -1,4 +1,4 @@
-// A winner also gets an entry for other sizes, where it is measured, too. The compiler is told to choose badly, so that the
+// A winner also gets an entry for other sizes, where it is measured, too. Flags make the compiler choose badly, so that the
 // configuration of a spec wins; its tiles fit 16 and 32 rows, and divide neither the columns nor the steps.
 
 // RUN: tuninglink tune %s --jobs 1 -o %t.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --spec %S/Inputs/large_tiles.mlir --trials 1 --generalize --no-model

@@ -1,4 +1,4 @@
-// From a program to a spec that wins: the compiler is told to choose badly, so that anything else is better.
+// From a program to a spec that wins: flags make the compiler choose badly, so that anything else is better.
 
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: tuninglink tune %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --report %t/report 2>%t/progress

@@ -1,4 +1,4 @@
-// What is upgraded and known not to compile is told, and today's compiler fails for the reason that is told.
+// Upgraded entries that are known not to compile are reported; today's compiler fails for the reported reason.
 // RUN: tuninglink upgrade %s -o %t.mlir 2>&1 | filecheck %s
 // RUN: iree-opt --no-implicit-module %t.mlir -o /dev/null
 // RUN: tuninglink upgrade %t.mlir -o %t.again.mlir

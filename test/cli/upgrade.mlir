@@ -33,7 +33,7 @@
 // LOADED-NOT: UserWarning
 // REFUSED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: error: the spec was written for an older compiler:
 
-// What cannot be upgraded is told without being asked for, with its place.
+// Entries that cannot be upgraded are always reported, with their places.
 // RUN: tuninglink upgrade %s -o %t.mlir 2>&1 | filecheck %s --check-prefix=TOLD
 
 // REPORT: 2 entries: 1 upgraded, 0 unchanged, 1 kept out

@@ -110,7 +110,7 @@ MISTAKES = {
     "basis without subgroups": Mistake(BASIS, "subgroup_basis = [[0, 2, 1], [0, 1, 2]]", "must be positive", "[[1, 2, 1], [0, 1, 2]]"),
     "flat basis": Mistake(BASIS, "subgroup_basis = [2, 2, 1]", "does not read", "[[2, 2, 1], [0, 1, 2]]"),
     "intrinsic as text": Mistake(KIND, 'mma_kind = "MFMA_F32_16x16x16_F16"', "does not read", "#iree_gpu.mma_layout"),
-    "tiles as text": Mistake(TILES, 'workgroup = "128x128"', "takes as missing", "[64, 64, 0]", "warning"),
+    "tiles as text": Mistake(TILES, 'workgroup = "128x128"', "takes as missing", "with one for each loop", "warning"),
     "unknown knob": Mistake(TILES, "block = [128, 128, 0]", "no 'block'", "workgroup", "warning"),
     "intrinsic in Vectorize": Mistake("VectorDistribute", "Vectorize", "Vectorize reads no 'mma_kind'", "it reads 'workgroup'", "warning", line="mma_kind"),
     "basis in Vectorize": Mistake("VectorDistribute", "Vectorize", "Vectorize reads no 'subgroup_basis'", "it reads 'workgroup'", "warning", line="subgroup_basis"),
@@ -191,6 +191,25 @@ def test_a_mistake_is_named_at_its_line(name: str, tmp_path: Path) -> None:
 )
 def test_a_fix_leaves_no_error(name: str, tmp_path: Path) -> None:
     mistake, path = MISTAKES[name], tmp_path / "spec.mlir"
+    path.write_text(repaired(mistake, path))
+    log = to_sarif(Checker(target=Target.parse(mistake.target)).check(path).findings())
+    assert not [each for each in log["runs"][0]["results"] if each["level"] == "error"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("misspelt workgroup", "misspelt annotation", "misspelt level", "misspelt basis"),
+        *("misspelt product", "misspelt lowering config of a product"),
+    ],
+)
+def test_a_misspelt_name_has_a_fix(name: str, tmp_path: Path) -> None:
+    mistake, path = MISTAKES[name], tmp_path / "spec.mlir"
+    assert repaired(mistake, path) == (EXAMPLES / mistake.example).read_text()
+
+
+def repaired(mistake: Mistake, path: Path) -> str:
+    """Return the text of a spec with a mistake after its first fix."""
     (fix,) = next(each["fixes"] for each in results(mistake, path) if "fixes" in each)
     (change,) = fix["artifactChanges"]
     lines = path.read_text().split("\n")
@@ -202,9 +221,7 @@ def test_a_fix_leaves_no_error(name: str, tmp_path: Path) -> None:
         line = lines[region["startLine"] - 1]
         before, after = line[: region["startColumn"] - 1], line[region["endColumn"] - 1 :]
         lines[region["startLine"] - 1] = before + part["insertedContent"]["text"] + after
-    path.write_text("\n".join(lines))
-    log = to_sarif(Checker(target=Target.parse(mistake.target)).check(path).findings())
-    assert not [each for each in log["runs"][0]["results"] if each["level"] == "error"]
+    return "\n".join(lines)
 
 
 def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:

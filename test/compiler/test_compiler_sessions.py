@@ -276,7 +276,7 @@ with (
 
 def test_contexts_of_sessions_are_never_pythons() -> None:
     """The statement about ownership in `Invocation.module`: this shows whether it still holds after an upgrade."""
-    # In a process of its own: contexts are counted by address, and addresses are used again.
+    # In a separate process: contexts are counted by address, and addresses are used again.
     result = subprocess.run(
         [sys.executable, "-c", OWNERSHIP], capture_output=True, text=True, check=True
     )

@@ -350,7 +350,7 @@ def test_dumped_dispatches_take_specs(mode: str, program: Path, tmp_path: Path) 
     dispatch = tmp_path / "module_add_dispatch_0.mlir"
     path = tmp_path / "mine.mlir"
     path.write_text(spec("vmvx", "mine"))
-    # As a program of its own nobody calls the dispatch, so nothing of it would be left at the end.
+    # In a separate program, the dispatch is not called, so it would be removed.
     flags = [*VMVX, f"--compile-mode={mode}", *([CONFIGURED] if mode == "std" else [])]
     compiled = tuninglink.compile(dispatch, specs=[path], default_specs=False, flags=flags)
     assert who(compiled) == [("mine", "match_mine", True)]

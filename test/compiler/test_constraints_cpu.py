@@ -237,7 +237,7 @@ def test_a_configuration_of_a_convolution_without_batch_is_lost() -> None:
     answer = judge(what, info)
     assert answer.verdict is Verdict.REFUTED
     assert "batch loop" in answer.violations[0].message
-    # The pipeline is built for the configuration of a root op, of which there is none any more.
+    # The pipeline is built for the configuration of a root op, which no longer exists.
     assert "failed to build pass pipeline" in compile_configured(sources, "x86_64", info).message
 
 

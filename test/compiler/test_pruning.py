@@ -200,7 +200,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
 def test_a_subset_configures_as_the_spec_without_the_others(
     specs: list[GeneratedSpec], payload: str, data: st.DataObject
 ) -> None:
-    """What is left of a spec is what would have been written without the other entries."""
+    """The pruned spec is what would have been written without the other entries."""
     generated = specs[0]
     assume(not any(entry.through_helper for entry in generated.entries))
     whole = load_spec(generated.text().encode())

@@ -70,7 +70,7 @@ ROCM = [(a, s) for families in known_targets.ROCM.values() for a, s in families.
 CUDA = [(a, s) for families in known_targets.CUDA.values() for a, s in families.items()]
 VULKAN = [(a, s) for families in known_targets.VULKAN.values() for a, s in families.items()]
 
-# The compiler takes these for products by themselves, of which there is one each.
+# The compiler takes each of these for a separate product.
 INTEGRATED = {"gfx1103": "phoenix", "gfx1150": "strix-point", "gfx1151": "strix-halo"}
 
 # It compiles for these, but writes nothing about them into the target.

@@ -272,7 +272,7 @@ def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
     settings = TuningSettings(
         devices=("local-sync://",), trials=1, search="random", jobs=1, checks_defaults=False
     )
-    # The compiler is told to choose badly, so that anything else is better.
+    # Flags make the compiler choose badly, so that any other choice is better.
     flags = (*FLAGS[CPU], "--iree-llvmcpu-distribution-size=1")
     with without_pauses(), brief_comparisons():
         result = tune(path, flags=flags, settings=settings, sizes=["0.0=1,8:2"])

@@ -12,7 +12,12 @@ from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.tuning import processor_peaks
 from tuninglink.tuning.devices.device import describe, physical_cores
 from tuninglink.tuning.devices.hardware import last_level_bytes, shared_cache_bytes
-from tuninglink.tuning.processor_peaks import ProcessorPeaks, peaks_of_processor, stored_peaks
+from tuninglink.tuning.processor_peaks import (
+    ProcessorPeaks,
+    peaks_of_processor,
+    peaks_or_remark,
+    stored_peaks,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +100,14 @@ def test_a_damaged_file_is_ignored(cache: Path, changes: dict[str, object]) -> N
 def test_nothing_is_measured_for_other_devices(cache: Path) -> None:
     gpu = replace(DEVICE, uri="cuda://0", driver="cuda", name="NVIDIA H200", cores=0)
     assert peaks_of_processor(gpu, ["f32"]) is None
+    assert not list(cache.iterdir())
+
+
+def test_a_failed_measurement_is_a_remark(cache: Path) -> None:
+    peaks, remark = peaks_or_remark(replace(DEVICE, uri="local-sync://unknown"), ["f32"])
+    start = "the peak rates of the processor were not measured: cannot open device"
+    assert peaks is None
+    assert remark.startswith(start)
     assert not list(cache.iterdir())
 
 

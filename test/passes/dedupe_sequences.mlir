@@ -209,7 +209,7 @@ module @outer attributes {transform.with_named_sequence} {
 
 // -----
 
-// Nobody knows who uses a library without an entry point.
+// The users of a library without an entry point are unknown.
 
 // CHECK-LABEL: module @library
 // CHECK:         @one(

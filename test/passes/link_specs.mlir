@@ -403,7 +403,7 @@ module @looked_at_by_a_later_one attributes { transform.with_named_sequence } {
 
 // -----
 
-// Nobody configures the fill that one matcher looks at, and the other graph is just the op in question.
+// No entry configures the fill that one matcher reads, and the other graph is just the op itself.
 
 // CHECK-LABEL: module @looks_at_nothing_configured attributes {iree_codegen.tuning_spec_with_default_entrypoint,
 // CHECK:         foreach_match in %arg0
@@ -598,7 +598,7 @@ module @taken_name attributes { transform.with_named_sequence } {
 
 // -----
 
-// What stands beside the only list of a spec makes it opaque, and keeps nothing from it.
+// Another op next to the only list of a spec makes the spec opaque. No op is kept from its list.
 
 // CHECK-LABEL: module @parameter_beside
 // CHECK:           transform.named_sequence @match_0(%arg0: {{[^,]*}}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_op {transform.readonly}) ->

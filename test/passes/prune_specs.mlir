@@ -128,7 +128,7 @@ hal.executable private @bits {
 
 // -----
 
-// What an unknown operation becomes nobody knows: everything stays.
+// The lowering of an unknown operation is unknown: everything stays.
 
 // CHECK:        foreach_match in
 // CHECK-NEXT:     @f16_64x32x128 -> @mark,

@@ -1,7 +1,7 @@
 // RUN: tuninglink-opt --verify-diagnostics '--pass-pipeline=builtin.module(tuninglink-verify-configs{report-valid=true})' %s
 // RUN: not tuninglink-opt '--pass-pipeline=builtin.module(tuninglink-verify-configs{report-undecided=false follow-compiler=true})' %s -o - 2>&1 | filecheck %s
 
-// The constraints are the compiler's own, which is asked in a process of its own. What they say for each target
+// The constraints are the compiler's own, which a separate process computes. Their verdicts for each target
 // is in verify_configs_<target>.mlir.
 
 // Followed, the compiler's verifier makes an error of what its constraints reject. Nothing but errors is said if

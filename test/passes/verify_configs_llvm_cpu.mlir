@@ -131,7 +131,7 @@ func.func @long(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: ten
   return %result : tensor<256x256xf32>
 }
 
-// The pipeline needs a level of its own for workgroups.
+// The pipeline needs a separate level for workgroups.
 func.func @empty(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+1 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: 'distribution' is missing}}
@@ -149,7 +149,7 @@ func.func @without_distribution(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256x
   return %result : tensor<256x256xf32>
 }
 
-// Nobody knows what this level does.
+// The effect of this level is unknown.
 func.func @unknown_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'other' is not a level of tiling}}
@@ -356,7 +356,7 @@ func.func @large_elementwise(%input: tensor<256x1000xf32>, %init: tensor<256x100
   return %result : tensor<256x1000xf32>
 }
 
-// Another backend has a pipeline of its own, which nobody knows.
+// Another backend has a separate pipeline, which is unknown.
 func.func @vmvx(%lhs: tensor<64x128xf32>, %rhs: tensor<128x96xf32>, %init: tensor<64x96xf32>) -> tensor<64x96xf32>
     attributes {hal.executable.target = #hal.executable.target<"vmvx", "vmvx-bytecode-fb">, translation_info = #iree_codegen.translation_info<pipeline = #iree_codegen.vmvx_pipeline>} {
   // expected-remark@+1 {{the configuration was not decided: no constraints are known for contraction 64x96x128 f32xf32xf32 in #iree_codegen.vmvx_pipeline}}

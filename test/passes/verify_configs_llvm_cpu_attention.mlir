@@ -120,7 +120,7 @@ func.func @tensors(%input: tensor<256x64xf32>, %init: tensor<256x64xf32>) -> ten
   return %result : tensor<256x64xf32>
 }
 
-// A maximum of f16 elements calls a function that there is none of, whatever the configuration.
+// A maximum of f16 elements calls a function that does not exist, whatever the configuration.
 func.func @half_maximum(%input: tensor<256x1000xf16>, %init: tensor<256xf16>) -> tensor<256xf16>
     attributes {hal.executable.target = #znver4} {
   // expected-remark@+1 {{the configuration was not decided: a maximum of f16 elements becomes a call of a function that is not linked}}

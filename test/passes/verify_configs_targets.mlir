@@ -130,7 +130,7 @@ func.func @threads(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   return %result : !out
 }
 
-// Nobody knows the pipeline.
+// An unknown pipeline.
 func.func @unknown_pipeline(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<WinogradVectorize> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
   // expected-remark@below {{the configuration was not decided: no constraints are known for contraction 2048x1280x5120 f16xf16xf32 in #iree_gpu.pipeline<WinogradVectorize>}}

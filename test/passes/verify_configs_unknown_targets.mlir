@@ -8,7 +8,7 @@
 !rhs = tensor<5120x1280xf16>
 !out = tensor<2048x1280xf32>
 
-// An architecture that nobody has heard of is what its description says.
+// An unknown architecture has the properties of its description.
 func.func @described(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx9999", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>, translation_info = #tile_and_fuse} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
@@ -36,7 +36,7 @@ func.func @not_described(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   return %result : !out
 }
 
-// A backend that nobody has heard of.
+// An unknown backend.
 func.func @unknown_backend(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #hal.executable.target<"abacus", "wood">, translation_info = #tile_and_fuse} {
   // expected-remark@+1 {{the configuration was not decided: }}
@@ -54,7 +54,7 @@ func.func @cpu(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   return %result : !out
 }
 
-// Something else than a target.
+// Not a target.
 func.func @no_target_attribute(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = "gfx942", translation_info = #tile_and_fuse} {
   // expected-remark@+1 {{the configuration was not decided: }}

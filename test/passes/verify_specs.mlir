@@ -34,7 +34,7 @@ module @sound attributes {
 
 // -----
 
-// An opaque action may do what it wants, and what nothing leads to is nobody's business.
+// Opaque actions are not checked, nor are sequences that no entry reaches.
 
 module @opaque attributes {transform.with_named_sequence} {
   transform.named_sequence private @unused(!transform.any_op {transform.readonly})
@@ -506,7 +506,7 @@ module attributes {transform.with_named_sequence} {
   transform.named_sequence @match(%op: !transform.any_op {transform.readonly})
       -> (!transform.any_op, !transform.any_param) {
     transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
-    // expected-warning @+1 {{entry '@match -> @from_matcher' sets 'compilation_info' to something else than the compiler looks for there, so it is ignored}}
+    // expected-warning @+1 {{entry '@match -> @from_matcher' sets 'compilation_info' to something other than the compiler looks for there, so it is ignored}}
     %config = transform.param.constant {workgroup = [64, 64]} -> !transform.any_param
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }
@@ -520,9 +520,9 @@ module attributes {transform.with_named_sequence} {
     transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
     transform.yield %op : !transform.any_op
   }
-  // expected-warning @+3 {{entry '@match_fill -> @of_its_own' sets 'lowering_config' to something else}}
-  // expected-warning @+2 {{entry '@match_fill -> @of_its_own' sets 'translation_info' to something else}}
-  // expected-warning @+1 {{entry '@match_fill -> @of_its_own' sets 'decomposition_config' to something else}}
+  // expected-warning @+3 {{entry '@match_fill -> @of_its_own' sets 'lowering_config' to something other than the compiler looks for}}
+  // expected-warning @+2 {{entry '@match_fill -> @of_its_own' sets 'translation_info' to something other than the compiler looks for}}
+  // expected-warning @+1 {{entry '@match_fill -> @of_its_own' sets 'decomposition_config' to something other than the compiler looks for}}
   transform.named_sequence @of_its_own(%op: !transform.any_op {transform.readonly}) {
     transform.annotate %op "lowering_config" : !transform.any_op
     %one = transform.param.constant 1 : i64 -> !transform.any_param

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from tuninglink.checking.findings import Finding, Replacement, Rule
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
+from tuninglink.checking.findings import Finding, Rule
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
@@ -266,8 +266,8 @@ def _finding(
 ) -> Finding:
     message = f"entry '{report.entry.matcher}' {statement}"
     notes = tuple(map(note, details))
-    diagnostic = Diagnostic(severity, message, place or report.entry.place, notes)
-    return Finding(rule, diagnostic, report.fix if place is not None else ())
+    fix = () if place is None else report.fix
+    return Finding(rule, Diagnostic(severity, message, place or report.entry.place, notes, fix))
 
 
 def _compiles(report: EntryReport) -> bool:

@@ -12,6 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import first_error
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Limits, Verdict
 from tuninglink.spaces.configuration import Configuration, read_configuration
@@ -116,10 +117,8 @@ class ConfigurationChecks:
         try:
             dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
-            messages = [diagnostic.message for diagnostic in failure.error_diagnostics] or [
-                str(failure)
-            ]
-            return Judged(Answer(Verdict.REFUTED, f"the compiler refuses it: {messages[0]}"))
+            reason = f"the compiler refuses it: {first_error(failure)}"
+            return Judged(Answer(Verdict.REFUTED, reason))
         return self.judge(dispatch)
 
     def judge(self, dispatch: Workload) -> Judged:

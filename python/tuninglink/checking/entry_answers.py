@@ -14,7 +14,6 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads.sizing import describe_fact
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.solver.answers import Verdict
-from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
@@ -97,7 +96,7 @@ class Reachability:
 def _failing_entry_point(spec: Spec) -> str:
     """Return why entries may be unreachable: an entry point that may fail; empty without one."""
     for entry_point in spec.anatomy.entry_points:
-        check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
+        check = next(spec.anatomy.table.failing_checks(entry_point.sequence), None)
         if check is not None:
             return f"entry point '@{entry_point.name}' may fail at '{check.name}'"
     return ""

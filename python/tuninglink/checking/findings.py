@@ -6,9 +6,10 @@ The formats are SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Ac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from urllib.parse import quote
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity
 from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.specs.verification.faults import KnobPlaces
 
@@ -69,27 +70,16 @@ _SEVERITIES = {
 
 
 @dataclass(frozen=True)
-class Replacement:
-    """A part of a file, from `start` up to `end`, and the text to put there."""
-
-    start: Place
-    end: Place
-    text: str
-
-
-@dataclass(frozen=True)
 class Finding:
     """A fault of a spec or an entry, or an undecided question about it.
 
     Attributes:
         rule: the kind of the finding.
         diagnostic: its message.
-        fix: parts of the spec with the text that repairs them; empty if no text is known.
     """
 
     rule: Rule
     diagnostic: Diagnostic
-    fix: tuple[Replacement, ...] = ()
 
     def strictly(self) -> Finding:
         """Return the finding under `--strict`, where undecided questions are errors."""
@@ -128,9 +118,8 @@ def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Re
         places: see `knob_place`.
     """
     replaced = () if answer is None else answer.replaced
-    regions = [(places.find_value(at, name), text) for name, text in replaced]
-    fixes = [Replacement(region.start, region.end, text) for region, text in regions if region]
-    return tuple(fixes) if len(fixes) == len(regions) else ()
+    parts = [places.revalued(at, name, value) for name, value in replaced]
+    return tuple(chain.from_iterable(parts)) if all(parts) else ()
 
 
 _LEVELS: Final = {
@@ -176,13 +165,16 @@ def _result(finding: Finding) -> dict[str, Any]:
     related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
     if related:
         sarif_result["relatedLocations"] = related
-    if finding.fix:
-        sarif_result["fixes"] = [_fix(finding.fix)]
+    if diagnostic.fix:
+        sarif_result["fixes"] = [_fix(finding)]
     return sarif_result
 
 
-def _fix(replacements: Sequence[Replacement]) -> dict[str, Any]:
-    """Return the replacements, all in one file."""
+def _fix(finding: Finding) -> dict[str, Any]:
+    """Return the replacements of a finding, all in one file."""
+    is_name = finding.rule is Rule.STRUCTURE
+    source = "suggested name" if is_name else "values of the nearest valid configuration"
+    replacements = finding.diagnostic.fix
     written = [
         {
             "deletedRegion": {
@@ -197,7 +189,7 @@ def _fix(replacements: Sequence[Replacement]) -> dict[str, Any]:
     ]
     artifact = _location(replacements[0].start)["physicalLocation"]["artifactLocation"]
     return {
-        "description": {"text": "Take the values of the nearest valid configuration."},
+        "description": {"text": f"Take the {source}."},
         "artifactChanges": [{"artifactLocation": artifact, "replacements": written}],
     }
 

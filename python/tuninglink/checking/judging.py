@@ -16,7 +16,7 @@ from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.diagnostics import Diagnostic, thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, first_error, thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.payloads import PayloadError, Synthesizer
@@ -117,8 +117,8 @@ def _judge_unrolling(entry: Entry, payload: Payload, target: mlir.Attribute) -> 
     try:
         apply_alone(entry, dispatch.module)
     except mlir.MLIRError as failure:
-        message = failure.error_diagnostics[0].message
-        return Answer(Verdict.REFUTED, f"the interpreter rejects its action: {message}")
+        reason = f"the interpreter rejects its action: {first_error(failure)}"
+        return Answer(Verdict.REFUTED, reason)
     windows: list[mlir.Operation] = []
 
     def look(operation: mlir.Operation) -> None:

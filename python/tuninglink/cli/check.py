@@ -101,7 +101,7 @@ USAGE: Final = Usage(
 For every entry a program is made that it should match, and the compiler's interpreter must configure it. The
 configuration must hold under the constraints of its pipeline on the target. An entry that is never reached is named
 with the earlier one that matches all its ops, and so are entries with other configurations that match some of the same
-operations. What cannot be decided is shown as `?`, with the reason.
+operations. Undecided answers are shown as `?`, with the reason.
 
 The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
 """,

@@ -93,7 +93,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     _check_outputs(options)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - mistakes are told before
+    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
 
     if options.explanation is not None:
         return _compile_and_explain(options, options.input, project_specs)
@@ -120,7 +120,7 @@ def _check_outputs(options: CompileOptions) -> None:
 
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
-    # A compilation that nobody wants explained need not load what that takes.
+    # Load the modules of explanations only for an explained compilation.
     from tuninglink.cli.explanation_output import render  # noqa: PLC0415
     from tuninglink.cli.page_output import format_for  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415

@@ -93,7 +93,7 @@ USAGE: Final = Usage(
     },
     main_flags=("output", "budget"),
     description="""
-The table says which entry of which spec configured which dispatch, and whether the configuration that the compiler
+The table shows which entry of which spec configured which dispatch, and whether the configuration that the compiler
 used is the entry's own, all of it: both are read from the configured program.
 
 Then configurations of a small matmul are measured on the CPU of this machine, against the compiler's choice.

@@ -186,19 +186,16 @@ class ProgramMeasurement:
         """Return an explanation with the peak rates of the processor, if the device is one."""
         from tuninglink.explaining.explanation import with_peaks  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, driver_of  # noqa: PLC0415
-        from tuninglink.tuning.processor_peaks import peaks_of_processor  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.processor_peaks import peaks_or_remark  # noqa: PLC0415 - an extra
 
         uri = self.device.device
         if driver_of(uri) not in LOCAL_DRIVERS:
             return explanation
         step("measuring the peak rates of the processor")
         types = {dispatch.cost.element_type for dispatch in explanation.dispatches}
-        try:
-            peaks = peaks_of_processor(describe(uri), types)
-        except TuninglinkError as failure:
-            reason = failure.diagnostics[0].message
-            note = f"the peak rates of the processor were not measured: {reason}"
-            return replace(explanation, notes=(*explanation.notes, note))
+        peaks, remark = peaks_or_remark(describe(uri), types)
+        if remark:
+            return replace(explanation, notes=(*explanation.notes, remark))
         return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:

@@ -263,7 +263,7 @@ def _response(result: FlagsResult) -> bytes:
 def obstacle(options: TuneOptions) -> str:
     """Return the reason for comparing no sets of flags; empty if they are compared."""
     if options.flag_sets == NONE:
-        return "it was not asked for"
+        return "it was not requested"
     if options.input == STANDARD_STREAM:
         return "standard input can be read once only"
     if options.cluster:

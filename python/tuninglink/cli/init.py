@@ -70,7 +70,7 @@ USAGE: Final = Usage(
     description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
 knob: its meaning, and the values that are valid now. The spec takes effect in the program and changes no code until
-you edit it: the compiler is asked. Without --dispatch, entries are written for all dispatches but those that only
+you edit it, which the compiler verifies. Without --dispatch, entries are written for all dispatches but those that only
 compute element by element or move data.
 """,
     examples=(
@@ -112,7 +112,7 @@ def init_command(arguments: Sequence[str]) -> int:
 
         write_suggestions(options, suggest, SpaceSelection(pipelines, fixed), dispatches, top)
         return process.SUCCESS
-    # Whoever asks for help does not wait for Z3.
+    # Help must not wait for Z3.
     from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415
 
     with progress(f"writing a spec for {options.input}"):

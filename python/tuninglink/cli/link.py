@@ -20,7 +20,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
-from tuninglink.specs.linking.link_form import LinkForm
+from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.module_scan import misspelt_markers
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -28,8 +28,6 @@ from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tuninglink.specs.linking.linker import LinkedSpec
 
 
 USAGE: Final = Usage(
@@ -170,9 +168,18 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
         check_bindings([spec.module, *scan.symbols.values()], diagnostics)
         for operation, message in misspelt_markers([spec.module, *scan.entry_points]):
             diagnostics.warning(message, operation)
-    linked = link_specs(inputs, name=name, diagnostics=diagnostics)
+    process.keep(inputs)
+    # An index applies as a whole, so that each member of a chain, and each binding, needs its own.
+    indexes_inputs = index and (
+        choose_form(inputs, diagnostics=diagnostics) is LinkForm.CHAINED
+        or len({binding_of(spec.module) for spec in inputs}) > 1
+    )
+    if indexes_inputs:
+        inputs = [_indexed(spec) for spec in inputs]
+    warnings = None if indexes_inputs else diagnostics
+    linked = link_specs(inputs, name=name, diagnostics=warnings).spec
     process.keep(inputs, linked)
-    return _with_index(linked, name) if index else linked.spec
+    return _indexed(linked) if index and not indexes_inputs else linked
 
 
 def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
@@ -181,15 +188,6 @@ def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
         content = process.read_standard_input()
         return [load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink)]
     return SpecFiles(read_specs([argument], sink), upgrade=upgrade, diagnostics=sink)
-
-
-def _with_index(linked: LinkedSpec, name: str) -> Spec:
-    """Return a linked spec with an index of its entries."""
-    inputs = [part.spec for part in linked.parts]
-    # An index applies as a whole, so that each member of a chain, and each binding, needs its own.
-    if linked.form is LinkForm.CHAINED or len({binding_of(spec.module) for spec in inputs}) > 1:
-        return link_specs([_indexed(spec) for spec in inputs], name=name).spec
-    return _indexed(linked.spec)
 
 
 def _indexed(spec: Spec) -> Spec:

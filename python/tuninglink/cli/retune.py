@@ -108,8 +108,8 @@ def retune_command(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    check_search(options.settings.search)  # an unknown one is told before anything takes time
-    from tuninglink.cli.retune_run import retune  # noqa: PLC0415 - mistakes are told before it is loaded
+    check_search(options.settings.search)  # report an unknown one first
+    from tuninglink.cli.retune_run import retune  # noqa: PLC0415 - usage errors come before
 
     failure = retune(options, PROGRAM)
     if failure is not None:

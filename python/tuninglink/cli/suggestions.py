@@ -51,9 +51,7 @@ def write_suggestions(
         program = read_program(options.input, options.flags, first=options.compile_from)
     for omission in program.omissions:
         _report(omission)
-    tasks = [task for task in program.tasks if not dispatches or task.is_meant(dispatches)]
-    if not tasks:
-        raise CompileError(error(f"no dispatch of '{options.input}' is meant"))
+    tasks = program.matching_tasks(dispatches, "--dispatch")
     tasks = sorted(tasks, key=estimated_work, reverse=True)[:top]
     question = Question(options.flags, count, selection, names_dispatches=bool(dispatches))
     suggestions = _suggestions(tasks, question)

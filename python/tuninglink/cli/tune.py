@@ -67,7 +67,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
-    check_search(options.settings.search)  # an unknown one is told before anything takes time
+    check_search(options.settings.search)  # report an unknown one first
     check_pipelines(options.settings.pipelines)
     _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.

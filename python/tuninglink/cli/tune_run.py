@@ -22,9 +22,9 @@ from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.devices.device import DeviceDescription, check_devices
 from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.processor_peaks import peaks_of_processor
+from tuninglink.tuning.processor_peaks import peaks_or_remark
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
@@ -85,7 +85,7 @@ def processor_peaks(
 
     Args:
         options: the options.
-        device: what measured.
+        device: the device that measured.
         result: the result of tuning.
         measures: whether to measure rates that are not in the cache.
 
@@ -95,14 +95,11 @@ def processor_peaks(
     if not options.report or options.cluster or not result.tasks:
         return None
     types = {task_cost(task.task).element_type for task in result.tasks}
-    try:
-        with progress("measuring the peak rates of the processor"):
-            return peaks_of_processor(device, types, measures=measures)
-    except TuninglinkError as failure:
-        reason = failure.diagnostics[0].message
-        message = f"the peak rates of the processor were not measured: {reason}"
-        process.show(Diagnostic(Severity.REMARK, message))
-        return None
+    with progress("measuring the peak rates of the processor"):
+        peaks, remark = peaks_or_remark(device, types, measures=measures)
+    if remark:
+        process.show(Diagnostic(Severity.REMARK, remark))
+    return peaks
 
 
 def run_tuner(
@@ -210,26 +207,13 @@ def check_selected(options: TuneOptions) -> None:
         TuninglinkError: none does, or the program does not compile.
     """
     settings = options.settings
-    tasks = matching_tasks(read_input(options), settings.patterns)
+    tasks = read_input(options).matching_tasks(settings.patterns)
     if selection := SpaceSelection(settings.pipelines, settings.fixed):
         registry = ProviderRegistry(process.show)
         check_selection(
             partial(prepare, task, options.flags, (), registry, {}, selection=selection)
             for task in tasks
         )
-
-
-def matching_tasks(program: DispatchedProgram, patterns: Sequence[str]) -> list[TuningTask]:
-    """Return the tasks that match a pattern; all without patterns.
-
-    Raises:
-        TuninglinkError: there are none.
-    """
-    tasks = [task for task in program.tasks if not patterns or task.is_meant(patterns)]
-    if not tasks:
-        message = "no dispatch matches --only" if program.tasks else "there is no dispatch to tune"
-        raise TuninglinkError(error(message))
-    return tasks
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_run import (
     candidate_specs,
     check_named_devices,
-    matching_tasks,
     processor_peaks,
     read_input,
     run_tuner,
@@ -115,7 +114,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
         program = read_input(options)
     for omission in program.omissions:
         _omit(omission)
-    tasks = matching_tasks(program, settings.patterns)
+    tasks = program.matching_tasks(settings.patterns)
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
     # Prepare them, and omit those without a space.
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)

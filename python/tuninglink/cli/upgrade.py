@@ -72,7 +72,7 @@ USAGE: Final = Usage(
         ),
         "target": replace(
             TARGET_FLAG,
-            help="In the report, say whether each configuration holds on this SKU, architecture or family; host is the processor of this machine.",
+            help="In the report, state whether each configuration holds on this SKU, architecture or family; host is the processor of this machine.",
         ),
         "report": switch(
             "report",
@@ -82,7 +82,7 @@ USAGE: Final = Usage(
     },
     main_flags=("output", "report", "check"),
     description="""
-What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded is kept out:
+Text in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded is kept out:
 it is a comment in the result, with the reason.
 """,
     examples=(

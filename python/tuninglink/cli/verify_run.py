@@ -16,7 +16,7 @@ from tuninglink.cli.terminal import is_quiet, print_table, progress
 from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs.linking.linker import link
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -76,7 +76,7 @@ def verify(options: VerifyOptions) -> bool:
             sizes=options.sizes,
             options=options.calls,
         )
-    tasks = _tasks(program, options)
+    tasks = program.matching_tasks(options.patterns)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
     if options.traces:
         return verify_traces(program, spec, uri, options)
@@ -95,22 +95,6 @@ def _spec(options: VerifyOptions) -> str:
     files = read_specs(options.specs, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
     return link(specs).text() if specs else ""
-
-
-def _tasks(program: DispatchedProgram, options: VerifyOptions) -> list[TuningTask]:
-    """Return the dispatches to verify.
-
-    Raises:
-        TuninglinkError: there are none.
-    """
-    tasks = [
-        task for task in program.tasks if not options.patterns or task.is_meant(options.patterns)
-    ]
-    if not tasks:
-        reasons = [note(str(omission)) for omission in program.omissions]
-        what = "matches --only" if options.patterns and program.tasks else "can run alone"
-        raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
-    return tasks
 
 
 def _verified(

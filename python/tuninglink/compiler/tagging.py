@@ -134,10 +134,10 @@ class TaggedSpec:
         with mlir.InsertionPoint(block):
             arguments = list(block.arguments)
             tagged = [arguments[target] for target in targets] or [_function_around(arguments[0])]
-            done = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
+            results = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
             for handle in tagged:
                 self._add_tag(handle, origin)
-            yield_(list(done.results))
+            yield_(results)
 
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
         if not self.origins or self.origins[-1] is not origin:
@@ -191,7 +191,7 @@ class _Scope:
     def annotations(self) -> list[mlir.Operation]:
         """Return the configuring annotations in the sequences that the entry points run."""
         paths = (entry_point.path for entry_point in self._entry_points)
-        sequences = dict.fromkeys(run for path in paths for _, run in self.table.run_by(path))
+        sequences = dict.fromkeys(run for _, run in self.table.run_by(*paths))
         annotations = (op for sequence in sequences for op in collect(sequence, names.ANNOTATE))
         return list(filter(_configures, annotations))
 

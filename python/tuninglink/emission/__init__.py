@@ -11,7 +11,7 @@ from tuninglink.iree.op_kinds import OpKind, loops_in
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.transform_ops import yield_
+from tuninglink.specs.transform_ops import create, yield_
 
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
@@ -215,16 +215,3 @@ def _match_type(operation: Value, number: int, kind: mlir.Type) -> None:
 
 def _element(kind: mlir.Type) -> mlir.Attribute:
     return mlir.TypeAttr.get(element_type(kind))
-
-
-def create(
-    name: str, operands: Sequence[Value], results: Sequence[str], /, **attributes: mlir.Attribute
-) -> list[Value]:
-    """Build an operation at the current insertion point, and return its results."""
-    operation = mlir.Operation.create(
-        name,
-        operands=list(operands),
-        results=[mlir.Type.parse(result) for result in results],
-        attributes=attributes,
-    )
-    return list(operation.results)

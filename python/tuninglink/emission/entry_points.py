@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission import create
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.transform_ops import add_kernel_config, named_sequence, yield_
+from tuninglink.specs.transform_ops import (
+    add_kernel_config,
+    create,
+    named_pair_attributes,
+    named_sequence,
+    yield_,
+)
 
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
@@ -93,12 +98,7 @@ def add_entry_point(
 
 def _walk(root: mlir.Value[Any], pairs: Sequence[tuple[str, str]]) -> mlir.Value[Any]:
     """Add a `foreach_match` over pairs of a matcher and an action, and return its result."""
-    matchers, actions = (
-        mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(pair[side]) for pair in pairs])
-        for side in (0, 1)
-    )
-    (walked,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], matchers=matchers, actions=actions)
-    return walked
+    return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(pairs))[0]
 
 
 _MOST_COPIES: Final = 25

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission import FORMS, NoMatcherError, create
+from tuninglink.emission import FORMS, NoMatcherError
 from tuninglink.emission.entry_points import Preparation, add_entry_point, add_unrolling
 from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
 from tuninglink.iree.structured_op import StructuredOp
@@ -18,7 +18,7 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
 from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
-from tuninglink.specs.transform_ops import yield_
+from tuninglink.specs.transform_ops import create, yield_
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target

@@ -21,7 +21,6 @@ from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import scopes_of
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.side_effects import SideEffects
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
@@ -30,7 +29,7 @@ _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 
 @dataclass(frozen=True, eq=False)
 class EntryList:
-    """The entries of one `foreach_match`, of which the first match decides.
+    """The entries of one `foreach_match`, where the first match decides.
 
     Attributes:
         operation: the `foreach_match`.
@@ -129,12 +128,8 @@ class EntryConditions:
             position
             for position, each in enumerate(entries.conditions)
             if isinstance(each, Opaque)
-            and self._side_effects.may_change(pairs[entries.start + position][0])
+            and self.spec.anatomy.table.may_change(pairs[entries.start + position][0])
         ]
-
-    @cached_property
-    def _side_effects(self) -> SideEffects:
-        return SideEffects(self.spec.anatomy.table)
 
 
 class ConfigurationReader:
@@ -212,7 +207,7 @@ class _KeyBuilder:
         operands = tuple(self._number(operand) for operand in operation.operands)
         results = tuple((self._number(result), result.type) for result in operation.results)
         replaced = self._replaced
-        if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
+        if operation.name in names.SHOWING:
             self._replaced = {}  # The program that a matcher shows has its own symbols.
         blocks = tuple(
             tuple(self._block(block) for block in region.blocks) for region in operation.regions

@@ -29,8 +29,7 @@ from tuninglink.matching.reader import (
 )
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.walk import body
-from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.module_scan import has_entry_point, nested_specs
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
@@ -88,8 +87,7 @@ def index_matchers(
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
     """Return the specs nested in a module, or the module itself; a module that runs nested specs has no entries."""
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
-    return nested or ([module] if has_entry_point(module) else [])
+    return nested_specs(module) or ([module] if has_entry_point(module) else [])
 
 
 def _plan(

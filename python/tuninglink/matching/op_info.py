@@ -17,7 +17,7 @@ from tuninglink.mlir.walk import children, postorder, visit
 Value = mlir.Value[Any]
 
 NAME_ONLY: Final = "match.operation_name_only"
-"""Marks an operation of a graph of which only the name counts."""
+"""Marks an operation of a graph that is compared by name only."""
 
 
 class NotUnderstoodError(Exception):
@@ -27,7 +27,7 @@ class NotUnderstoodError(Exception):
 class Graph:
     """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
 
-    It has what `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
+    It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
 
     The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
     The key of the root op omits sizes, since its operands are constrained separately.
@@ -75,7 +75,7 @@ class Graph:
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return the producers of the operands of an op, as far as they are in the graph."""
+    """Return those producers of the operands of an op that are in the graph."""
     if NAME_ONLY in operation.attributes:
         return []
     results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]

@@ -18,6 +18,7 @@ from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.linker import (
     LINKED_SPEC_NAME,
@@ -26,7 +27,6 @@ from tuninglink.specs.linking.linker import (
     link_nothing,
     link_parts,
 )
-from tuninglink.specs.linking.merging import split
 from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.spec import Spec
 

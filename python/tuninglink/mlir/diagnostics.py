@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlir
+
+from tuninglink.plain_data import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,13 +39,27 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """A part of a file, from `start` up to `end`, and the text to put there."""
+
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True)
 class Diagnostic:
-    """A message, its place if it has one, and notes about related places."""
+    """A message, its place if it has one, and notes about related places.
+
+    Attributes:
+        fix: parts of one file with the text that repairs them; empty if no text is known.
+    """
 
     severity: Severity
     message: str
     place: Place | None = None
     notes: tuple[Diagnostic, ...] = ()
+    fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
@@ -106,8 +122,14 @@ def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
     )
 
 
+def first_error(failure: mlir.MLIRError) -> str:
+    """Return the message of the first error of a failure, or its own text if the compiler emitted no diagnostic."""
+    messages = [diagnostic.message for diagnostic in failure.error_diagnostics]
+    return messages[0] if messages else str(failure)
+
+
 class DiagnosticSink:
-    """A consumer of diagnostics, which hides from their producers what happens to them.
+    """A consumer of diagnostics, which hides their further handling from their producers.
 
     Args:
         handler: called with each diagnostic, in the order of emission.

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import nearest
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.diagnostics import first_error, note
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic, Place
@@ -137,7 +137,7 @@ def _pipelines(family: str, word: str) -> list[str]:
     try:
         mlir.Attribute.parse(f"#{family}<{word}>", mlir.Context())
     except mlir.MLIRError as failure:
-        match = _NO_CASE.match(failure.error_diagnostics[0].message)
+        match = _NO_CASE.match(first_error(failure))
         return match[1].split(", ") if match else []
     return [word]
 

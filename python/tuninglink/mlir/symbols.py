@@ -151,7 +151,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
             if paths is None:
                 paths = paths_by_attribute[attribute] = tuple(references(attribute))
             reference_paths.extend(paths)
-        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
+        return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
 
     visit(root, visitor)
     yield from reference_paths
@@ -224,7 +224,7 @@ class SymbolRenaming:
             replaced = self.replace(attribute)
             if replaced is not attribute:
                 attributes[name] = replaced
-        return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
+        return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
 
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Return an attribute with its references renamed; the same object if it contains none."""
@@ -286,8 +286,6 @@ class SymbolRenaming:
 
 
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
-_SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
-"""Ops in whose regions a matcher shows ops of a program."""
 _HOLDER = "tuninglink.attribute"
 _PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
 _ESCAPED = re.compile(r"\\(.)")

@@ -19,7 +19,7 @@ from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
-    add_kernel_config,
+    add_list,
     annotate,
     any_op,
     include,
@@ -89,7 +89,11 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 
 def apply_alone(entry: Entry, module: mlir.Operation) -> None:
-    """Run an entry alone on the module of a dispatch, in the context of the entry; raise what the compiler raises."""
+    """Run an entry alone on the module of a dispatch, in the context of the entry.
+
+    Raises:
+        MLIRError: the interpreter failed.
+    """
     _alone(entry).run(module)
 
 
@@ -244,17 +248,9 @@ class _Interpreted:
         pairs: dict[str, str] = dict([self._excluding_pair(excluded)] if excluded else ())
         for entry, action in zip(self._entries, actions, strict=True):
             pairs.setdefault(entry.matcher, action)
-        entry_point = add_kernel_config(self._module, consumes=True)
-        block = entry_point.regions[0].blocks[0]
-        with self._module.context, self._module.location, mlir.InsertionPoint(block):
-            argument = block.arguments[0]
-            loop = mlir.Operation.create(
-                names.FOREACH_MATCH,
-                results=[argument.type],
-                operands=[argument],
-                attributes={"matchers": _paths(pairs), "actions": _paths(pairs.values())},
-            )
-            yield_(list(loop.results))
+        with self._module.context:
+            paths = [(_symbol(matcher), _symbol(action)) for matcher, action in pairs.items()]
+        add_list(self._module, paths)
 
     def _excluding_pair(self, excluded: Collection[str]) -> tuple[str, str]:
         """Add a matcher of ops by name, and an action that does nothing. Return their names."""
@@ -293,5 +289,5 @@ class _Interpreted:
             manager.run(module)
 
 
-def _paths(names_: Iterable[str]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(split_path(name)) for name in names_])
+def _symbol(path: str) -> mlir.Attribute:
+    return mlir.SymbolRefAttr.get(split_path(path))

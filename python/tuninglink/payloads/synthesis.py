@@ -12,6 +12,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.entry_conditions import MatcherConditions
+from tuninglink.mlir.diagnostics import first_error
 from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
@@ -91,7 +92,7 @@ class Synthesizer:
     def configured_together(
         self, entries: Sequence[Entry], attribute: mlir.Attribute
     ) -> Iterator[Configured | PayloadError]:
-        """Yield what `configured` returns or raises for each entry, with few runs of the interpreter.
+        """Yield the result or the error of `configured` for each entry, with few runs of the interpreter.
 
         Args:
             entries: entries of one spec.
@@ -239,8 +240,7 @@ class _Synthesis:
         try:
             matched = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
-            first, *_ = failure.error_diagnostics
-            reason = f"the compiler rejects the candidate operation: {first.message}"
+            reason = f"the compiler rejects the candidate operation: {first_error(failure)}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
         if matched is not None:
             return matched

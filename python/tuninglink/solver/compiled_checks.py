@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from tuninglink.solver import Kind, Term, evaluate, graph
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import SourceWriter, Values, compile_function, violations
+from tuninglink.solver.compiled_terms import (
+    SourceWriter,
+    may_divide_by_zero,
+    violations,
+)
 
 
 class _UnboundedError(Exception):
@@ -23,36 +27,41 @@ def possibility(
     assigned: frozenset[str],
     slots: Mapping[str, int],
     bounds: Bounds,
-) -> Callable[[Values], bool] | None:
-    """Return a function of the assigned values that is false only if some assertion cannot hold with them.
+    inner: str,
+) -> list[str]:
+    """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
 
     Args:
         assertions: boolean terms over further variables.
         assigned: the variables that have values.
         slots: the positions of the variables in the values.
-        bounds: the bounds of all variables.
-
-    Returns:
-        None if bounds cannot decide any assertion that depends on the assigned values.
+        inner: the variable that was assigned last.
+        bounds: the bounds of all variables; they decide no assertion if there are no lines.
     """
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_")
+        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_", inner)
         try:
             condition = writer.condition(assertion)
         except _UnboundedError:
             continue
         lines += [*writer.lines, f"if not {condition}: return False"]
-    return compile_function([*lines, "return True"]) if lines else None
+    return lines
 
 
 class _BoundsWriter:
     """Writes the minimum and the maximum of terms as Python expressions."""
 
     def __init__(
-        self, assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
+        self,
+        assigned: frozenset[str],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str,
     ) -> None:
         self._assigned = assigned
+        self._inner = inner
         self._slots = slots
         self._bounds = bounds
         self._local = local
@@ -94,12 +103,10 @@ class _BoundsWriter:
         return names[0], names[1]
 
     def _value(self, term: Term) -> str:
-        for node in graph([term]):
-            if node.kind in (Kind.DIV, Kind.MOD) and 0 in self._bounds.of(node.operands[1]):
-                raise _UnboundedError
-        writer = SourceWriter(
-            [term], self._slots, self._bounds, f"{self._local}v{len(self.lines)}_"
-        )
+        if may_divide_by_zero(term, self._bounds):
+            raise _UnboundedError
+        local = f"{self._local}v{len(self.lines)}_"
+        writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
         self.lines += writer.lines
         name = f"{self._local}{len(self.lines)}"
         self.lines.append(f"{name} = {writer.text(term)}")

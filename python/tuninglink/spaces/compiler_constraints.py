@@ -265,7 +265,7 @@ _LARGEST_SPECIAL: Final = 128
 `canTargetIntrinsic`."""
 
 _MOST_ANSWERS: Final = 256
-"""The capacity for answers, of which there is one for all sizes that are not special."""
+"""The capacity for answers. All sizes that are not special share one."""
 
 
 class FamilyConstraints:

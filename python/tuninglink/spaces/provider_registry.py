@@ -76,8 +76,8 @@ class ProviderRegistry:
             except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
                 reasons.append(self._failed(provider, failure))
         if not result:
-            nobody = f"no constraints are known for {workload.problem} in {pipeline}"
-            raise UndecidedError("; ".join(reasons) or nobody)
+            unknown = f"no constraints are known for {workload.problem} in {pipeline}"
+            raise UndecidedError("; ".join(reasons) or unknown)
         return result
 
     def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:

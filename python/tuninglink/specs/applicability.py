@@ -19,7 +19,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding, is_for_like_target
 from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.linking.merging import split
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry, SpecKind

@@ -54,9 +54,6 @@ _BLIND = frozenset(
 None of their attributes refers to symbols, except for the values of constants.
 """
 
-_SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
-"""Ops whose regions contain ops of a program."""
-
 _SAME_SHAPE: Final = (
     mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
     | mlir.OperationEquivalenceFlags.IGNORE_PROPERTIES
@@ -176,7 +173,7 @@ class ModuleScan:
         if symbol:
             self.symbols[symbol] = operation
         if operation.name == names.MODULE:
-            self._keep_nested(ModuleScan(operation))
+            self._scan_nested(operation)
         elif operation.name == names.NAMED_SEQUENCE:
             shape = self._shape_of(operation)
             if shape is not None:
@@ -184,14 +181,14 @@ class ModuleScan:
             if symbol == names.KERNEL_CONFIG or (shape is None and is_entry_point(operation)):
                 self.entry_points.append(operation)
 
-    def _keep_nested(self, inner: ModuleScan) -> None:
-        """Add the ops of a nested module, whose symbols are its own."""
-        self.included += inner.included
-        self.including |= inner.including
-        self.looking += inner.looking
-        self.lists += inner.lists
-        self.has_declarations |= inner.has_declarations
+    def _scan_nested(self, module: mlir.Operation) -> None:
+        """Record the ops of a nested module, whose symbols are its own."""
         self.has_nested = True
+        for operation in body(module):
+            if operation.name == names.MODULE:
+                self._scan_nested(operation)
+            elif operation.name == names.NAMED_SEQUENCE:
+                self._shape_of(operation)
 
     def _shape_of(self, sequence: mlir.Operation) -> SequenceShape | None:
         """Return the shape of a sequence; None, and record its ops, if another sequence of the shape needs a scan."""
@@ -210,7 +207,7 @@ class ModuleScan:
 
         def keep(operation: mlir.Operation) -> mlir.WalkResult | None:
             operations.append(operation)
-            return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
+            return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
 
         visit(sequence, keep)
         self.has_declarations |= len(operations) == 1
@@ -251,6 +248,11 @@ def has_entry_point(module: mlir.Operation) -> bool:
     return any(map(is_entry_point, body(module)))
 
 
+def nested_specs(module: mlir.Operation) -> list[mlir.Operation]:
+    """Return the specs among the modules nested in `module`."""
+    return [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+
+
 _MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)
 _SIMILAR: Final = 0.85
 """The similarity of a misspelt marker to a marker; these have at most 0.76 to each other."""
@@ -266,7 +268,7 @@ def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mli
 
 def no_entry_point(module: mlir.Operation) -> Diagnostic:
     """Return the error for a module without an entry point, with suggestions."""
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    nested = nested_specs(module)
     if nested:
         message = (
             "no entry point, but nested modules are specs; link them with tuninglink-link-specs"

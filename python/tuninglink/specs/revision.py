@@ -183,7 +183,6 @@ class Subsets:
         assert spec.kind is SpecKind.MATCHER_LIST
         self._spec = spec
         self._pairs = spec.anatomy.table.pairs(spec.anatomy.foreach_match)
-        self._uses: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def _others(self) -> list[mlir.Operation]:
@@ -195,7 +194,7 @@ class Subsets:
         return tuple(path[0] for op in self._others for path in references_in(op))
 
     def subset(self, kept: Sequence[int]) -> Spec:
-        """Return a copy with the entries at the positions `kept`, of which there is at least one.
+        """Return a copy with the entries at the positions `kept`, at least one.
 
         It has the context and the name of the spec.
         """
@@ -226,11 +225,7 @@ class Subsets:
         while waiting:
             name = waiting.pop()
             sequence = table.lookup(join_path([name]))
-            if name in reached or name == entry_point or sequence is None:
-                continue
-            reached[name] = sequence
-            if name not in self._uses:
-                uses = dict.fromkeys(path[0] for path in references_in(sequence))
-                self._uses[name] = tuple(uses)
-            waiting.extend(self._uses[name])
+            if name not in reached and name != entry_point and sequence is not None:
+                reached[name] = sequence
+                waiting.extend(dict.fromkeys(table.referenced(name)))
         return list(reached.values())

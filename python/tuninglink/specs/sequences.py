@@ -1,10 +1,10 @@
-"""Facts about the named sequences of a spec: the sequences that they use, their annotations and results."""
+"""Facts about the named sequences of a spec: the sequences that they use, their annotations, results and side effects."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from iree.compiler import ir as mlir
@@ -14,7 +14,8 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.module_scan import ModuleScan
-from tuninglink.specs.transform_ops import Handle, pairs_of
+from tuninglink.specs.side_effects import CHECKING_PREFIXES, fails, only_reads
+from tuninglink.specs.transform_ops import Handle, fails_as_included, pairs_of
 
 _Resolved = tuple["SequenceTable", mlir.Operation]
 
@@ -84,6 +85,7 @@ class SequenceTable:
         self._referenced: dict[str, tuple[str, ...]] = {}
         self._annotations: dict[mlir.Operation, tuple[Annotation, ...] | None] = {}
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
+        self._may_change: dict[str, bool] = {}
 
     def symbol(self, name: str) -> mlir.Operation | None:
         """Return the op that defines a symbol directly in the module, not only a sequence; None without one."""
@@ -153,20 +155,33 @@ class SequenceTable:
         """
         return postorder(filter(None, map(self.resolve, paths)), _callees)
 
-    def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
-        """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""
+    def run_by(self, *paths: str) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and all that they run, including matchers, as `closure` does."""
+        return postorder(filter(None, map(self.resolve, paths)), _referenced)
 
-        def callees(caller: tuple[SequenceTable, str]) -> Iterator[tuple[SequenceTable, str]]:
-            table, name = caller
-            result = table.resolve(name)
-            if result is not None:
-                for reference_path in references_in(result[1]):
-                    yield result[0], join_path(reference_path)
+    def may_change(self, path: str) -> bool:
+        """Return whether the sequence at `path`, or one that it includes, may change the payload."""
+        if path not in self._may_change:
+            self._may_change[path] = self._any(path, lambda operation: not only_reads(operation))
+        return self._may_change[path]
 
-        for table, name in postorder([(self, path)], callees):
-            result = table.resolve(name)
-            if result is not None:
-                yield name, result[1]
+    def may_fail(self, path: str) -> bool:
+        """Return whether the sequence at `path`, or one that it runs, may fail."""
+        return self._any(path, fails)
+
+    def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
+        """Return whether an op that the sequence at `path` runs may be such an op."""
+        run = list(self.closure(path))
+        return not run or any(
+            table.callee(op) is None if op.name == names.INCLUDE else holds(op)
+            for table, sequence in run
+            for op in body(sequence)
+        )
+
+    def failing_checks(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
+        """Yield the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
+        for _, runs in postorder([(self, sequence)], partial(_callees, suppressed=False)):
+            yield from (op for op in body(runs) if op.name.startswith(CHECKING_PREFIXES))
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Return the annotations of the sequence at `path` if it does nothing else, so cannot fail; or None."""
@@ -202,14 +217,20 @@ class SequenceTable:
         return results[result[1]]
 
 
-def _callees(caller: _Resolved) -> Iterator[_Resolved]:
+def _callees(caller: _Resolved, *, suppressed: bool = True) -> Iterator[_Resolved]:
+    """Yield what a sequence includes, or only where it fails with that, and the actions of its lists."""
     table, sequence = caller
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
-        if operation.name == names.INCLUDE:
-            targets = [table.callee(operation)]
-        else:
-            targets = [table.resolve(action) for _, action in table.pairs(operation)]
-        yield from filter(None, targets)
+        if operation.name == names.FOREACH_MATCH:
+            actions = dict.fromkeys(action for _, action in table.pairs(operation))
+            yield from filter(None, map(table.resolve, actions))
+        elif suppressed or fails_as_included(operation):
+            yield from filter(None, [table.callee(operation)])
+
+
+def _referenced(caller: _Resolved) -> Iterator[_Resolved]:
+    table, sequence = caller
+    return filter(None, (table.resolve(join_path(path)) for path in references_in(sequence)))
 
 
 def _read_yielded(
@@ -241,35 +262,37 @@ def _read_annotations(
     results: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
     """Return the annotations of a sequence, given those of the sequences that it includes."""
-    # What handles are: the numbers of arguments, or the values of constants.
-    sources: dict[Handle, mlir.Attribute | int] = {
-        argument: argument.arg_number
-        for block in sequence.regions[0].blocks
-        for argument in block.arguments
-    }
     annotations: list[Annotation] = []
     for operation in body(sequence):
         if operation.name not in _ACTION_OPERATIONS:
             return None
-        operands = [sources[operand] for operand in operation.operands]
-        if operation.name == names.PARAM_CONSTANT:
-            sources[operation.results[0]] = operation.attributes["value"]
-        elif operation.name == names.ANNOTATE:
-            target, value = (*operands, mlir.UnitAttr.get(operation.context))[:2]
+        if operation.name == names.ANNOTATE:
             name = operation.attributes["name"]
             assert isinstance(name, mlir.StringAttr)
-            assert isinstance(target, int)
-            annotations.append(Annotation(target, name.value, value))
+            unit = mlir.UnitAttr.get(operation.context)
+            own = Annotation(0, name.value, 1 if len(operation.operands) > 1 else unit)
+            inner: tuple[Annotation, ...] | None = (own,)
         elif operation.name == names.INCLUDE:
             callee = table.callee(operation)
-            # A sequence that includes itself is not a list of annotations.
-            included = results.get(callee[1]) if callee else None
-            if included is None or operation.results:
-                return None
-            for annotation in included:
-                target, value = operands[annotation.operand], annotation.value
-                assert isinstance(target, int)
-                value = operands[value] if isinstance(value, int) else value
-                annotations.append(Annotation(target, annotation.name, value))
+            # A sequence that runs itself, as an action, is not a list of annotations.
+            inner = results.get(callee[1]) if callee else None
+        else:
+            continue
+        if inner is None or operation.results:
+            return None
+        operands = [_argument_or_constant(operand) for operand in operation.operands]
+        for annotation in inner:
+            target, value = operands[annotation.operand], annotation.value
+            assert isinstance(target, int)
+            value = operands[value] if isinstance(value, int) else value
+            annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))
+
+
+def _argument_or_constant(handle: Handle) -> mlir.Attribute | int:
+    """Return the number of an argument, or the value of a constant."""
+    if isinstance(handle, mlir.BlockArgument):
+        return handle.arg_number
+    assert isinstance(handle, mlir.OpResult)
+    return handle.owner.attributes["value"]

@@ -1,20 +1,16 @@
-"""Side effects of sequences: changes to the program, and failures; and unused sequences, which no entry point reaches."""
+"""Side effects of transform ops: changes to the program, and failures; and sequences that no entry point reaches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import references_in, symbol_name, symbols
-from tuninglink.mlir.walk import body, collect, postorder
+from tuninglink.mlir.walk import body, postorder
 from tuninglink.specs.module_scan import is_entry_point
-from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.transform_ops import fails_as_included
-
-_Resolved = tuple[SequenceTable, mlir.Operation]
 
 _READING: Final = frozenset(
     {
@@ -27,7 +23,10 @@ _READING: Final = frozenset(
         names.YIELD,
     }
 )
-_READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transform.match.")
+CHECKING_PREFIXES: Final = ("transform.iree.match.", "transform.match.")
+"""The beginnings of names of ops that fail for some operands and otherwise only read."""
+
+_READING_PREFIXES: Final = ("transform.get_", *CHECKING_PREFIXES)
 
 
 def only_reads(operation: mlir.Operation) -> bool:
@@ -36,12 +35,17 @@ def only_reads(operation: mlir.Operation) -> bool:
     return name in _READING or name.startswith(_READING_PREFIXES)
 
 
-_INFALLIBLE: Final = (_READING - {names.STRUCTURED_MATCH}) | {
-    names.ANNOTATE,
-    names.FOREACH_MATCH,
-    names.INCLUDE,
-}
+_INFALLIBLE: Final = (_READING - {names.STRUCTURED_MATCH}) | {names.ANNOTATE, names.FOREACH_MATCH}
 """Ops that fail only where a sequence that they run does. A matcher that fails does not match."""
+
+
+def fails(operation: mlir.Operation) -> bool:
+    """Return whether an op of a sequence, other than an include, may fail by itself."""
+    # Handles to several ops are an error of a `foreach_match` with further results.
+    is_strict = len(operation.results) > 1 and "flatten_results" not in operation.attributes
+    is_list = operation.name == names.FOREACH_MATCH
+    return operation.name not in _INFALLIBLE or (is_list and is_strict)
+
 
 _DECIDED_BY_CONTENT: Final = frozenset(
     {
@@ -66,71 +70,9 @@ def declares_a_write(operation: mlir.Operation) -> bool:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         except ValueError:
             return False
-    # What is written to a handle has a value; the bindings do not name the other resources.
+    # Writes to a handle have a value; the bindings do not name the other resources.
     return any(
         effect.effect == mlir.MemoryEffect.Write and effect.value is None for effect in effects
-    )
-
-
-_CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")
-
-
-def failing_checks(table: SequenceTable, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yield the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
-
-    def callees(caller: _Resolved) -> Iterator[_Resolved]:
-        for operation in collect(caller[1], names.INCLUDE, names.FOREACH_MATCH):
-            if operation.name == names.FOREACH_MATCH:
-                actions = dict.fromkeys(action for _, action in caller[0].pairs(operation))
-                yield from filter(None, map(caller[0].resolve, actions))
-            elif fails_as_included(operation) and (callee := caller[0].callee(operation)):
-                yield callee
-
-    for _, runs in postorder([(table, sequence)], callees):
-        yield from (op for op in body(runs) if op.name.startswith(_CHECKING_PREFIXES))
-
-
-class SideEffects:
-    """Side effects of matchers: an included `annotate` changes ops that are not matched.
-
-    Args:
-        table: the sequences of the module.
-    """
-
-    def __init__(self, table: SequenceTable) -> None:
-        self._table = table
-        self._known: dict[str, bool] = {}
-
-    def may_change(self, path: str) -> bool:
-        """Return whether the sequence at `path`, or one that it includes, may change the payload."""
-        if path not in self._known:
-            self._known[path] = self._any(path, _may_change)
-        return self._known[path]
-
-    def may_fail(self, path: str) -> bool:
-        """Return whether the sequence at `path`, or one that it runs, may fail."""
-        return self._any(path, _may_fail)
-
-    def _any(self, path: str, holds: Callable[[SequenceTable, mlir.Operation], bool]) -> bool:
-        run = list(self._table.closure(path))
-        return not run or any(
-            holds(table, operation) for table, sequence in run for operation in body(sequence)
-        )
-
-
-def _may_change(table: SequenceTable, operation: mlir.Operation) -> bool:
-    if operation.name == names.INCLUDE:
-        return table.callee(operation) is None
-    return not only_reads(operation)
-
-
-def _may_fail(table: SequenceTable, operation: mlir.Operation) -> bool:
-    if operation.name == names.INCLUDE and table.callee(operation) is None:
-        return True
-    # Handles to several ops are an error of a `foreach_match` with further results.
-    is_strict = len(operation.results) > 1 and "flatten_results" not in operation.attributes
-    return operation.name not in _INFALLIBLE or (
-        operation.name == names.FOREACH_MATCH and is_strict
     )
 
 

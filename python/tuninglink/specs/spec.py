@@ -23,7 +23,7 @@ from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind, bind_entries, binding_of
-from tuninglink.specs.module_scan import has_entry_point, is_entry_point, unmark
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point, nested_specs, unmark
 from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded, sequences_run
 from tuninglink.upgrading.module_reader import read_module
 
@@ -76,12 +76,8 @@ class Spec:
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
     """Return the specs among a module and its nested modules."""
-    nested = [op for op in body(module) if op.name == names.MODULE]
-    return [
-        Spec(nested_module, "")
-        for nested_module in (module, *nested)
-        if has_entry_point(nested_module)
-    ]
+    own = [module] if has_entry_point(module) else []
+    return [Spec(operation, "") for operation in (*own, *nested_specs(module))]
 
 
 def load_spec(
@@ -121,7 +117,7 @@ def load_spec(
         bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
-        if spec.anatomy.table.scan.has_nested and is_nested_chain(module):
+        if spec.anatomy.table.scan.has_nested and _chained(module):
             dissolve_nested(module)
             spec = Spec(module, name)
     except RuntimeError:
@@ -173,11 +169,6 @@ def is_only_a_spec(root: mlir.Operation) -> bool:
     return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))
 
 
-def is_nested_chain(module: mlir.Operation) -> bool:
-    """Return whether the only entry point of a module runs all those of its nested modules, and does nothing else."""
-    return bool(_chained(module))
-
-
 def dissolve_nested(module: mlir.Operation) -> None:
     """Move the ops of nested modules into `module`, under free names.
 
@@ -206,7 +197,7 @@ def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
     A guarded entry point belongs to a separate spec. Without guards, a later entry point may override an earlier one, as in
     one spec. But a spec applies to a target as a whole or not at all, so that modules with bindings are separate specs.
     """
-    parts = [part for part in _nested(module) if has_entry_point(part)]
+    parts = nested_specs(module)
     are_bound = any(binding_of(part) is not None for part in parts)
     for part in parts:
         if are_bound:
@@ -234,7 +225,7 @@ def _nested(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def _chained(module: mlir.Operation) -> set[mlir.Operation]:
-    """Return the entry points of nested modules that a chain runs; none for another module."""
+    """Return the entry points of nested modules if the module's only one runs them all, and does nothing else."""
     entry_points = {
         (symbol_name(nested) or "", symbol_name(sequence) or ""): sequence
         for nested in _nested(module)

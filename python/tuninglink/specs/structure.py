@@ -21,7 +21,6 @@ from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
 from tuninglink.specs.sequences import Annotation, SequenceTable
-from tuninglink.specs.side_effects import SideEffects
 from tuninglink.specs.transform_ops import (
     Handle,
     is_plain_foreach_match,
@@ -124,8 +123,6 @@ class Anatomy:
     @cached_property
     def is_readable(self) -> bool:
         """Whether the spec is a matcher list, apart from compiler passes that it may run first."""
-        if self.opaque_because is None:
-            return True
         return (
             len(self.entry_points) == 1
             and is_prepared_foreach_match(self.entry_points[0].sequence)
@@ -142,7 +139,7 @@ class Anatomy:
         return next(self._opaque_pairs(), None)
 
     def is_used(self, entry_point: EntryPoint) -> bool:
-        """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
+        """Return whether an include or a list refers to an entry point, apart from the driver of a chain."""
         is_driven = self.driver not in (None, entry_point)
         symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
         return self.table.scan.included[entry_point.path] > is_driven or symbol in self._listed
@@ -154,12 +151,11 @@ class Anatomy:
         return frozenset(chain.from_iterable(pairs))
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
-        effects = SideEffects(self.table)
         for matcher, action in self.distinct_pairs:
             sequence = self.table.lookup(matcher)
             if problem := pair_problem(self.table, self.foreach_match, matcher, action):
                 yield problem
-            elif sequence in self.table.scan.including and effects.may_change(matcher):
+            elif sequence in self.table.scan.including and self.table.may_change(matcher):
                 yield note(f"its matcher '{matcher}' may change the program", sequence)
             elif self.table.annotations(action) is None:
                 yield note(
@@ -229,18 +225,16 @@ class Anatomy:
         entry = self._entries.get(position)
         if entry is None:
             matcher, action = self.pairs[position]
-            entry = self._entries[position] = Entry(matcher, action, self._place(matcher), self)
+            sequence = self.table.lookup(matcher)
+            place = place_of(sequence.location) if sequence is not None else None
+            entry = self._entries[position] = Entry(matcher, action, place, self)
         return entry
-
-    def _place(self, symbol: str) -> Place | None:
-        sequence = self.table.lookup(symbol)
-        return place_of(sequence.location) if sequence is not None else None
 
 
 def _without_driver(
     points: tuple[EntryPoint, ...],
 ) -> tuple[EntryPoint | None, tuple[EntryPoint, ...]]:
-    """Split the entry points of a chain into the one that runs the others, and these, in the order in which they run."""
+    """Split the entry points of a chain into the one that runs the others, and the others in execution order."""
     chained = {
         point.name: point
         for point in points

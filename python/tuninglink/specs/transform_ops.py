@@ -22,6 +22,28 @@ FAILURES_SUPPRESS = 2
 """The values of `transform`'s FailurePropagationMode."""
 
 
+def create(
+    name: str,
+    operands: Sequence[Handle],
+    results: Sequence[mlir.Type | str] = (),
+    /,
+    **attributes: mlir.Attribute,
+) -> list[Handle]:
+    """Build an op without regions at the current insertion point, and return its results.
+
+    Args:
+        name: the name of the op.
+        operands: its operands.
+        results: the types of its results, as types or as MLIR writes them.
+        attributes: its attributes.
+    """
+    types = [mlir.Type.parse(result) if isinstance(result, str) else result for result in results]
+    operation = mlir.Operation.create(
+        name, operands=list(operands), results=types, attributes=attributes
+    )
+    return list(operation.results)
+
+
 def add_kernel_config(module: mlir.Operation, *, consumes: bool) -> mlir.Operation:
     """Add an entry point `@__kernel_config` with an empty body at the end of `module` and return it."""
     with module.context, module.location, mlir.InsertionPoint(module.regions[0].blocks[0]):
@@ -63,15 +85,15 @@ def argument_declarations(count: int, ownership: str = names.READONLY) -> mlir.A
 
 def include(
     target: Sequence[str], operands: Sequence[Handle], results: Sequence[mlir.Type], failures: int
-) -> mlir.Operation:
-    """Build an `include` of the sequence at the path `target` at the current insertion point."""
+) -> list[Handle]:
+    """Build an `include` of the sequence at the path `target`, and return its results."""
     i32 = mlir.IntegerType.get_signless(32)
-    attributes = {
-        "target": mlir.SymbolRefAttr.get(list(target)),
-        "failure_propagation_mode": mlir.IntegerAttr.get(i32, failures),
-    }
-    return mlir.Operation.create(
-        names.INCLUDE, operands=operands, results=results, attributes=attributes
+    return create(
+        names.INCLUDE,
+        operands,
+        results,
+        target=mlir.SymbolRefAttr.get(list(target)),
+        failure_propagation_mode=mlir.IntegerAttr.get(i32, failures),
     )
 
 
@@ -82,24 +104,14 @@ def any_op() -> mlir.Type:
 
 def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Handle:
     """Build a `merge_handles` at the current insertion point and return its result."""
-    attributes: dict[str, mlir.Attribute] = {}
-    if deduplicate:
-        attributes["deduplicate"] = mlir.UnitAttr.get()
-    merged: Handle = mlir.Operation.create(
-        names.MERGE_HANDLES, operands=handles, results=[handles[0].type], attributes=attributes
-    ).results[0]
-    return merged
+    options = {"deduplicate": mlir.UnitAttr.get()} if deduplicate else {}
+    return create(names.MERGE_HANDLES, handles, [handles[0].type], **options)[0]
 
 
 def empty_handle(any_handle: Handle) -> Handle:
     """Build an empty handle; `any_handle` is any valid one."""
-    selected: Handle = mlir.Operation.create(
-        names.SELECT,
-        operands=[any_handle],
-        results=[any_op()],
-        attributes={"op_name": mlir.StringAttr.get(names.NO_OPERATION)},
-    ).results[0]
-    return selected
+    no_operation = mlir.StringAttr.get(names.NO_OPERATION)
+    return create(names.SELECT, [any_handle], [any_op()], op_name=no_operation)[0]
 
 
 def walk(
@@ -107,13 +119,7 @@ def walk(
 ) -> list[Handle]:
     """Build a `foreach_match` over a copy of the first operand, which it consumes; return its results."""
     root = merge_handles(operands[:1])
-    operation = mlir.Operation.create(
-        names.FOREACH_MATCH,
-        operands=[root, *operands[1:]],
-        results=results,
-        attributes=attributes,
-    )
-    return list(operation.results)
+    return create(names.FOREACH_MATCH, [root, *operands[1:]], results, **attributes)
 
 
 def change_signature(
@@ -140,10 +146,17 @@ def change_signature(
 def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
     """Add handles to the values that a sequence yields."""
     terminator = list(body(sequence))[-1]
-    operands = [*terminator.operands, *handles]
-    with mlir.InsertionPoint(terminator):
-        mlir.Operation.create(names.YIELD, operands=operands, loc=terminator.location)
+    with terminator.location, mlir.InsertionPoint(terminator):
+        yield_([*terminator.operands, *handles])
     terminator.erase()
+
+
+def copy_sequence(sequence: mlir.Operation, name: str) -> mlir.Operation:
+    """Add a copy of a sequence with another name after it, and return that."""
+    with mlir.InsertionPoint.after(sequence):
+        copy = sequence.clone().operation
+    copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
+    return copy
 
 
 def fails_as_included(operation: mlir.Operation) -> bool:
@@ -152,23 +165,16 @@ def fails_as_included(operation: mlir.Operation) -> bool:
     return isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_PROPAGATE
 
 
-def yield_(operands: Sequence[Handle]) -> mlir.Operation:
+def yield_(operands: Sequence[Handle]) -> None:
     """Build a `yield` at the current insertion point."""
-    return mlir.Operation.create(names.YIELD, operands=operands)
+    create(names.YIELD, operands)
 
 
 def annotate(handle: Handle, name: str, number: int) -> None:
     """Build an annotation of the ops of a handle with a number at the current insertion point."""
-    value = mlir.Operation.create(
-        names.PARAM_CONSTANT,
-        results=[mlir.Type.parse("!transform.param<i64>")],
-        attributes={"value": mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)},
-    )
-    mlir.Operation.create(
-        names.ANNOTATE,
-        operands=[handle, value.results[0]],
-        attributes={"name": mlir.StringAttr.get(name)},
-    )
+    value = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), number)
+    parameters = create(names.PARAM_CONSTANT, [], ["!transform.param<i64>"], value=value)
+    create(names.ANNOTATE, [handle, *parameters], name=mlir.StringAttr.get(name))
 
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
@@ -201,6 +207,15 @@ def named_pair_attributes(pairs: Iterable[tuple[str, str]]) -> dict[str, mlir.At
     return pair_attributes(
         (reference_to(matcher), reference_to(action)) for matcher, action in pairs
     )
+
+
+def add_list(module: mlir.Operation, pairs: Iterable[Pair]) -> None:
+    """Add an entry point `@__kernel_config` that is one `foreach_match` and a yield at the end of `module`."""
+    # A foreach_match consumes its root, so the entry point does.
+    block = add_kernel_config(module, consumes=True).regions[0].blocks[0]
+    root = block.arguments[0]
+    with module.context, module.location, mlir.InsertionPoint(block):
+        yield_(create(names.FOREACH_MATCH, [root], [root.type], **pair_attributes(pairs)))
 
 
 def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:

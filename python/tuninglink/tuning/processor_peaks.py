@@ -137,6 +137,17 @@ def peaks_of_processor(
     return peaks.rates
 
 
+def peaks_or_remark(
+    device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
+) -> tuple[PeakRates | None, str]:
+    """Return the rates of `peaks_of_processor`, and a remark if they cannot be measured."""
+    try:
+        return peaks_of_processor(device, element_types, measures=measures), ""
+    except TuninglinkError as failure:
+        reason = failure.diagnostics[0].message
+        return None, f"the peak rates of the processor were not measured: {reason}"
+
+
 # --- The cache -------------------------------------------------------------------------------------------
 
 _DIRECTORY: Final = "peaks"

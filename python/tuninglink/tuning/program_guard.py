@@ -200,7 +200,7 @@ class ProgramGuard:
         """Return the reason for not running the program; empty if it runs."""
         whole = self._ledger.whole
         if not self._task_tuner.settings.runs_model:
-            return "it was not asked for"
+            return "it was not requested"
         if whole.is_stopped or failure is not None:
             return "tuning ended early"
         if whole.remaining < _LEAST_PART * self._price and self._task_tuner.is_local:

@@ -68,7 +68,7 @@ class Connection:
 
     @property
     def last_output(self) -> str:
-        """The end of the output since the last frame was sent, as far as it was read."""
+        """The end of the output that was read since the last frame was sent."""
         return self._tail.decode(errors="replace")
 
     def read_output(self) -> bool:
@@ -141,7 +141,7 @@ class WorkerProcess:
             CancelledError: `close` was called.
             JobTimeoutError: the call took longer than `seconds`, not counting the start of the process.
             WorkerCrashedError: the process ended.
-            Exception: what the function raised.
+            Exception: the exception of the function.
         """
         if self._running is not None and self._running.has_ended(0.0):
             self.end()

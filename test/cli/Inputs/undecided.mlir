@@ -1,5 +1,5 @@
 module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
-  // The matcher looks at a producer, which nobody can tell from the matcher alone.
+  // The matcher reads a producer, which cannot be derived from the matcher alone.
   transform.named_sequence @anything_computed(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
     %producer = transform.get_producer_of_operand %op[0] : (!transform.any_op) -> !transform.any_op
     transform.match.operation_name %producer ["linalg.generic"] : !transform.any_op

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.checking.findings import Finding, Replacement, Rule, to_github, to_sarif
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
+from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
 
 
 def finding(message: str, file: str) -> Finding:
@@ -67,7 +67,9 @@ def test_what_has_no_place_has_no_location() -> None:
 
 def test_a_fix_replaces_parts_of_a_file() -> None:
     start, end = Place("a.mlir", 3, 7), Place("a.mlir", 3, 12)
-    fixed = replace(finding("m", "a.mlir"), fix=(Replacement(start, end, "[1, 2]"),))
+    plain = finding("m", "a.mlir")
+    diagnostic = replace(plain.diagnostic, fix=(Replacement(start, end, "[1, 2]"),))
+    fixed = replace(plain, diagnostic=diagnostic)
     (result,) = to_sarif([fixed])["runs"][0]["results"]
     (change,) = result["fixes"][0]["artifactChanges"]
     assert change == {

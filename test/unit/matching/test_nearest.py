@@ -73,7 +73,7 @@ def op_infos(count: int, seed: int) -> Iterator[OpInfo]:
           }}""")
     module = mlir.Module.parse("\n".join(functions), thread_context())
     for each in collect(module.operation, "linalg.matmul"):
-        yield OpInfo(each)  # The module lives as long as somebody goes on.
+        yield OpInfo(each)  # The module lives as long as the iteration.
 
 
 def test_no_entry_is_nearer_than_the_nearest() -> None:

@@ -179,7 +179,7 @@ def test_through_an_include() -> None:
             f"  %p = transform.get_parent_op %op : ({ANY_OP}) -> {ANY_OP}\n" + CONTRACTION,
             [],
         ),  # it may report an error
-        (f"  transform.print %op : {ANY_OP}\n" + CONTRACTION, []),  # somebody wants to see that
+        (f"  transform.print %op : {ANY_OP}\n" + CONTRACTION, []),  # its output must not change
         (
             f"  %p = transform.get_producer_of_operand %op[0] : ({ANY_OP}) -> {ANY_OP}\n"
             + CONTRACTION.replace("%op", "%p"),

@@ -20,7 +20,7 @@ from tuninglink.mlir.symbols import references_in, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
 from tuninglink.specs.bindings import entry_binding
-from tuninglink.specs.linking.merging import split
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:

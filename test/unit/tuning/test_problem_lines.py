@@ -408,6 +408,9 @@ def test_directions_of_transposed_convolutions_are_exchanged() -> None:
         (f"{DRIVER_LINE} -p 99 -m trans", len(DRIVER_LINE) + 5, "the padding exceeds the result"),
         (f"{DRIVER_LINE} -g 3", 1, "64 channels and 32 filters cannot be divided into 3 groups"),
         (f"{DRIVER_LINE} -_ 4", len(DRIVER_LINE) + 5, "only convolutions in one to three dim"),
+        (f"{DRIVER_LINE} --in_layout NC", len(DRIVER_LINE) + 14, "unknown layout 'NC': expected"),
+        (f"{DRIVER_LINE} -I NCDHWT", len(DRIVER_LINE) + 5, "unknown layout 'NCDHWT': expected"),
+        (f"{DRIVER_LINE} --in_h 0", len(DRIVER_LINE) + 9, "invalid value '0' for '--in_h': exp"),
         (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 6, "flag '-!' is missing"),
         (
             f"{DRIVER_VOLUME} -I NHWC",

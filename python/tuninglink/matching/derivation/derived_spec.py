@@ -20,9 +20,9 @@ from tuninglink.specs.bindings import BINDING
 from tuninglink.specs.entry_settings import DERIVED, PROVENANCE
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.transform_ops import (
-    add_kernel_config,
+    add_list,
     any_op,
-    named_pair_attributes,
+    create,
     named_sequence,
     yield_,
 )
@@ -258,7 +258,8 @@ def derived_spec(
             _add_action(action, list(settings))
             sequence = _add_matcher(matcher, list(settings.values()), form)
         _describe(sequence, original, entry, change)
-        _add_entry_point(module, matcher, action)
+        pair = mlir.FlatSymbolRefAttr.get(matcher), mlir.FlatSymbolRefAttr.get(action)
+        add_list(module, [pair])
         module.verify()
     return Spec(module, source.source)
 
@@ -282,7 +283,7 @@ def _add_action(name: str, attributes: Sequence[str]) -> None:
     with mlir.InsertionPoint(block):
         for attribute, value in zip(attributes, values, strict=True):
             named: dict[str, mlir.Attribute] = {"name": mlir.StringAttr.get(attribute)}
-            mlir.Operation.create(names.ANNOTATE, operands=[operation, value], attributes=named)
+            create(names.ANNOTATE, [operation, value], **named)
         yield_([])
 
 
@@ -294,18 +295,15 @@ def _add_matcher(
     block = sequence.regions[0].blocks[0]
     root = block.arguments[0]
     with mlir.InsertionPoint(block):
-        _create(names.HAS_NO_LOWERING_CONFIG, [root])
+        create(names.HAS_NO_LOWERING_CONFIG, [root])
         _match_problem(root, form)
         for operand, type_ in form.operand_types.items():
             positions = mlir.DenseI64ArrayAttr.get([operand])
-            (value,) = _create(
-                names.GET_OPERAND, [root], [_VALUE], {"raw_position_list": positions}
-            )
+            (value,) = create(names.GET_OPERAND, [root], [_VALUE], raw_position_list=positions)
             target = mlir.TypeAttr.get(mlir.Type.parse(type_))
-            _create(names.MATCH_TYPE, [value], [], {"target_type": target})
+            create(names.MATCH_TYPE, [value], target_type=target)
         values = [
-            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": setting})[0]
-            for setting in settings
+            create(names.PARAM_CONSTANT, [], [_PARAMETER], value=setting)[0] for setting in settings
         ]
         yield_([root, *values])
     return sequence
@@ -319,38 +317,10 @@ def _match_problem(root: Handle, form: MatchedForm) -> None:
     for position, role in enumerate(matcher.operands):
         element = mlir.Type.parse(form.element_types[matcher.operand(position)])
         attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
-    handles = _create(name, [root], [_SIZES] * len(matcher.roles), attributes)
+    handles = create(name, [root], [_SIZES] * len(matcher.roles), **attributes)
     for role, handle in zip(matcher.roles, handles, strict=True):
         sizes = form.role_sizes[role]
         if role in pred.STEPS or all(size is None for size in sizes):
             continue
         expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])
-        _create(names.MATCH_DIMS_EQUAL, [handle], [], {"expected_values": expected})
-
-
-def _add_entry_point(module: mlir.Operation, matcher: str, action: str) -> None:
-    entry_point = add_kernel_config(module, consumes=True)
-    block = entry_point.regions[0].blocks[0]
-    with mlir.InsertionPoint(block):
-        foreach_match = mlir.Operation.create(
-            names.FOREACH_MATCH,
-            operands=[block.arguments[0]],
-            results=[any_op()],
-            attributes=named_pair_attributes([(matcher, action)]),
-        )
-        yield_(list(foreach_match.results))
-
-
-def _create(
-    name: str,
-    operands: Sequence[Handle],
-    results: Sequence[str] = (),
-    attributes: Mapping[str, mlir.Attribute] | None = None,
-) -> list[Handle]:
-    operation = mlir.Operation.create(
-        name,
-        operands=list(operands),
-        results=[mlir.Type.parse(result) for result in results],
-        attributes=dict(attributes or {}),
-    )
-    return list(operation.results)
+        create(names.MATCH_DIMS_EQUAL, [handle], expected_values=expected)

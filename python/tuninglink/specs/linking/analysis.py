@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -16,7 +17,7 @@ from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.side_effects import SideEffects, declares_a_write
+from tuninglink.specs.side_effects import declares_a_write
 from tuninglink.specs.structure import Anatomy, EntryPoint, SpecKind, pair_problem
 from tuninglink.specs.transform_ops import fails_as_included
 
@@ -33,7 +34,7 @@ _NAVIGATING: Final = frozenset(
 )
 """Ops that may give a matcher ops other than the matched one, and read no attribute of them."""
 
-_READING: Final = frozenset({names.HAS_NO_LOWERING_CONFIG, names.MATCH_DAG, names.MATCH_REGIONS})
+_READING: Final = names.SHOWING | {names.HAS_NO_LOWERING_CONFIG}
 """Ops that read attributes of their operand."""
 
 
@@ -45,119 +46,56 @@ class _Shown:
     kind: OpKind
 
 
-_Demand = Callable[[_Shown], bool]
-"""A necessary condition for a matcher to match an op."""
-
-
-def _is_named(*op_names: str) -> _Demand:
-    return lambda shown: shown.name in op_names
-
-
-def _is_kind(kind: OpKind) -> _Demand:
-    return lambda shown: shown.kind is kind
-
-
-_DEMANDS: Final = {
-    names.MATCH_ATTENTION: _is_named(names.ATTENTION),
-    names.MATCH_CONTRACTION: _is_kind(OpKind.CONTRACTION),
-    names.MATCH_CONVOLUTION: _is_kind(OpKind.CONVOLUTION),
-    names.MATCH_ONLINE_ATTENTION: _is_named(names.ONLINE_ATTENTION),
+_NAME_OF_MATCHED: Final = {
+    names.MATCH_ATTENTION: names.ATTENTION,
+    names.MATCH_ONLINE_ATTENTION: names.ONLINE_ATTENTION,
 }
-
-
-class Dependence:
-    """Dependence of the matchers of a matcher list on other ops, and the ops that its entries configure.
-
-    Args:
-        spec: the matcher list.
-
-    Attributes:
-        watched: the ops other than the matched ones whose attributes a matcher reads; None if it may be any op.
-    """
-
-    def __init__(self, spec: Anatomy) -> None:
-        self._spec = spec
-        self._demands: dict[mlir.Operation, tuple[_Demand, ...]] = {}
-        looking = spec.table.scan.looking
-        may_leave = any(map(_navigates, looking))
-        reads_any = any(
-            may_leave and not self._is_own(op.operands[0])
-            if op.name in _READING
-            else not _navigates(op)
-            for op in looking
-        )
-        shown = (op for op in looking if op.name in (names.MATCH_DAG, names.MATCH_REGIONS))
-        self.watched = None if reads_any else {neighbor for op in shown for neighbor in _shown(op)}
-
-    def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
-        """Return whether a handle always refers to the matched op."""
-        if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
-            return False
-        name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
-        included = self._spec.table.scan.included
-        return isinstance(name, mlir.StringAttr) and not any(
-            split_path(path)[-1] == name.value for path in included
-        )
-
-    def may_configure(self, watched: set[_Shown] | None) -> bool:
-        """Return whether an entry may configure one of the ops that another list watches."""
-        configuring = (
-            matcher
-            for matcher, action in dict.fromkeys(self._spec.pairs)
-            if self._spec.annotations(action)
-        )
-        if watched is None:
-            return any(True for _ in configuring)
-        return bool(watched) and any(
-            all(demand(shown) for demand in self._demands_of(self._spec.table, matcher))
-            for matcher in configuring
-            for shown in watched
-        )
-
-    def _demands_of(self, table: SequenceTable, path: str) -> tuple[_Demand, ...]:
-        """Return the demands of a sequence on its first argument."""
-        resolved = table.resolve(path)
-        if resolved is None:
-            return ()
-        inner, sequence = resolved
-        if sequence not in self._demands:
-            self._demands[sequence] = ()  # It may include itself.
-            matched = sequence.regions[0].blocks[0].arguments[0]
-            self._demands[sequence] = tuple(
-                demand
-                for operation in body(sequence)
-                if len(operation.operands) and operation.operands[0] == matched
-                for demand in self._demands_in(inner, operation)
-            )
-        return self._demands[sequence]
-
-    def _demands_in(self, table: SequenceTable, operation: mlir.Operation) -> tuple[_Demand, ...]:
-        if operation.name == names.INCLUDE and fails_as_included(operation):
-            return self._demands_of(table, reference(operation.attributes["target"]))
-        if operation.name == names.MATCH_OPERATION_NAME:
-            op_names = operation.attributes["op_names"]
-            assert isinstance(op_names, mlir.ArrayAttr)
-            return (
-                _is_named(*(name.value for name in op_names if isinstance(name, mlir.StringAttr))),
-            )
-        if operation.name == names.MATCH_DAG:
-            *_, root, _ = body(operation)
-            return (_is_named(root.name),)
-        return (_DEMANDS[operation.name],) if operation.name in _DEMANDS else ()
+_KIND_OF_MATCHED: Final = {
+    names.MATCH_CONTRACTION: OpKind.CONTRACTION,
+    names.MATCH_CONVOLUTION: OpKind.CONVOLUTION,
+}
+"""Properties of the ops that match an op of a matcher."""
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
     """Return whether the result of a matcher may depend on ops that another one of these matcher lists configures."""
-    dependences = [Dependence(spec) for spec in specs]
-    return any(
-        other is not dependence and other.may_configure(dependence.watched)
-        for dependence in dependences
-        for other in dependences
-    )
+    watched = [_watched(spec) for spec in specs]
+    for position, spec in enumerate(specs):
+        by_others = watched[:position] + watched[position + 1 :]
+        is_any = None in by_others
+        shown = frozenset[_Shown]().union(*filter(None, by_others))
+        if (is_any or shown) and _may_configure(spec, None if is_any else shown):
+            return True
+    return False
+
+
+def _watched(spec: Anatomy) -> frozenset[_Shown] | None:
+    """Return the ops other than the matched ones whose attributes a matcher reads; None if it may be any op."""
+    looking = spec.table.scan.looking
+    may_leave = any(map(_navigates, looking))
+    for operation in looking:
+        if operation.name in _READING:
+            reads_any = may_leave and not _is_own(spec, operation.operands[0])
+        else:
+            reads_any = not _navigates(operation)
+        if reads_any:
+            return None
+    showing = (operation for operation in looking if operation.name in names.SHOWING)
+    return frozenset(neighbor for operation in showing for neighbor in _shown(operation))
 
 
 def _navigates(operation: mlir.Operation) -> bool:
     return operation.name in _NAVIGATING or operation.name.startswith("transform.match.structured")
+
+
+def _is_own(spec: Anatomy, handle: mlir.Value[mlir.Type]) -> bool:
+    """Return whether a handle always refers to the matched op."""
+    if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
+        return False
+    name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
+    return isinstance(name, mlir.StringAttr) and not any(
+        split_path(path)[-1] == name.value for path in spec.table.scan.included
+    )
 
 
 def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
@@ -170,42 +108,62 @@ def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
             yield _Shown(operation.name, StructuredOp(operation).kind)
 
 
+def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
+    """Return whether an entry of a matcher list may configure one of some ops; None for any op."""
+
+    @cache
+    def matched(resolved: tuple[SequenceTable, mlir.Operation]) -> frozenset[_Shown]:
+        """Return those of the ops that a sequence may match."""
+        table, sequence = resolved
+        argument = sequence.regions[0].blocks[0].arguments[0]
+        left = watched or frozenset()
+        for operation in body(sequence):
+            if len(operation.operands) and operation.operands[0] == argument:
+                if operation.name == names.INCLUDE:
+                    callee = table.callee(operation) if fails_as_included(operation) else None
+                    left &= matched(callee) if callee else left
+                else:
+                    left = frozenset(shown for shown in left if _may_match(operation, shown))
+        return left
+
+    for matcher, action in dict.fromkeys(spec.pairs):
+        if spec.annotations(action):
+            resolved = spec.table.resolve(matcher)
+            if watched is None or resolved is None or matched(resolved):
+                return True
+    return False
+
+
+def _may_match(operation: mlir.Operation, shown: _Shown) -> bool:
+    """Return whether an op of a matcher may hold for an op of the program."""
+    if operation.name == names.MATCH_OPERATION_NAME:
+        op_names = operation.attributes["op_names"]
+        assert isinstance(op_names, mlir.ArrayAttr)
+        return mlir.StringAttr.get(shown.name, operation.context) in op_names
+    if operation.name == names.MATCH_DAG:
+        *_, root, _ = body(operation)
+        return shown.name == root.name
+    name, kind = _NAME_OF_MATCHED.get(operation.name), _KIND_OF_MATCHED.get(operation.name)
+    return name in (None, shown.name) and kind in (None, shown.kind)
+
+
 def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagnostic | None:
     """Return why a spec, or some of its entry points, may change decided ops in spite of guards, or None."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return None
     paths = (entry_point.path for entry_point in entry_points or spec.entry_points)
-    return next(_restrictions(spec.table, *paths), None)
+    return next(restrictions(spec.table, *paths), None)
 
 
-def only_annotates(table: SequenceTable, *paths: str) -> bool:
-    """Return whether sequences change the program by guarded annotations alone."""
-    return not any(True for _ in _restrictions(table, *paths))
-
-
-def configures(spec: Anatomy) -> bool:
-    """Return whether a spec may change anything, so that it needs guards after another spec."""
-    paths = (entry_point.path for entry_point in spec.entry_points)
-    return any(
-        operation.name == names.ANNOTATE or declares_a_write(operation)
-        for _, sequence in spec.table.closure(*paths)
-        for operation in _transform_ops(sequence)
-    )
-
-
-def _restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
-    for inner, sequence in table.closure(*paths):
-        yield from _restrictions_in(inner, sequence)
-
-
-def _restrictions_in(table: SequenceTable, sequence: mlir.Operation) -> Iterator[Diagnostic]:
-    for operation in _transform_ops(sequence):
+def restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
+    """Yield what sequences change other than by annotations, which guards cover."""
+    for inner, operation in _ops_run_by(table, *paths):
         if operation.name == names.INCLUDE:
-            if table.callee(operation) is None:
+            if inner.callee(operation) is None:
                 path = reference(operation.attributes["target"])
                 yield note(f"it includes '{path}', which is not defined beside it", operation)
         elif operation.name == names.FOREACH_MATCH:
-            yield from _restrictions_of_list(table, operation)
+            yield from _restrictions_of_list(inner, operation)
         elif operation.name == names.ALTERNATIVES:
             if collect(operation, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
                 yield note("what its alternatives change cannot be guarded", operation)
@@ -218,10 +176,30 @@ def _restrictions_of_list(
 ) -> Iterator[Diagnostic]:
     if reason := unguarded_because(table, foreach_match):
         yield reason
-    effects = SideEffects(table)
     for matcher in dict.fromkeys(matcher for matcher, _ in table.pairs(foreach_match)):
-        if effects.may_change(matcher):
+        if table.may_change(matcher):
             yield note(f"its matcher '{matcher}' may change the program", table.lookup(matcher))
+
+
+def configures(spec: Anatomy) -> bool:
+    """Return whether a spec may change anything, so that it needs guards after another spec."""
+    paths = (entry_point.path for entry_point in spec.entry_points)
+    return any(
+        operation.name == names.ANNOTATE or declares_a_write(operation)
+        for _, operation in _ops_run_by(spec.table, *paths)
+    )
+
+
+def _ops_run_by(
+    table: SequenceTable, *paths: str
+) -> Iterator[tuple[SequenceTable, mlir.Operation]]:
+    """Yield the ops that sequences run, matchers aside, each with the table of its module."""
+    for inner, sequence in table.closure(*paths):
+        operations: list[mlir.Operation] = []
+        visit(sequence, operations.append)
+        for operation in operations[1:]:
+            if operation.name.startswith("transform."):
+                yield inner, operation
 
 
 def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
@@ -231,13 +209,6 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
     pairs = dict.fromkeys(table.pairs(foreach_match))
     problems = (pair_problem(table, foreach_match, *pair) for pair in pairs)
     return next(filter(None, problems), None)
-
-
-def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
-    """Return the transform ops in a sequence, without the ops that its matchers show."""
-    operations: list[mlir.Operation] = []
-    visit(sequence, operations.append)
-    return [operation for operation in operations[1:] if operation.name.startswith("transform.")]
 
 
 def own_arguments(

@@ -30,22 +30,21 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.linking.analysis import (
-    only_annotates,
     own_arguments,
+    restrictions,
     unguarded_because,
 )
 from tuninglink.specs.linking.rewriting import (
-    Callees,
-    Rewritten,
+    Gap,
+    ModuleSequences,
     State,
+    call,
     cast_to,
     declare_ownership,
     include_instead,
-    move_list,
-    rewrite_matcher,
 )
 from tuninglink.specs.sequences import SequenceTable, consumes
-from tuninglink.specs.side_effects import SideEffects, only_reads
+from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.structure import is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
@@ -55,7 +54,6 @@ from tuninglink.specs.transform_ops import (
     change_signature,
     empty_handle,
     fails_as_included,
-    include,
     merge_handles,
     yield_more,
 )
@@ -73,7 +71,7 @@ def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> Non
         for sequence in entry_points:
             if not is_guarded(sequence):
                 guards.rewrite_entry_point(sequence)
-        guards.callees.erase_unused_originals()
+        guards.sequences.erase_unused_originals()
 
 
 class _Guards:
@@ -85,11 +83,9 @@ class _Guards:
 
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
-        self._effects = SideEffects(table)
-        self.callees = Callees(table)
-        self._helpers = self.callees.helpers
+        self.sequences = ModuleSequences(table)
         self._matchers: dict[str, str] = {}
-        self._rewritten: dict[tuple[str, frozenset[int] | None], Rewritten] = {}
+        self._rewritten: dict[tuple[str, frozenset[int] | None], tuple[str, Gap]] = {}
 
     def rewrite_entry_point(self, sequence: mlir.Operation) -> None:
         """Let an entry point take the root and the decided ops, and yield both."""
@@ -107,14 +103,13 @@ class _Guards:
         terminator = operations[-1]
         with terminator.location, mlir.InsertionPoint(terminator):
             # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
-            if state.may_lose or not state.is_complete:
-                configured_in = self._helpers.configured_in()
-                configured = _helped(configured_in, [terminator.operands[0]])
-                if state.is_complete:
+            if state.gap:
+                configured_in = self.sequences.configured_in()
+                configured = call(configured_in, [terminator.operands[0]])
+                if state.gap is Gap.FAILED:
                     with mlir.InsertionPoint.after(copying):
-                        already = _helped(configured_in, [root])
-                    undecided_of = self._helpers.undecided_of()
-                    configured = _helped(undecided_of, [configured, already])
+                        already = call(configured_in, [root])
+                    configured = call(self.sequences.undecided_of(), [configured, already])
                 state.decided.append(configured)
             now = state.before
             if state.decided:
@@ -141,7 +136,7 @@ class _Guards:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
                 ops = cast_to(target, any_op())
-                undecided = _helped(self._helpers.undecided_of(), [ops, state.before])
+                undecided = call(self.sequences.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
 
@@ -149,40 +144,43 @@ class _Guards:
         path = reference(operation.attributes["target"])
         annotations = self._table.annotations(path)
         if annotations is not None:
-            self._annotate(
-                operation, sorted({annotation.operand for annotation in annotations}), state
-            )
+            numbers = {annotation.operand for annotation in annotations}
+            self._annotate(operation, sorted(numbers), state)
         elif self._table.lookup(path) is None:
             self._give_up(operation, state)
-        elif self._effects.may_change(path):
+        elif self._table.may_change(path):
             propagates = fails_as_included(operation)
             # A callee that fails ends its caller, unless that is an entry point, and no handle is left of what the
             # callee configured by then.
-            state.may_lose |= propagates and self._effects.may_fail(path)
-            callee = self._rewrite_sequence(path, 1)
-            state.is_complete &= callee.is_complete and (propagates or not callee.may_lose)
-            before = state.before
+            own_gap = Gap.FAILED if propagates and self._table.may_fail(path) else Gap.NONE
+            name, gap = self._rewrite_sequence(path, 1)
+            if not propagates and gap is Gap.FAILED:
+                gap = Gap.ANY
+            state.gap = max(state.gap, own_gap, gap)
+            operands = [*operation.operands, state.before]
             if _consumes(operation):
                 self._give_up(operation, state)
             failures = FAILURES_PROPAGATE if propagates else FAILURES_SUPPRESS
-            operands = [*operation.operands, before]
-            state.decided.append(include_instead(operation, callee.name, operands, failures))
+            state.decided.append(include_instead(operation, name, operands, failures))
 
     def _rewrite_sequence(
         self, path: str, uses: int, own: frozenset[int] | None = None
-    ) -> Rewritten:
+    ) -> tuple[str, Gap]:
         """Let a sequence take the decided ops, and yield those that it decides itself.
 
         Args:
             path: the reference to it.
             uses: how many references become references to the result.
             own: the arguments that are the matched op if the sequence is an action, which takes that op as well.
+
+        Returns:
+            The symbol of the result, and what it does not yield.
         """
         key = path, own
         if key not in self._rewritten:
-            sequence, name = self.callees.take(path, uses)
-            # This counts where the sequence runs itself. An action that fails ends the walk.
-            self._rewritten[key] = Rewritten(name, is_complete=own is not None, may_lose=True)
+            sequence, name = self.sequences.take(path, uses)
+            # This counts where the sequence runs itself.
+            self._rewritten[key] = name, Gap.ANY if own is None else Gap.FAILED
             operations = list(body(sequence))
             arguments = list(sequence.regions[0].blocks[0].arguments)
             kinds = [any_op()] * (1 if own is None else 2)
@@ -198,7 +196,7 @@ class _Guards:
                 merged = merge_handles(handles) if len(handles) > 1 else handles[0]
             yield_more(sequence, [merged])
             declare_ownership(sequence)
-            self._rewritten[key] = Rewritten(name, state.is_complete, state.may_lose)
+            self._rewritten[key] = name, state.gap
         return self._rewritten[key]
 
     def _list(self, operation: mlir.Operation, state: State) -> None:
@@ -207,42 +205,46 @@ class _Guards:
         if not all(self._table.lookup(path) for pair in pairs for path in pair):
             self._give_up(operation, state)
             return
-        is_tame = only_annotates(self._table, *(action for _, action in pairs))
-        new_pairs, is_complete = self._rewrite_pairs(pairs)
+        is_tame = not any(True for _ in restrictions(self._table, *(action for _, action in pairs)))
+        new_pairs, gap = self._rewrite_pairs(pairs)
         operands = [*operation.operands, state.before]
         kinds = [*(result.type for result in operation.results), any_op()]
         if unguarded_because(self._table, operation) is None:
             further = tuple(operand.type for operand in operands[1:-1])
-            skips = self._helpers.is_decided(further), self._helpers.skip(len(kinds) - 1)
+            skips = self.sequences.is_decided(further), self.sequences.skip(len(kinds) - 1)
             new_pairs.insert(0, skips)
-        name = move_list(operation, self._helpers, operands, kinds, new_pairs)
+        name = self.sequences.move_list(operation, operands, kinds, new_pairs)
         if not is_tame:
             self._give_up(operation, state)  # Ops that the handles refer to may be gone.
-        state.is_complete &= is_complete
+        state.gap = max(state.gap, gap)
         state.decided.append(include_instead(operation, name, operands, FAILURES_PROPAGATE))
 
-    def _rewrite_pairs(
-        self, pairs: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[str, str]], bool]:
-        """Rewrite the matchers and actions of a list. Return the new pairs, and whether these yield all that they configure."""
+    def _rewrite_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], Gap]:
+        """Rewrite the matchers and actions of a list. Return the new pairs, and what these do not yield."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
         own = own_arguments(self._table, pairs)
-        is_complete = not any(map(self._effects.may_change, matchers))
+        is_complete = not any(map(self._table.may_change, matchers))
         new_matchers = {matcher: self._matcher(matcher, uses) for matcher, uses in matchers.items()}
         new_actions = {
             action: self._rewrite_sequence(action, uses, own[action])
             for action, uses in actions.items()
         }
-        is_complete &= all(action.is_complete for action in new_actions.values())
-        new_pairs = [(new_matchers[matcher], new_actions[action].name) for matcher, action in pairs]
-        return new_pairs, is_complete
+        # An action that fails ends the walk.
+        is_complete &= all(gap is not Gap.ANY for _, gap in new_actions.values())
+        new_pairs = [(new_matchers[matcher], new_actions[action][0]) for matcher, action in pairs]
+        return new_pairs, Gap.NONE if is_complete else Gap.ANY
 
     def _matcher(self, path: str, uses: int) -> str:
         """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
         if path not in self._matchers:
-            sequence, self._matchers[path] = self.callees.take(path, uses)
-            rewrite_matcher(sequence)
+            sequence, self._matchers[path] = self.sequences.take(path, uses)
+            terminator = list(body(sequence))[-1]
+            matched: Handle = sequence.regions[0].blocks[0].arguments[0]
+            (before,) = change_signature(sequence, [any_op()], [any_op()] * 2)
+            with terminator.location, mlir.InsertionPoint(terminator):
+                matched = cast_to(matched, any_op())
+            yield_more(sequence, [matched, before])
         return self._matchers[path]
 
     def _other(self, operation: mlir.Operation, state: State) -> None:
@@ -254,12 +256,12 @@ class _Guards:
                 for block in region.blocks:
                     self._rewrite([op.operation for op in block.operations], inner)
         is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
-        if not (is_plain and inner.is_complete and not inner.decided):
+        if not is_plain or inner.gap is Gap.ANY or inner.decided:
             self._give_up(operation, state)
 
     def _give_up(self, operation: mlir.Operation, state: State) -> None:
         """Note that an op may configure any op, and drop the handles that it invalidates."""
-        state.is_complete = False
+        state.gap = Gap.ANY
         if _consumes(operation):
             with operation.location, mlir.InsertionPoint(operation):
                 state.before = empty_handle(state.before)
@@ -269,9 +271,3 @@ class _Guards:
 
 def _consumes(operation: mlir.Operation) -> bool:
     return any(consumes(operation, operand) for operand in operation.operands)
-
-
-def _helped(helper: str, operands: list[Handle]) -> Handle:
-    """Build an include of a helper with one result, and return that."""
-    result: Handle = include([helper], operands, [any_op()], FAILURES_PROPAGATE).results[0]
-    return result

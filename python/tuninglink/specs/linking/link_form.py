@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.linking.analysis import depend_on_each_other, restriction
 from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import argument_attributes, consumes
-from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import SpecKind
 from tuninglink.specs.transform_ops import change_signature, check_matchers_differ, yield_more
 
@@ -48,12 +48,18 @@ class LinkForm(Enum):
     CHAINED = "chained"
 
 
-def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
+def choose_form(
+    specs: Sequence[Spec],
+    *,
+    diagnostics: DiagnosticSink | None = None,
+    next_to_entry_point: bool = False,
+) -> LinkForm:
     """Return the form that linking gives some specs, without linking them.
 
     Args:
         specs: at least one spec, in order of precedence.
         diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
+        next_to_entry_point: whether the linked spec is to have another entry point, which default-entrypoint form lacks.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
@@ -63,12 +69,12 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
     members = [spec.anatomy for spec in specs]
     for member in members:
         _check_can_run(member)
-    if len(specs) == 1 and members[0].has_default_entry_point:
+    if len(specs) == 1 and members[0].has_default_entry_point and not next_to_entry_point:
         return LinkForm.UNTOUCHED
     for member in members:
         for entry_point in member.entry_points:
             check_can_modernize(entry_point)
-    if _can_be_flat(members):
+    if not next_to_entry_point and _can_be_flat(members):
         return LinkForm.FLAT
     if diagnostics:
         _warn_about_failures(specs, diagnostics)
@@ -87,11 +93,11 @@ def _check_can_run(spec: Anatomy) -> None:
         check_matchers_differ(foreach_match)
     if not scan.has_declarations:
         return
-    for entry_point in spec.entry_points:
-        for path, sequence in spec.table.run_by(entry_point.path):
-            if not sequence.regions[0].blocks:
-                remedy = "give it a body, or remove what refers to it"
-                raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))
+    for _, sequence in spec.table.run_by(*(point.path for point in spec.entry_points)):
+        if not sequence.regions[0].blocks:
+            remedy = "give it a body, or remove what refers to it"
+            message = f"'@{symbol_name(sequence)}' is declared and not defined; {remedy}"
+            raise SpecError(error(message, sequence))
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
@@ -113,7 +119,7 @@ def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
         # Where a chain suppresses failures already, linking changes nothing.
         entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
         for entry_point in entry_points:
-            check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
+            check = next(spec.anatomy.table.failing_checks(entry_point.sequence), None)
             if check is not None:
                 diagnostics.warning(
                     f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
@@ -123,7 +129,7 @@ def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
 
 
 def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about later specs that guards do not keep from changing what earlier ones configured."""
+    """Warn about later specs that can change configured ops of earlier ones despite the guards."""
     for position, spec in enumerate(specs):
         reason = restriction(spec.anatomy) if position else None
         if reason:

@@ -15,9 +15,11 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import references_in, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.default_library import default_spec
+from tuninglink.specs.linking.chains import chain
+from tuninglink.specs.linking.flat_lists import flatten
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.merging import chain, flatten, spec_module
-from tuninglink.specs.module_scan import has_entry_point, is_entry_point
+from tuninglink.specs.linking.merging import prepared, spec_module
+from tuninglink.specs.module_scan import is_entry_point, nested_specs
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
@@ -28,7 +30,7 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 
 @dataclass(frozen=True)
 class Part:
-    """An input, and what is linked of it.
+    """An input, and its linked part.
 
     Attributes:
         spec: the input.
@@ -139,8 +141,13 @@ def link_parts(
     specs = [in_context(copy, context) for copy in copies]
     with context, mlir.Location.fused([spec.module.location for spec in specs]):
         container = spec_module(name)
-    _build(container, [spec.anatomy for spec in specs], form)
+    _merge(container, [spec.anatomy for spec in specs], form)
     return LinkedSpec(Spec(container, name), form, tuple(parts))
+
+
+def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
+    members = list(map(prepared, members))
+    (chain if form is LinkForm.CHAINED else flatten)(container, members)
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
@@ -152,13 +159,6 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
             yield_(list(block.arguments))
     parts = tuple(Part(spec, None, ()) for spec in specs)
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
-
-
-def _build(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
-    if form is LinkForm.CHAINED:
-        chain(container, members)
-    else:
-        flatten(container, members)
 
 
 def link_nested_specs(
@@ -177,19 +177,18 @@ def link_nested_specs(
     Raises:
         SpecError: a spec cannot be linked; `module` is as it was.
     """
-    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
+    nested = nested_specs(module)
     own = [op for op in body(module) if is_entry_point(op)]
     # As the compiler links specs, they stay nested, and an entry point runs them.
     if not nested or any(len(path) > 1 for op in own for path in references_in(op)):
         return
     for entry_point in own:
         _check_not_run(entry_point, nested[0], diagnostics)
-    form = choose_form([Spec(op, "unnamed") for op in nested], diagnostics=diagnostics)
-    # A flat spec is in default-entrypoint form, which has no second entry point.
-    form = LinkForm.CHAINED if own else form
+    specs = [Spec(op, "unnamed") for op in nested]
+    form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
     for op in nested:
         op.detach_from_parent()
-    _build(module, list(map(Anatomy, nested)), form)
+    _merge(module, [Anatomy(op) for op in nested], form)
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:

@@ -1,78 +1,20 @@
-"""Merging several specs into one module: as one list, or as a chain that runs their entry points in order."""
+"""Merging the sequences of several specs into one module."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import (
-    FreshNames,
-    SymbolRenaming,
-    rename_symbols,
-    symbol_name,
-    symbols,
-)
+from tuninglink.mlir.symbols import FreshNames, SymbolRenaming, rename_symbols, symbols
 from tuninglink.specs.bindings import bind_entries, binding_of
-from tuninglink.specs.linking.analysis import configures, restriction
-from tuninglink.specs.linking.guards import guard
-from tuninglink.specs.linking.link_form import modernize
-from tuninglink.specs.linking.rewriting import declare_ownership
-from tuninglink.specs.module_scan import unmark
-from tuninglink.specs.spec import Spec, dissolve_nested, inner_name
-from tuninglink.specs.structure import UNNAMED, Anatomy, is_guarded
-from tuninglink.specs.transform_ops import (
-    FAILURES_SUPPRESS,
-    add_kernel_config,
-    empty_handle,
-    include,
-    merge_handles,
-    pair_attributes,
-    pairs_of,
-    yield_,
-)
+from tuninglink.specs.spec import dissolve_nested, inner_name
+from tuninglink.specs.structure import Anatomy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from tuninglink.specs.structure import EntryPoint
-    from tuninglink.specs.transform_ops import Handle, Pair
-
-
-def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge matcher lists into `container`, with all their entries in one entry point, in default-entrypoint form.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: matcher lists, in order of precedence, in the context of `container`. No entry configures an op other
-            than the matched one.
-    """
-    members = list(map(prepared, members))
-    run = [{point.name for point in member.entry_points} for member in members]
-    pairs: list[Pair] = []
-    for member, renames in zip(members, merge(container, members, run), strict=True):
-        own = pairs_of(member.foreach_match)
-        renaming = SymbolRenaming(renames)
-        if renaming:
-            with container.context:
-                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
-        pairs += own
-    # A foreach_match consumes its root, so each of the entry points does.
-    block = add_kernel_config(container, consumes=True).regions[0].blocks[0]
-    root = block.arguments[0]
-    with container.context, container.location, mlir.InsertionPoint(block):
-        foreach_match = mlir.Operation.create(
-            names.FOREACH_MATCH,
-            operands=[root],
-            results=[root.type],
-            attributes=pair_attributes(pairs),
-        )
-        yield_(list(foreach_match.results))
-        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+    from collections.abc import Collection, Mapping, Sequence
 
 
 def spec_module(name: str) -> mlir.Operation:
@@ -85,17 +27,18 @@ def spec_module(name: str) -> mlir.Operation:
 
 def prepared(spec: Anatomy) -> Anatomy:
     """Return a spec with its binding on its entries and without nested modules: itself, or a changed copy."""
-    if binding_of(spec.module) is None and not spec.table.scan.has_nested:
+    has_nested = spec.table.scan.has_nested
+    if binding_of(spec.module) is None and not has_nested:
         return spec
     module = spec.module.clone().operation
-    if spec.table.scan.has_nested:
+    if has_nested:
         dissolve_nested(module)
     copy = Anatomy(module)
     bind_entries(copy)
     return copy
 
 
-def merge(
+def copy_ops(
     container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
 ) -> list[Mapping[str, str]]:
     """Copy the ops of specs into `container`, except for those that run chains and those with the omitted names.
@@ -136,138 +79,3 @@ def _free_kernel_config(container: mlir.Operation) -> None:
     if names.KERNEL_CONFIG in taken:
         renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
         rename_symbols(container, {names.KERNEL_CONFIG: renamed})
-
-
-def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge specs into `container`, with an entry point that runs theirs in order, failures suppressed.
-
-    A guarded entry point passes the decided ops to the next one. Where no later spec configures anything, all are run
-    as they are.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: the specs in order of precedence, in the context of `container`. Of a chain, its members are taken.
-    """
-    members = list(map(prepared, members))
-    # Specs that were linked before have guards already, and keep them if only one is left.
-    are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
-    drivers = [{member.driver.name} if member.driver else () for member in members]
-    renames = merge(container, members, drivers)
-    steps = list(_steps(container, members, renames))
-    if are_guarded:
-        guard(container, [sequence for step in steps for sequence in step.entry_points])
-    sequence = add_kernel_config(container, consumes=False)
-    block = sequence.regions[0].blocks[0]
-    root: Handle = block.arguments[0]
-    with container.context, container.location, mlir.InsertionPoint(block):
-        if are_guarded:
-            root, _ = _run_guarded(steps, root, empty_handle(root))
-        else:
-            entry_points = (sequence for step in steps for sequence in step.entry_points)
-            for entry_point in entry_points:
-                path = [symbol_name(entry_point) or ""]
-                root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
-        yield_([root])
-        declare_ownership(sequence)
-
-
-def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
-    """Yield the specs in a chain, or the only spec: the name and the entry points."""
-    if spec.driver is None:
-        yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
-        return
-    for name, points in groupby(spec.entry_points, _spec_name):
-        yield name, list(points)
-
-
-def split(spec: Spec) -> list[Spec]:
-    """Return the specs in a chain, as copies of its parts; none if `spec` is not a chain."""
-    anatomy = spec.anatomy
-    if anatomy.driver is None:
-        return []
-    return [_part(spec, name, points) for name, points in specs_of(anatomy)]
-
-
-def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:
-    table = spec.anatomy.table
-    used = {sequence for point in points for _, sequence in table.run_by(point.path)}
-    with spec.module.context, spec.module.location:
-        module = spec_module(name)
-        with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            for _, operation in table.scan.top:
-                if operation in used:
-                    operation.clone()
-    return Spec(module, spec.source)
-
-
-def _spec_name(entry_point: EntryPoint) -> str:
-    name = entry_point.sequence.attributes.get(names.CHAINED_ENTRY_POINT)
-    return name.value if isinstance(name, mlir.StringAttr) else UNNAMED
-
-
-def _has_guards(spec: Anatomy) -> bool:
-    return any(is_guarded(point.sequence) for point in spec.entry_points)
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A spec of a chain.
-
-    Attributes:
-        entry_points: its entry points.
-        is_tame: whether the handle to decided ops that it takes stays valid for all of them.
-    """
-
-    entry_points: list[mlir.Operation]
-    is_tame: bool
-
-
-def _steps(
-    container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
-) -> Iterator[_Step]:
-    """Mark the entry points of merged specs, bring them to the current form, and yield them by spec, in order."""
-    merged = symbols(container)
-    spec_names, fresh = FreshNames(), FreshNames(merged)
-    for member, new_names in zip(members, renames, strict=True):
-        for symbol in new_names.values():
-            unmark(merged[symbol])
-        for name, points in specs_of(member):
-            marker = mlir.StringAttr.get(spec_names.take(name), container.context)
-            entry_points = []
-            for point in points:
-                sequence = merged[new_names[point.name]]
-                if member.is_used(point):
-                    sequence = _copy(sequence, fresh.take(new_names[point.name]))
-                sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
-                modernize(sequence)
-                entry_points.append(sequence)
-            is_tame = len(points) == 1 or restriction(member, points) is None
-            yield _Step(entry_points, is_tame)
-
-
-def _copy(sequence: mlir.Operation, name: str) -> mlir.Operation:
-    """Copy an entry point that other sequences include, so that only the copy is one."""
-    with mlir.InsertionPoint.after(sequence):
-        copy = sequence.clone().operation
-    copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
-    return copy
-
-
-def _run_guarded(steps: Sequence[_Step], root: Handle, decided: Handle) -> tuple[Handle, Handle]:
-    """Include the guarded entry points of specs in order; return the root and the decided ops after them.
-
-    A later entry point of a spec may change the ops that an earlier one decided. Only where they change the program other
-    than by annotations, the handle that one took may be to ops that are gone.
-    """
-    for step in steps:
-        before, results = decided, []
-        for entry_point in step.entry_points:
-            path = [symbol_name(entry_point) or ""]
-            root, decided = include(
-                path, [root, before], [root.type] * 2, FAILURES_SUPPRESS
-            ).results
-            results.append(decided)
-            before = before if step.is_tame else decided
-        if step.is_tame and len(results) > 1:
-            decided = merge_handles(results, deduplicate=True)
-    return root, decided

@@ -19,7 +19,6 @@ from tuninglink.specs.sequences import (
     argument_attributes,
     consumes_argument,
 )
-from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import signature_problem
 from tuninglink.specs.verification.reach import Code, ReachedEntry
 
@@ -114,7 +113,7 @@ class EntryChecks:
             is_useless = not isinstance(value, int) and not self._understood[annotation.name](value)
             if is_useless and self._is_new(at, annotation.name):
                 self._diagnostics.warning(
-                    f"entry '{entry}' sets '{annotation.name}' to something else than the compiler "
+                    f"entry '{entry}' sets '{annotation.name}' to something other than the compiler "
                     "looks for there, so it is ignored",
                     at,
                     [note("set by this action", action)] if at != action else [],
@@ -187,7 +186,7 @@ def _check_entry_point(
     else:
         _warn_about_missing_mark(sequence, marked, diagnostics)
     _check_visibility(sequence, diagnostics)
-    check = next(failing_checks(table, sequence), None)
+    check = next(table.failing_checks(sequence), None)
     if check is not None:
         diagnostics.warning(
             f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "

@@ -15,7 +15,7 @@ from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Place
+from tuninglink.mlir.diagnostics import Place, Replacement
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
@@ -32,24 +32,18 @@ class Fault:
         is_error: whether code generation fails, or no device runs the code; otherwise the compiler silently uses another
             configuration.
         knob: the faulty word in the spec; empty for the configuration as a whole.
+        suggestion: the word to write in its place; empty if unknown.
     """
 
     message: str
     remedy: str = ""
     is_error: bool = False
     knob: str = ""
+    suggestion: str = ""
 
 
 _ARROW: Final = "->"
 _COMMENT: Final = "//"
-
-
-@dataclass(frozen=True)
-class Region:
-    """A part of a file, from a place up to another one."""
-
-    start: Place
-    end: Place
 
 
 _VALUE: Final = re.compile(r'"?\w+"?\s*=\s*(?P<value>\[|-?\d+)')
@@ -72,34 +66,41 @@ class KnobPlaces:
         Returns:
             The place of the operation if the knob is not found, or the file is not text.
         """
-        outline = self._outline(at.file) if at is not None and knob else None
-        if at is None or outline is None:
-            return at
-        source = outline.source
-        start = source.offset(at)
-        end = _end(source, start)
-        place = _first(source, start, end, knob)
-        if place is None:
-            place = next(_in_aliases(outline, start, end, knob, set()), None)
-        return at if place is None else source.place(place)
+        located = self._locate(at, knob)
+        return at if located is None else located[0].place(located[1])
 
-    def find_value(self, at: Place | None, knob: str) -> Region | None:
-        """Return the region of a knob's value in an op, or in an alias that it uses; None if it is not found.
+    def renamed(self, at: Place | None, knob: str, name: str) -> tuple[Replacement, ...]:
+        """Return the replacement of a knob's name; empty if it is not found. For the arguments see `find`."""
+        located = self._locate(at, knob)
+        if located is None:
+            return ()
+        source, start = located
+        start += source.text[start] == '"'
+        return (Replacement(source.place(start), source.place(start + len(knob)), name),)
 
-        Only lists and numbers are found.
-        """
-        place = self.find(at, knob)
-        outline = None if place is None or place == at else self._outline(place.file)
-        if place is None or outline is None:
-            return None
-        source = outline.source
-        match = _VALUE.match(source.text, source.offset(place))
-        if match is None:
-            return None
+    def revalued(self, at: Place | None, knob: str, value: str) -> tuple[Replacement, ...]:
+        """Return the replacement of a knob's value, a list or a number; see `renamed`."""
+        source, position = self._locate(at, knob) or (None, 0)
+        match = source and _VALUE.match(source.text, position)
+        if not source or not match:
+            return ()
         start, end = match.start("value"), match.end("value")
         if source.text[start] == "[":
             end = source.closers[start] + 1
-        return Region(source.place(start), source.place(end))
+        return (Replacement(source.place(start), source.place(end), value),)
+
+    def _locate(self, at: Place | None, knob: str) -> tuple[SpecText, int] | None:
+        """Return the text with a knob, and its position there; None if it is not found."""
+        outline = self._outline(at.file) if at is not None and knob else None
+        if at is None or outline is None:
+            return None
+        source = outline.source
+        start = source.offset(at)
+        end = _end(source, start)
+        position = _first(source, start, end, knob)
+        if position is None:
+            position = next(_in_aliases(outline, start, end, knob, set()), None)
+        return None if position is None else (source, position)
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:
@@ -159,21 +160,20 @@ def _in_aliases(
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)
 
 
-def similar_integers(value: mlir.Attribute) -> list[int] | None:
-    """Return the integers that are written as other numbers or as strings in a list, None if there are none.
+def similar_integers(value: mlir.Attribute) -> list[int]:
+    """Return the integers in an array, and in a list as other numbers or strings, with 0 for its other elements.
 
-    Other elements become 0.
+    Nothing without any.
     """
+    if isinstance(value, (mlir.DenseI32ArrayAttr, mlir.DenseI64ArrayAttr)):
+        return [max(0, integer) for integer in value]
     if not isinstance(value, mlir.ArrayAttr):
-        return None
+        return []
     if len(value) == 1 and isinstance(value[0], mlir.ArrayAttr):
         return similar_integers(value[0])
     texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in value]
-    return (
-        [int(text) if text.isdecimal() else 0 for text in texts]
-        if any(map(str.isdecimal, texts))
-        else None
-    )
+    issimilar = any(map(str.isdecimal, texts))
+    return [int(text) if text.isdecimal() else 0 for text in texts] if issimilar else []
 
 
 _LEVELS: Final = tuple(level.value for level in CpuLevel)
@@ -206,10 +206,10 @@ def level_faults(
             similar = misspelt(name, _LEVELS)
             level = similar or _LEVELS_OF_GPUS.get(name, "")
             is_open = bool(similar) or (bool(level) and level not in levels)
-            hint = f"; did you mean '{level}'?" if is_open else ""
             remedy = "" if is_open else f"the levels are {', '.join(_LEVELS)}"
-            message = f"'{name}' is not a level of tiling, and ignored{hint}"
-            yield Fault(message, remedy, is_error=bool(similar), knob=name)
+            message = f"'{name}' is not a level of tiling, and ignored"
+            suggestion = level if is_open else ""
+            yield Fault(message, remedy, bool(similar), name, suggestion)
             continue
         sizes = () if tiling is None else tiling.sizes
         if min(sizes, default=0) < 0:

@@ -17,11 +17,11 @@ from tuninglink.specs.verification.faults import Fault, similar_integers
 from tuninglink.specs.verification.gpu_threads import basis_faults
 from tuninglink.specs.verification.reach import MatchedOp
 
-_INTEGERS: Final = {
-    **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
-    gpu.PROMOTED_OPERANDS: "[0, 1]",
-}
-"""The knobs that are lists of integers, with an example of each."""
+_SIZES: Final = (*gpu.TILES, gpu.PADDING)
+"""The knobs with one size for each loop."""
+
+_INTEGERS: Final = (*_SIZES, gpu.PADDING_CONV, gpu.PROMOTED_OPERANDS)
+"""The knobs that are lists of integers."""
 
 _READ_BY: Final = {
     gpu.SUBGROUP: ("TileAndFuse", gpu.SUBGROUP_BASIS),
@@ -64,7 +64,10 @@ def knob_faults(
         if name not in gpu.ENTRIES:
             yield _unread(name)
             continue
-        faults = [*_malformed(name, value, intrinsic), *_of_another_pipeline(name, pipeline, knobs)]
+        faults = [
+            *_malformed(name, value, op, intrinsic),
+            *_of_another_pipeline(name, pipeline, knobs),
+        ]
         if op is not None and not faults:
             faults += _of_other_loops(name, value, op)
             has_steps = op.is_product and pipeline not in TILING_WORKGROUPS
@@ -101,7 +104,7 @@ def _unread(name: str) -> Fault:
     if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
         return Fault(f"{message} here", "it belongs in the 'translation_info'", knob=name)
     if suggestion := misspelt(name, gpu.ENTRIES):
-        return Fault(f"{message}; did you mean '{suggestion}'?", knob=name)
+        return Fault(message, knob=name, suggestion=suggestion)
     return Fault(message, f"it reads {', '.join(gpu.ENTRIES)}", knob=name)
 
 
@@ -149,12 +152,17 @@ def _needed(pipeline: str, what: str, remedy: str, *, is_error: bool = True) -> 
     return Fault(message, remedy, is_error=is_error, knob=names.LOWERING_CONFIG)
 
 
-def _malformed(name: str, value: mlir.Attribute, intrinsic: str) -> Iterator[Fault]:
+def _malformed(
+    name: str, value: mlir.Attribute, op: MatchedOp | None, intrinsic: str
+) -> Iterator[Fault]:
     expected, reason = "", "which code generation does not read"
     integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
-        right = similar_integers(value) or _INTEGERS[name]
-        expected = f"a list of integers, none of them negative, such as {right}"
+        expected = "a list of integers, none of them negative"
+        if right := _well_formed(name, value, op):
+            expected += f", such as {right}"
+        elif name in _SIZES:
+            expected += ", with one for each loop"
         reason = f"which code generation takes as missing{_because(value)}"
     elif name in gpu.BASES and gpu.read_basis(value) is None:
         expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
@@ -173,6 +181,22 @@ def _malformed(name: str, value: mlir.Attribute, intrinsic: str) -> Iterator[Fau
             "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
             is_error=True,
         )
+
+
+def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:
+    """Return the integers of a malformed list, one for each loop of a known op; nothing if they are unknown."""
+    integers = similar_integers(value)
+    if name == gpu.PROMOTED_OPERANDS:
+        return integers or [0, 1]
+    if not integers or op is None or name not in _SIZES or len(integers) == len(op.parallel):
+        return integers
+    return _resized(name, integers, len(op.parallel)) if name in gpu.TILES else []
+
+
+def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
+    """Return the sizes of a knob for another number of loops, with 0 for further ones."""
+    zeros = [0] * (loops - len(sizes))
+    return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
 
 
 def _because(value: mlir.Attribute) -> str:
@@ -242,11 +266,8 @@ def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator
     """Yield the faults of a knob that is written for another number of loops or operands."""
     loops = len(op.parallel)
     asked = f"for the {counted(loops, 'loop')} that the matcher requires"
-    has_sizes = name in (*gpu.TILES, gpu.PADDING)
-    if has_sizes and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
-        zeros = [0] * max(0, loops - len(value))
-        sizes = [*(gpu.read_integers(value) or ())][:loops]
-        right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
+    if name in _SIZES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
+        right = _resized(name, gpu.read_integers(value) or (), loops)
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
         if name == gpu.PADDING:
             remedy = "there is one size for each loop, that of its tile"
@@ -260,7 +281,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator
         operands = gpu.read_integers(value) or ()
         outside = [number for number in operands if not 0 <= number < op.operands]
         if outside:
-            message = f"'{name}' names operand {outside[0]}, which there is not"
+            message = f"'{name}' names operand {outside[0]}, which does not exist"
             inside = [number for number in operands if 0 <= number < op.operands]
             remedy = f"0 to {op.operands - 1} are the operands and results, such as {inside or [0]}"
             if op.is_product:

@@ -90,7 +90,7 @@ def export(trials: Iterable[Trial]) -> DatabaseExport:
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:
-    """Return trials as T4 results. What T4 has no place for is a parameter of the configuration.
+    """Return trials as T4 results. Values without a place in T4 are parameters of the configuration.
 
     The correctness is 1 where results were compared and right.
     """

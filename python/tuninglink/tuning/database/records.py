@@ -93,7 +93,7 @@ class Trial:
         samples: microseconds an iteration, of one batch each; empty if it failed.
         batch: the iterations of a sample.
         caches: `warm` or `cold`.
-        clocks_mhz: the clocks of the device, as far as they were read.
+        clocks_mhz: the clocks of the device that were read.
         failure: why there are no samples, None if there are.
         time: when the trial ended, in ISO 8601.
     """

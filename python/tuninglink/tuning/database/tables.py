@@ -40,7 +40,7 @@ EXPORT_VERSION: Final = 1
 
 
 def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
-    """Return a candidate of which a table keeps the pipeline and the knobs only."""
+    """Return a candidate of a table, which keeps only its pipeline and knobs."""
     return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
 
 
@@ -257,7 +257,7 @@ def _data(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # reading it as a table says what is wrong
+        return None  # reading it as a table reports the fault
 
 
 def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:

@@ -80,7 +80,7 @@ class ScaledProduct:
 
 
 class Mask(Enum):
-    """What is added to the scores of an attention. The values are the words for it."""
+    """The mask that is added to the scores of an attention. The values are its words."""
 
     GIVEN = "mask"
     CAUSAL = "causal"

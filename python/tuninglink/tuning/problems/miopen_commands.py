@@ -78,7 +78,7 @@ _NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normaliz
 """The long names of the flags of normalizations that are read."""
 
 _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
-"""What the bits of `-F` stand for. 0 stands for all."""
+"""The directions by the bits of `-F`. 0 stands for all."""
 
 _TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
 """The same of a transposed convolution, which is the gradient of a convolution's image."""
@@ -238,8 +238,8 @@ _AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
 
 def _rank(flags: CommandFlags) -> int:
     """Return the number of an image's extents, which layouts imply."""
-    given = [flags.text(name, "") for name in "IfO"]
-    rank = flags.number("_", 1, next((len(layout) - 2 for layout in given if layout), 2))
+    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
+    rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
     if rank not in _AXES:
         message = "only convolutions in one to three dimensions are supported"
         raise UnsupportedError(message, flags.column("_"))

@@ -12,7 +12,7 @@ from tuninglink.errors import did_you_mean
 
 
 class ProblemError(ValueError):
-    """A text describes no problem.
+    """A text is not a valid problem.
 
     Attributes:
         column: the position of the invalid word, from 1.
@@ -180,12 +180,12 @@ class CommandFlags:
     _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
 
     def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
-        self._values: dict[str, tuple[str, int]] = {}
+        self._values: dict[str, re.Match[str]] = {}
         self._end = len(line.rstrip()) + 1
         self._names = set(self._NAME.findall(line, start))
         for match in self._VALUE.finditer(line, start):
             name = long_names.get(match[1], match[1])
-            self._values[name] = match[2], match.start(2) + 1
+            self._values[name] = match
 
     def has(self, switch: str) -> bool:
         """Return whether a flag without a value is given."""
@@ -193,16 +193,25 @@ class CommandFlags:
 
     def text(self, name: str, default: str) -> str:
         """Return the value of a flag."""
-        return self._values.get(name, (default, 0))[0]
+        match = self._values.get(name)
+        return match[2] if match else default
 
     def column(self, name: str) -> int:
         """Return the position of a flag's value, or of the end of the line."""
-        return self._values.get(name, ("", self._end))[1]
+        match = self._values.get(name)
+        return match.start(2) + 1 if match else self._end
+
+    def _invalid(self, name: str, form: str) -> ProblemError:
+        """Return the error for the value of a flag, which it names as the line does."""
+        match = self._values.get(name)
+        flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
+        message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
+        return ProblemError(message, self.column(name))
 
     def choice(
         self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
     ) -> _Value:
-        """Return what the value of a flag stands for; without a default it must be given."""
+        """Return the meaning of a flag's value; without a default it must be given."""
         text = self.text(name, default)
         if not text:
             raise ProblemError(f"flag '-{name}' is missing", self._end)
@@ -225,9 +234,7 @@ class CommandFlags:
             raise ProblemError(f"flag '-{name}' is missing", self._end)
         number = read_size(text, least)
         if number is None:
-            form = f"a number from {least} to {LARGEST_SIZE}"
-            message = f"invalid value '{text}' for '-{name}': expected {form}"
-            raise ProblemError(message, self.column(name))
+            raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
         return number
 
     def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
@@ -241,8 +248,7 @@ class CommandFlags:
         valid = tuple(size for size in sizes if size is not None)
         if len(valid) < len(sizes) or len(sizes) < least:
             form = f"at least {least} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
-            message = f"invalid value '{text}' for '-{name}': expected {form}"
-            raise ProblemError(message, self.column(name))
+            raise self._invalid(name, form)
         return valid
 
 

@@ -14,14 +14,14 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import SavedProgram, compiler_run
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.dynamic_sizes import SizeRange, dispatch_arguments
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import error, thread_context
+from tuninglink.mlir.diagnostics import error, note, thread_context
 from tuninglink.mlir.serialization import to_bytecode, without_weights
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -149,6 +149,25 @@ class DispatchedProgram:
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
+    def matching_tasks(
+        self, patterns: Sequence[str], option: str = "--only"
+    ) -> Sequence[TuningTask]:
+        """Return the tasks that match a pattern; all without patterns.
+
+        Args:
+            patterns: parts of names of dispatches or of their functions.
+            option: the option that gives the patterns.
+
+        Raises:
+            TuninglinkError: there are none.
+        """
+        tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
+        if not tasks:
+            what = f"matches {option}" if self.tasks else "can run alone"
+            reasons = [note(str(omission)) for omission in self.omissions]
+            raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
+        return tasks
+
 
 def read_program(
     path: str,
@@ -212,7 +231,7 @@ def _tasks(
     """Return the problems of benchmarks, equal ones once, and the dispatches without one.
 
     Args:
-        benchmarks: what the compiler dumped of static dispatches.
+        benchmarks: the compiler's dumps of static dispatches.
         calls: the number of calls of dispatches; None for one each.
         arguments: the constants that each call passes, by dispatch.
         dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.

@@ -246,7 +246,7 @@ class ProgramVerification:
             spec: the spec to apply; empty for none.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         jobs = [self.compiler.submit_program(task.source, spec, self.seconds) for task in tasks]
         for position, (task, job) in enumerate(zip(tasks, jobs, strict=True)):

@@ -132,7 +132,6 @@ class DefaultQueue:
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         devices = tuner.devices
         self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
-        self._threads = ThreadPoolExecutor(self._at_once)
         self._measuring: dict[str, Future[MeasuredTask | Failure]] = {}
         self._failure: Failure | None = None
         self._costs: dict[str, DispatchCost] = {}
@@ -177,22 +176,24 @@ class DefaultQueue:
 
         sampling = _SAMPLING * budget.remaining / max(1, len(self._waiting))
         seconds = min(DEFAULT_SECONDS, sampling)
-        while self._waiting and not is_enough():
-            self.submit()
-            for _ in range(len(self._jobs)):
-                if is_enough():
+        self._threads = ThreadPoolExecutor(self._at_once)
+        try:
+            while self._waiting and not is_enough():
+                self.submit()
+                for _ in range(len(self._jobs)):
+                    if is_enough():
+                        break
+                    self._measure_next(seconds)
+                if budget.is_over:
                     break
-                self._measure_next(seconds)
-            if budget.is_over:
-                break
+        finally:
+            self._threads.shutdown(wait=False, cancel_futures=True)
         self._end()
         if self._failure is not None and not self.measured and not self._waiting:
             raise nothing_runs(self._tuner.devices, self._failure)
 
     def _end(self) -> None:
-        """Drop what was begun for waiting tasks, and judge the measured defaults: not before, as this uses the device."""
-        for measurement in self._measuring.values():
-            measurement.cancel()
+        """Drop the work begun for waiting tasks. Then judge the measured defaults, which uses the device."""
         for job in self._jobs.values():
             job.cancel()
         self._measuring.clear()

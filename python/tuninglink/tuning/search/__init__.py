@@ -48,7 +48,7 @@ def search_named(name: str) -> type[Search]:
     """Return a search.
 
     Raises:
-        TuninglinkError: there is none of this name, or its plug-in cannot be used.
+        TuninglinkError: the name is unknown, or its plug-in cannot be used.
     """
     own = _own().get(name)
     if own is not None:
