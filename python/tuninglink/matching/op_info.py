@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.iree.structured_op import Sizes, StructuredOp
+from tuninglink.matching import predicates as pred
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import children, postorder, visit
 
@@ -225,3 +226,27 @@ class OpInfo(StructuredOp):
             for name, value in self.operation.attributes.items()
             if name not in _CONFIGURATION or self.is_configured
         }
+
+
+def indexing_maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+    """Return indexing maps as data.
+
+    Args:
+        attribute: the maps, in an array.
+        kind: the assumed kind of the op with these maps.
+        outputs: the number of its outputs.
+    """
+    maps = affine_maps(attribute)
+    roles: Mapping[Role, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+        roles = loops_by_role(kind, maps, len(maps) - outputs)
+    return pred.Maps(
+        str(attribute),
+        tuple(map(str, maps)),
+        maps[0].n_dims,
+        tuple(map(indexing_loops, maps)),
+        tuple(
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
+        ),
+    )

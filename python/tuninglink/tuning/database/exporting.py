@@ -18,14 +18,14 @@ from tuninglink.plain_data import FLAT, to_json
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.records import (
+    EXPORT_FORMAT,
+    EXPORT_VERSION,
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
 )
 from tuninglink.tuning.database.tables import (
-    EXPORT_FORMAT,
-    EXPORT_VERSION,
     RecordedTable,
     RecordedTrial,
     recorded_candidate,
