@@ -92,8 +92,11 @@ check: $(installed_dev) suite
 	wait $$types; typed=$$?; cat $(TYPES_LOG); \
 	$(MAKE) --no-print-directory lit JOBS=$(FEW_JOBS) >$(LIT_LOG) 2>&1 & lit=$$!; \
 	$(MAKE) --no-print-directory pytest; tested=$$?; \
-	wait $$lit; filechecked=$$?; cat $(LIT_LOG); \
-	[ "$$linted $$typed $$tested $$filechecked" = "0 0 0 0" ]
+	wait $$lit; filechecked=$$?; cat $(LIT_LOG); failed=; \
+	for step in lint:$$linted types:$$typed lit:$$filechecked pytest:$$tested; do \
+		[ "$${step#*:}" = 0 ] || failed="$$failed $${step%:*}"; \
+	done; \
+	[ -z "$$failed" ] || { echo "make check: failed:$$failed"; exit 1; }
 	@echo 'make check: every step passed'
 
 # --- The steps of check --------------------------------------------------------------------------------
