@@ -1,4 +1,4 @@
-"""Checks of assertions as compiled Python functions: on partial assignments, and on sets of full ones.
+"""Checks of assertions as compiled Python functions: on partial assignments, in loops, and on full ones.
 
 With the checks of partial assignments, a search backtracks as soon as the minimum of a product exceeds its limit,
 without trying all values of the last factor.
@@ -6,13 +6,16 @@ without trying all values of the last factor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import (
     SourceWriter,
+    Values,
+    compile_function,
     may_divide_by_zero,
     violations,
 )
@@ -146,6 +149,41 @@ class _BoundsWriter:
                 f"({yes_high} if {chosen} else {no_high})",
             )
         return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
+
+
+Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]
+"""A function of the values so far and of the choices for the next one. It sets that value and yields a key for it."""
+
+_VALUE: Final = re.compile(r"\bv\[(\d+)\]")
+_NAME: Final = re.compile(r"\b[a-z]\w*\b")
+_ASSIGNMENT: Final = re.compile(r"(\w+) = (.*)")
+_KEYWORDS: Final = frozenset({"and", "else", "if", "max", "min", "not", "or"})
+
+
+def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
+    """Compile a loop over the values of a variable.
+
+    Args:
+        at: the position of the variable in the values.
+        checks: lines of a function of the values that return False unless a value is possible.
+        key: lines that return the key of a value.
+    """
+    body = [line.replace("return False", "continue") for line in checks]
+    body += [re.sub(r"^return ", "yield ", line) for line in key]
+    body = [_VALUE.sub(r"u\1", line) for line in body]
+    loaded = sorted({name for line in body for name in re.findall(r"\bu\d+\b", line)} - {f"u{at}"})
+    before = [f"{name} = v[{name[1:]}]" for name in loaded]
+    fixed, inside = {*loaded, *_KEYWORDS}, []
+    for line in body:
+        assignment = _ASSIGNMENT.fullmatch(line)
+        if assignment and fixed.issuperset(_NAME.findall(assignment[2])):
+            before.append(line)
+            fixed.add(assignment[1])
+        else:
+            inside.append(line)
+    loop = [f"for u{at} in choices:", f"    v[{at}] = u{at}", *(f"    {line}" for line in inside)]
+    function: Loop = compile_function([*before, *loop], "v, choices")
+    return function
 
 
 Result = tuple[list[int], list[int]]

@@ -15,7 +15,7 @@ from math import prod
 from tuninglink.solver import Term
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_loops import Loop, compile_loop
+from tuninglink.solver.compiled_checks import Loop, compile_loop
 from tuninglink.solver.compiled_terms import Values, outlook
 from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
 

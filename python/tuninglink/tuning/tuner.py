@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +20,7 @@ from tuninglink.tuning.candidates.drawing import DrawingProcesses
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.range_tuner import RangeTuner
@@ -45,9 +47,6 @@ _GENERALIZING: Final = 0.3
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
-
-_CHANNELS_LAST: Final = "iree-preprocessing-convert-conv-to-channels-last"
-"""The pass after which the results of 1x1 convolutions end with the channels, as CUDA's intrinsics need it."""
 
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
@@ -189,13 +188,11 @@ class Tuner:
 
     @property
     def _advice(self) -> str:
-        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag."""
-        is_given = any(_CHANNELS_LAST in flag for flag in self._flags)
+        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag a value."""
         has_convolutions = any(b"conv" in task.source for task in self._program.tasks)
-        if is_given or not has_convolutions:
+        if CHANNELS_LAST.conflicts(self._flags) or not has_convolutions:
             return ""
-        pipeline = f"builtin.module(util.func({_CHANNELS_LAST}))"
-        return f"--iree-preprocessing-pass-pipeline='{pipeline}' may avoid some"
+        return f"{shlex.join(CHANNELS_LAST.flags)} may avoid some"
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""
