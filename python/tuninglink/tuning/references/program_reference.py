@@ -81,7 +81,7 @@ class ProgramReference:
 
     @property
     def seconds_left(self) -> float:
-        """The most seconds that its outputs may still take."""
+        """The remaining time limit for its outputs, in seconds."""
         if self._job is None or not self._job.done():
             return self.seconds
         if self._job.cancelled() or self._job.exception() is not None:
