@@ -115,8 +115,9 @@ class Tuner:
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
-            tasks = self._selected(self._program.tasks)
-            scheduler.run(tasks, partial(self._reserve, guard), guard.begin, guard.update)
+            scheduler.run(
+                self._selected(), partial(self._reserve, guard), guard.begin, guard.update
+            )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
@@ -310,18 +311,15 @@ class Tuner:
         self._omissions.append(omission)
         self._task_tuner.listener.omitted(omission)
 
-    def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
+    def _selected(self) -> list[TuningTask]:
         """Return the tasks selected by the user and supported by the device.
 
         Raises:
             TuninglinkError: there are none.
         """
         driver = self._task_tuner.devices.first.description.driver
-        patterns = self._task_tuner.settings.patterns
         selected = []
-        for task in tasks:
-            if patterns and not task.is_meant(patterns):
-                continue
+        for task in self._program.matching_tasks(self._task_tuner.settings.patterns):
             if may_run(driver, task.target.backend):
                 selected.append(task)
             else:
@@ -329,10 +327,7 @@ class Tuner:
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            message = "there is no dispatch to tune"
-            if patterns and tasks and not reasons:
-                message = "no dispatch matches --only"
-            raise TuninglinkError(error(message, notes=reasons))
+            raise TuninglinkError(error("there is no dispatch to tune", notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
         return selected
