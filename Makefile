@@ -79,16 +79,24 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-# mypy runs beside the lit tests, and then pytest rewrites assertions, which each of its processes would do otherwise.
-# With --keep-going, every step is run.
-check: $(installed_dev)
+# mypy runs beside the linter and the collection of tests, which rewrites their assertions: each process of pytest would
+# do it otherwise. The lit tests run beside pytest, and what they say is shown at the end. Every step is run.
+LIT_LOG := $(BUILD)/lit.log
+TYPES_LOG := $(BUILD)/types.log
+check: $(installed_dev) suite
 	@mkdir -p $(BUILD)
-	@{ $(MAKE) --no-print-directory types; typed=$$?; \
-	$(BIN)/pytest --collect-only --quiet --numprocesses=0 >/dev/null; exit $$typed; } >$(BUILD)/types.log 2>&1 & types=$$!; \
-	trap 'kill $$types' INT TERM; \
-	$(MAKE) --no-print-directory lint lit pytest; tests=$$?; \
-	wait $$types; typed=$$?; cat $(BUILD)/types.log; \
-	[ $$tests = 0 ] && [ $$typed = 0 ]
+	@trap 'kill $$types $$lit 2>/dev/null; exit 130' INT TERM; \
+	$(MAKE) --no-print-directory types >$(TYPES_LOG) 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory lint; linted=$$?; \
+	(cd $(SUITE) && $(abspath $(BIN))/pytest --collect-only --quiet --numprocesses=0) >/dev/null; \
+	wait $$types; typed=$$?; cat $(TYPES_LOG); \
+	$(MAKE) --no-print-directory lit JOBS=$(FEW_JOBS) >$(LIT_LOG) 2>&1 & lit=$$!; \
+	$(MAKE) --no-print-directory pytest; tested=$$?; \
+	wait $$lit; filechecked=$$?; cat $(LIT_LOG); failed=; \
+	for step in lint:$$linted types:$$typed lit:$$filechecked pytest:$$tested; do \
+		[ "$${step#*:}" = 0 ] || failed="$$failed $${step%:*}"; \
+	done; \
+	[ -z "$$failed" ] || { echo "make check: failed:$$failed"; exit 1; }
 	@echo 'make check: every step passed'
 
 # --- The steps of check --------------------------------------------------------------------------------
@@ -106,8 +114,10 @@ SUITE := $(if $(releases),$(BUILD)/iree-$(IREE),.)
 suite: $(installed_dev)
 	$(if $(releases),$(BIN)/python tools/spell_tests.py $(IREE) $(SUITE),@:)
 
-# One job more than there are cores: a test waits now and then, for the disk, for a process or on purpose.
+# One job more than there are cores: a test waits now and then, for the disk, for a process or on purpose. Beside
+# pytest, which takes four times as long, the lit tests have fewer.
 JOBS ?= $(shell expr `nproc` + 1)
+FEW_JOBS := $(shell expr \( `nproc` + 3 \) / 4)
 LIT_ARGS ?= -s -v
 lit: $(installed_dev) suite
 	$(BIN)/lit --workers=$(JOBS) $(LIT_ARGS) $(SUITE)/test

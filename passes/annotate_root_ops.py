@@ -23,7 +23,7 @@ class AnnotateRootOps(Pass):
     configurations. The pass marks them in programs before or after that. Each function of a dispatch has its root op,
     found by the rule of the backend in its target: llvm-cpu and vmvx share a rule, hip and cuda another, vulkan and
     metal a third. Functions without a target follow the rule of hip and cuda. A function without computation has no
-    root op, nor on GPUs a function with a single workgroup. Like the compiler, the pass gives each dispatch one set,
+    root op; on GPUs, neither has one with a single workgroup. Like the compiler, the pass gives each dispatch one set,
     `set = 0`.
 
     The rules apply to programs after the backend's preprocessing, at `executable-configurations` or right before the

@@ -48,7 +48,7 @@ class CompileError(TuninglinkError):
 
 
 def reason_for_user(failure: Exception) -> str:
-    """Return why the content of a file is not what was expected, without the name of a Python exception."""
+    """Return the reason for unexpected content of a file, without the name of a Python exception."""
     match failure:
         case KeyError(args=(key,)):
             return f"'{key}' is missing"

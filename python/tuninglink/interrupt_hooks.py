@@ -1,6 +1,6 @@
 """Abnormal ends of the process: cleanup hooks for interrupts, and the traces of crashes.
 
-This module imports only what Python itself has loaded, as an interrupt may precede other imports.
+This module imports only modules that Python itself has loaded, as an interrupt may precede other imports.
 """
 
 from __future__ import annotations

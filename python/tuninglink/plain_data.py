@@ -1,4 +1,4 @@
-"""Data classes as JSON: the fields of a class, and what it computes from them, are the properties of an object.
+"""Data classes as JSON: the fields and computed values of a class are the properties of an object.
 
 `json_schema` describes the same objects. The metadata of a field changes how it is written:
 

@@ -86,7 +86,7 @@ func.func @main({", ".join(arguments)}) -> tensor<32x{inner}xf32> {{
 """
 
 
-TRIALS = 80
+TRIALS = 32
 """The maximum number of trials of a run: the heavy dispatch alone would use all of them."""
 
 
@@ -241,7 +241,7 @@ def judged_first() -> AbstractContextManager[object]:
 
 def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path: Path) -> None:
     """What mended one of them is tried first on the others, and no race compares it with a wrong default."""
-    sizes = [48, 40, 56, 24]
+    sizes = [48, 40, 24]
     with judged_first():
         result, listener = tuned(tmp_path, bool, source=chain(sizes), count=len(sizes))
     outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
@@ -258,7 +258,7 @@ def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path:
     order = sorted(by_task, key=first_turns.index)
     assert by_task[order[0]] & by_task[order[-1]]
     assert listener.races == 0
-    assert listener.summary == "wrong defaults: 4 of 4 replaced by right candidates"
+    assert listener.summary == "wrong defaults: 3 of 3 replaced by right candidates"
 
 
 def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -20,7 +20,7 @@ from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, once
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -164,7 +164,8 @@ class Checker:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
         question = self._judging_options(spec)
-        warn = _once(diagnostics.emit)
+        # Every process warns about the same plug-ins.
+        warn = once(diagnostics).emit
         matchers = MatcherConditions(spec.anatomy.table)
         check_sizes(spec.entries, matchers, diagnostics)
         judge = Judge(question, warn, matchers)
@@ -240,18 +241,6 @@ class Checker:
             next(answers) if program else None if program is None else nothing
             for program in programs
         ]
-
-
-def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
-    """Return a receiver that emits each diagnostic once, since every process warns about the same plug-ins."""
-    emitted: set[Diagnostic] = set()
-
-    def emit_once(diagnostic: Diagnostic) -> None:
-        if diagnostic not in emitted:
-            emitted.add(diagnostic)
-            emit(diagnostic)
-
-    return emit_once
 
 
 class Completion:

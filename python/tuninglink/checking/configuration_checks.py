@@ -169,28 +169,30 @@ def _details(answer: ConfigurationAnswer, configuration: Configuration) -> Detai
     return Details(answer.notes, answer.knobs, replaced)
 
 
-def _judged(found: ConfigurationAnswer, key: bytes, configuration: Configuration) -> Judged:
-    if found.violations:
-        reason = f"{found.violations[0]} in pipeline {found.pipeline}"
-        knobs = found.violations[0].knobs
-        answer = Answer(found.verdict, reason, found.further_violations, knobs=knobs)
-    elif found.discouraged:
-        warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
-        knobs = found.discouraged[0].knobs
-        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs=knobs)
-    elif found.unsafe:
-        crash, knobs = str(found.unsafe[0]), found.unsafe[0].knobs
+def _judged(outcome: ConfigurationAnswer, key: bytes, configuration: Configuration) -> Judged:
+    if outcome.violations:
+        reason = f"{outcome.violations[0]} in pipeline {outcome.pipeline}"
+        knobs = outcome.violations[0].knobs
+        answer = Answer(outcome.verdict, reason, outcome.further_violations, knobs=knobs)
+    elif outcome.discouraged:
+        warning = f"{outcome.discouraged[0]} in pipeline {outcome.pipeline}"
+        knobs = outcome.discouraged[0].knobs
         answer = Answer(
-            found.verdict, found.reason, found.further_violations, crash=crash, knobs=knobs
+            outcome.verdict, outcome.reason, outcome.further_violations, warning, knobs=knobs
         )
-    elif found.slow:
-        slow, knobs = str(found.slow[0]), found.slow[0].knobs
+    elif outcome.unsafe:
+        crash, knobs = str(outcome.unsafe[0]), outcome.unsafe[0].knobs
         answer = Answer(
-            found.verdict, found.reason, found.further_violations, slow=slow, knobs=knobs
+            outcome.verdict, outcome.reason, outcome.further_violations, crash=crash, knobs=knobs
+        )
+    elif outcome.slow:
+        slow, knobs = str(outcome.slow[0]), outcome.slow[0].knobs
+        answer = Answer(
+            outcome.verdict, outcome.reason, outcome.further_violations, slow=slow, knobs=knobs
         )
     else:
-        return Judged(Answer(found.verdict, found.reason))
-    return Judged(answer, key, lambda: _details(found, configuration))
+        return Judged(Answer(outcome.verdict, outcome.reason))
+    return Judged(answer, key, lambda: _details(outcome, configuration))
 
 
 def _same(configuration: Configuration) -> Configuration:

@@ -175,7 +175,7 @@ def with_flags(name: str) -> Callable[..., None]:
     """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
 
     def command(**_: object) -> None:
-        """Replace the command, of which only the parameters are read."""
+        """Replace the command. Only its parameters are read."""
 
     usage = usage_of(name)
     parameters = [

@@ -68,7 +68,7 @@ class DeviceOptions:
 
 
 def device_options(values: dict[str, Any]) -> DeviceOptions:
-    """Take the values of these flags out of those of all flags.
+    """Remove the values of these flags from those of all flags, and return them as options.
 
     Raises:
         CompileError: a flag needs another, or excludes it.

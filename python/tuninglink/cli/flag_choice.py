@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring import time_left
 from tuninglink.cli.terminal import is_quiet
+from tuninglink.errors import counted
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Settings
@@ -290,8 +291,9 @@ def _show(result: FlagsResult) -> None:
 def _outcome(result: SetResult) -> str:
     if result.speedup is None:
         return result.note
-    note = f"; {result.note}" if result.note else ""
-    return f"{result.milliseconds:.4g} ms, {result.speedup}{note}"
+    avoided = f"avoids {counted(result.avoided, 'wrong default')}" if result.avoided > 0 else ""
+    notes = "".join(f"; {note}" for note in (avoided, result.note) if note)
+    return f"{result.milliseconds:.4g} ms, {result.speedup}{notes}"
 
 
 def say(text: str) -> None:

@@ -107,7 +107,7 @@ _CRASHES: Final = (
     *(signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV),
     *(signal.SIGSYS, signal.SIGTRAP, signal.SIGKILL),
 )
-"""Signals that end a process because of what it does. The kernel sends SIGKILL where memory runs out."""
+"""Signals that end a process because of its own actions. The kernel sends SIGKILL where memory runs out."""
 
 _FROM_KERNEL: Final = 0x80
 """SI_KERNEL of <bits/siginfo-consts.h>, the origin of a terminal's signals."""

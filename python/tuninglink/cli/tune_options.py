@@ -54,7 +54,7 @@ class TuneOptions(MeasuringOptions):
         parameters: files with the program's weights.
         flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
         only_flags: whether sets of flags are all that is compared.
-        expected: what its functions should return for these inputs.
+        expected: the expected results of its functions for these inputs.
         problems: the problems to tune instead of a program.
         dry_run: whether only the sizes of spaces are shown.
         profile: a file with times of dispatches in the program, or nothing.

@@ -14,8 +14,6 @@ from tuninglink.tuning.devices import duration
 from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
 from tuninglink.tuning.results.task_result import (
     Ending,
-    FunctionComparison,
-    ModelComparison,
     TaskOutcome,
     TaskResult,
     TrialResult,
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding import Decision
+    from tuninglink.tuning.deciding import Decision, FunctionComparison, ModelComparison
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask

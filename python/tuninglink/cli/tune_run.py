@@ -85,7 +85,7 @@ def processor_peaks(
 
     Args:
         options: the options.
-        device: what measured.
+        device: the device that measured.
         result: the result of tuning.
         measures: whether to measure rates that are not in the cache.
 

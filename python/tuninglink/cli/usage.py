@@ -113,8 +113,8 @@ class Positional:
     Attributes:
         metavar: the placeholder in help texts.
         help: the description in help texts.
-        optional: whether it can be missing.
-        repeats: whether there can be several.
+        optional: whether it may be missing.
+        repeats: whether it may be repeated.
         values: returns values for shell completion; by default, files are completed.
     """
 

@@ -154,7 +154,7 @@ class Source:
 
     Attributes:
         path: its path.
-        facts: what its figures depend on, such as the device, by name.
+        facts: the conditions of its figures, such as the device, by name.
     """
 
     path: str

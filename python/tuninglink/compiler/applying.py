@@ -120,8 +120,6 @@ class Application:
 
         Tagged specs leave tags, for `read`.
 
-        Tagged specs leave tags, for `read`.
-
         Raises:
             SpecError: a spec cannot be linked.
             TuninglinkError: the default library cannot be read, or the dump cannot be written.

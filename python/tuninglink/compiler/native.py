@@ -98,7 +98,7 @@ def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
 
     Args:
         name: its name.
-        result: the type of what it returns, or None.
+        result: the type of its result, or None.
         parameters: the types of its arguments.
     """
     symbol = _library()[

@@ -200,7 +200,7 @@ def compiler_run(
     Args:
         source: the program as text or bytecode, or the path of one.
         flags: flags of the compiler; those of the whole process must have been set before.
-        name: what locations call a program in memory.
+        name: the name of a program in memory in locations.
         verify: whether the IR is verified after each pass.
 
     Raises:

@@ -237,8 +237,6 @@ class Invocation(NativeHandle):
         """Run the phases after `first`, up to and including `last`. Return whether that succeeded.
 
         Handles to operations inside the module become invalid.
-
-        Handles to operations inside the module do not survive it.
         """
         native.set_first_phase(self.pointer, first.value.encode())
         native.set_last_phase(self.pointer, last.value.encode())

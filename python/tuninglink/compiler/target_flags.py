@@ -20,7 +20,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, threa
 from tuninglink.mlir.walk import children
 
 _PROGRAM: Final = b"module {}\0"
-"""A program, of which only the devices matter. The null ends its text."""
+"""A program whose only relevant parts are its devices. The null ends its text."""
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:

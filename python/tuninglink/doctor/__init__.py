@@ -41,7 +41,7 @@ _SECONDS: Final = 30.0
 
 @dataclass(frozen=True)
 class ListedDevice:
-    """A device of a driver, and its state; None for what its driver does not report.
+    """A device of a driver, and its state; None for values that its driver does not report.
 
     Attributes:
         uri: its URI, such as `cuda://0`.

@@ -13,9 +13,14 @@ from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import SpecError
 from tuninglink.explaining.dispatch_report import DispatchReport
-from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
-from tuninglink.explaining.spec_report import EntryReference, Match, NearMiss, SpecSummary
+from tuninglink.explaining.spec_report import (
+    EntryReference,
+    LibraryCoverage,
+    Match,
+    NearMiss,
+    SpecSummary,
+)
 from tuninglink.iree.targets import Target
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.problem_forms import root_form
@@ -144,7 +149,7 @@ class TargetCatalog:
         return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
-        """Return the entries after `winner` that also match an op, as far as is known."""
+        """Return the entries after `winner` that are known to match an op, too."""
         references: list[EntryReference] = []
         is_behind = False
         for member in self._members:

@@ -1,4 +1,4 @@
-"""Details that only the page shows, since they take longer: specs to start from, and valid values."""
+"""Details for the page only, as they take longer to compute: specs to start from, and valid values."""
 
 from __future__ import annotations
 

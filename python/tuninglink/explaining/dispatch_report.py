@@ -69,7 +69,7 @@ class OperationReport:
         maps: its indexing maps, likewise.
         place: its location in the program.
         configuration: its configuration.
-        knobs: the same knob by knob.
+        knobs: the configuration, knob by knob.
         match: the match that set it, None for the compiler.
         compilers_choice: the configuration that the compiler would have chosen, if a spec configured the op and the
             compiler's choice is known.

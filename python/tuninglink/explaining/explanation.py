@@ -17,35 +17,9 @@ from tuninglink.explaining.dispatch_report import (
     Weight,
 )
 from tuninglink.explaining.profiles import Profile, runs_of
-from tuninglink.explaining.spec_report import SpecSummary
+from tuninglink.explaining.spec_report import LibraryCoverage, LibraryShare, SpecSummary
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
-from tuninglink.plain_data import FLAT, HIDDEN, named, written
-
-
-@dataclass(frozen=True)
-class LibraryCoverage:
-    """The unconfigured dispatches that a shipped library would configure.
-
-    Attributes:
-        source: the argument for the library on a command line.
-        dispatches: the names of the dispatches.
-    """
-
-    source: str
-    dispatches: frozenset[str]
-
-
-@dataclass(frozen=True)
-class LibraryShare:
-    """A shipped library that would configure further dispatches.
-
-    Attributes:
-        coverage: the dispatches.
-        share: their share of the program, in terms of the measure of the summary.
-    """
-
-    coverage: LibraryCoverage = field(metadata=FLAT)
-    share: float
+from tuninglink.plain_data import HIDDEN, named, written
 
 
 @dataclass(frozen=True)
@@ -107,7 +81,7 @@ class Explanation:
     @property
     @written()
     def peaks(self) -> Mapping[str, PeakRates]:
-        """The peak rates by target, as far as they are known."""
+        """The known peak rates by target."""
         return {dispatch.target: dispatch.peaks for dispatch in self.dispatches if dispatch.peaks}
 
     @property

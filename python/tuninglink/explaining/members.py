@@ -120,7 +120,7 @@ class SpecMember:
         return NearMiss(self.reference(position), comparison.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
-        """Yield the entries that match an op, with their positions, as far as is known."""
+        """Yield the entries known to match an op, with their positions."""
         for each in self.index.nearest(op):
             if each.differences:
                 return

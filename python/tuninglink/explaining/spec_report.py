@@ -145,3 +145,29 @@ class SpecSummary:
     def shadowed(self) -> int:
         """The number of entries that matched only ops that an earlier one configured."""
         return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
+
+
+@dataclass(frozen=True)
+class LibraryCoverage:
+    """The unconfigured dispatches that a shipped library would configure.
+
+    Attributes:
+        source: the argument for the library on a command line.
+        dispatches: the names of the dispatches.
+    """
+
+    source: str
+    dispatches: frozenset[str]
+
+
+@dataclass(frozen=True)
+class LibraryShare:
+    """A shipped library that would configure further dispatches.
+
+    Attributes:
+        coverage: the dispatches.
+        share: their share of the program, in terms of the measure of the summary.
+    """
+
+    coverage: LibraryCoverage = field(metadata=FLAT)
+    share: float

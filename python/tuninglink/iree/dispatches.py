@@ -122,7 +122,7 @@ def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
-    """Return the target of the variant that `operation` is or is in, or None."""
+    """Return the target of the variant that is or contains `operation`, or None."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.name == names.EXECUTABLE_VARIANT:
             return read(ancestor, _VARIANT_TARGET)

@@ -10,7 +10,7 @@ to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -70,15 +70,21 @@ def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
 
 
 def intrinsics_multiplying(
-    names: Iterable[str], types: tuple[str, str, str], context: mlir.Context
-) -> list[str]:
-    """Return the intrinsics among `names`, except for virtual ones, with these element types."""
-    multiplying = []
-    for name in names:
-        intrinsic = iree_gpu.MMAIntrinsic.__members__.get(name)
-        if intrinsic and element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context)) == types:
-            multiplying.append(name)
-    return multiplying
+    types: tuple[str, ...], context: mlir.Context, names: Iterable[str] | None = None
+) -> Iterator[str]:
+    """Yield the intrinsics, except for virtual ones, with these element types.
+
+    Args:
+        types: the element types of both operands, or of these and the result.
+        context: any context.
+        names: the intrinsics to choose from; None for all.
+    """
+    intrinsics = iree_gpu.MMAIntrinsic.__members__
+    for name in intrinsics if names is None else names:
+        intrinsic = intrinsics.get(name)
+        kind = intrinsic and iree_gpu.MMAAttr.get(int(intrinsic), ctx=context)
+        if kind and element_types(kind)[: len(types)] == types:
+            yield name
 
 
 def is_virtual(name: str) -> bool:
@@ -174,8 +180,9 @@ def _foreign_intrinsic_reason(configuration: iree_gpu.LoweringConfigAttr, target
     if not target.intrinsics:
         return reason
     types = element_types(kind)
-    alternatives = intrinsics_multiplying(target.intrinsics, types, configuration.context)
-    remedy = f"there is '{alternatives[0]}'" if alternatives else "it has none"
+    alternatives = intrinsics_multiplying(types, configuration.context, target.intrinsics)
+    alternative = next(alternatives, "")
+    remedy = f"there is '{alternative}'" if alternative else "it has none"
     return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {remedy}"
 
 

@@ -134,7 +134,7 @@ def peaks_of_device(name: str) -> PeakRates | None:
 
 
 _TWO_DEVICES: Final = frozenset({"mi250", "mi250x"})
-"""Products that the compiler describes as a whole, and of which a runtime shows each half as a device."""
+"""Products that the compiler describes as a whole, and whose halves are separate devices of a runtime."""
 
 
 def peaks_of_chip(sku: str, tflops: Mapping[str, float], tbps: float) -> PeakRates | None:

@@ -1,4 +1,4 @@
-"""The installed compiler: its release, what differs between the supported releases, and its enumerators.
+"""The installed compiler: its release, the differences between the supported releases, and its enumerators.
 
 Tuninglink supports the releases 3.12 to 3.14. Matchers, knobs and constraints are the same for all of them, which
 `tuninglink doctor` and the test suite check.

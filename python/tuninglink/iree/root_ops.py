@@ -78,7 +78,7 @@ def function_ops(function: mlir.Operation) -> FunctionOps:
 
 
 def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
-    """Return the ops with an existing configuration, as far as that is certain.
+    """Return the ops that certainly have a configuration.
 
     They are the ops that a spec annotated, or the only op with a `lowering_config`. If several have one, the rule
     decides for which it was chosen, since the compiler propagates configurations.

@@ -146,10 +146,9 @@ class Target:
             known.
         sku: the product, such as `mi300x`; None if an architecture was named.
         intrinsics: the names of the matrix intrinsics, if the target was read from an attribute that lists them.
-            Comparisons of targets ignore it.
         cpu_vectors: the vector instructions of a CPU, if the target was read from an attribute that lists them.
-            Comparisons of targets ignore it.
-        peaks: the peak rates, if the target was read from an attribute that has them. Comparisons of targets ignore it.
+        peaks: the peak rates, if the target was read from an attribute that has them. Comparisons of targets ignore these
+            last three.
     """
 
     backend: str

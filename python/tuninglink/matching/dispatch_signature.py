@@ -31,7 +31,7 @@ LoopTuple = tuple[int, ...]
 
 @dataclass(frozen=True)
 class DispatchSignature:
-    """The upper bound on what matchers can find in a dispatch.
+    """The upper bound on the ops that matchers can find in a dispatch.
 
     Attributes:
         loops: the possible loops of contractions and convolutions; None for any.

@@ -29,7 +29,7 @@ _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 
 @dataclass(frozen=True, eq=False)
 class EntryList:
-    """The entries of one `foreach_match`, of which the first match decides.
+    """The entries of one `foreach_match`, where the first match decides.
 
     Attributes:
         operation: the `foreach_match`.

@@ -255,7 +255,7 @@ class _Fold:
 
 
 def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
-    """Record a required value, of which there can be only one."""
+    """Record a required value. Two different ones contradict each other."""
     if required.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it requires different {what}")
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.op_info import NotUnderstoodError, regions_key
+from tuninglink.matching.op_info import NotUnderstoodError, indexing_maps, regions_key
 from tuninglink.matching.predicates import Predicate, ValueRef
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
@@ -108,34 +108,11 @@ class ReadingCache:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-        """Return indexing maps as data.
-
-        Args:
-            attribute: the maps, in an array.
-            kind: the assumed kind of the op with these maps.
-            outputs: the number of its outputs.
-        """
+        """Return indexing maps as data; see `indexing_maps`."""
         key = attribute, kind, outputs
         if key not in self._maps:
-            self._maps[key] = _maps(attribute, kind, outputs)
+            self._maps[key] = indexing_maps(attribute, kind, outputs)
         return self._maps[key]
-
-
-def _maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-    maps = affine_maps(attribute)
-    roles: Mapping[Role, tuple[int, ...]] = {}
-    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
-        roles = loops_by_role(kind, maps, len(maps) - outputs)
-    return pred.Maps(
-        str(attribute),
-        tuple(map(str, maps)),
-        maps[0].n_dims,
-        tuple(map(indexing_loops, maps)),
-        tuple(
-            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
-            for role, loops in roles.items()
-        ),
-    )
 
 
 _MAX_DEPTH: Final = 32

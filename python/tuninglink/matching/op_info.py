@@ -9,15 +9,16 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.iree.structured_op import Sizes, StructuredOp
+from tuninglink.matching import predicates as pred
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import children, postorder, visit
 
 Value = mlir.Value[Any]
 
 NAME_ONLY: Final = "match.operation_name_only"
-"""Marks an operation of a graph of which only the name counts."""
+"""Marks an operation of a graph that is compared by name only."""
 
 
 class NotUnderstoodError(Exception):
@@ -27,7 +28,7 @@ class NotUnderstoodError(Exception):
 class Graph:
     """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
 
-    It has what `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
+    It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
 
     The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
     The key of the root op omits sizes, since its operands are constrained separately.
@@ -75,7 +76,7 @@ class Graph:
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return the producers of the operands of an op, as far as they are in the graph."""
+    """Return those producers of the operands of an op that are in the graph."""
     if NAME_ONLY in operation.attributes:
         return []
     results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
@@ -225,3 +226,27 @@ class OpInfo(StructuredOp):
             for name, value in self.operation.attributes.items()
             if name not in _CONFIGURATION or self.is_configured
         }
+
+
+def indexing_maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+    """Return indexing maps as data.
+
+    Args:
+        attribute: the maps, in an array.
+        kind: the assumed kind of the op with these maps.
+        outputs: the number of its outputs.
+    """
+    maps = affine_maps(attribute)
+    roles: Mapping[Role, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+        roles = loops_by_role(kind, maps, len(maps) - outputs)
+    return pred.Maps(
+        str(attribute),
+        tuple(map(str, maps)),
+        maps[0].n_dims,
+        tuple(map(indexing_loops, maps)),
+        tuple(
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
+        ),
+    )

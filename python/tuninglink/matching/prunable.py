@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MAX_LOOPS: Final = 10
-"""The maximum number of loops of which all subsets are looked up; an operation with more is taken to be any."""
+"""The maximum number of loops for looking up all subsets; an operation with more counts as any."""
 
 
 class _Family:

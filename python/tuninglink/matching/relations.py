@@ -143,7 +143,7 @@ class Overlaps:
         return EarlierOverlaps(tuple(first), at_most)
 
     def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
-        """Return the first condition to hold for some operation for which two conditions hold."""
+        """Return the condition that is the first to hold for an operation in the overlap of two conditions."""
         index = self._index
         answer = self.overlap(later, earlier)
         group = index.group(form)

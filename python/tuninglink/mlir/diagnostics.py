@@ -129,7 +129,7 @@ def first_error(failure: mlir.MLIRError) -> str:
 
 
 class DiagnosticSink:
-    """A consumer of diagnostics, which hides from their producers what happens to them.
+    """A consumer of diagnostics, which hides their further handling from their producers.
 
     Args:
         handler: called with each diagnostic, in the order of emission.

@@ -130,7 +130,7 @@ class CompilerPasses:
         return error(message, element.place, notes)
 
     def options(self, name: str) -> dict[str, str]:
-        """Return the options of a pass with their defaults, as far as the compiler prints them."""
+        """Return the options of a pass that the compiler prints, with their defaults."""
         match parse_pipeline(self._printed(Element(name))).children:
             case (Element(name=printed, options=text),) if printed == name:
                 return dict(split_options(text))

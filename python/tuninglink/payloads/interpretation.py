@@ -89,7 +89,11 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 
 def apply_alone(entry: Entry, module: mlir.Operation) -> None:
-    """Run an entry alone on the module of a dispatch, in the context of the entry; raise what the compiler raises."""
+    """Run an entry alone on the module of a dispatch, in the context of the entry.
+
+    Raises:
+        MLIRError: the interpreter failed.
+    """
     _alone(entry).run(module)
 
 

@@ -92,7 +92,7 @@ class Synthesizer:
     def configured_together(
         self, entries: Sequence[Entry], attribute: mlir.Attribute
     ) -> Iterator[Configured | PayloadError]:
-        """Yield what `configured` returns or raises for each entry, with few runs of the interpreter.
+        """Yield the result or the error of `configured` for each entry, with few runs of the interpreter.
 
         Args:
             entries: entries of one spec.

@@ -62,7 +62,7 @@ class Limits:
 
 
 _MOST_MILLISECONDS = (1 << 32) - 2
-"""Z3 takes a number of 32 bits, of which the largest means no limit."""
+"""Z3 takes a number of 32 bits. The largest one means no limit."""
 
 
 class Deadline:

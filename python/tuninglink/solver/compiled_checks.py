@@ -1,4 +1,4 @@
-"""Checks of assertions as compiled Python functions: on partial assignments, and on sets of full ones.
+"""Checks of assertions as compiled Python functions: on partial assignments, in loops, and on full ones.
 
 With the checks of partial assignments, a search backtracks as soon as the minimum of a product exceeds its limit,
 without trying all values of the last factor.
@@ -6,12 +6,19 @@ without trying all values of the last factor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from tuninglink.solver import Kind, Term, evaluate, graph
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import SourceWriter, Values, compile_function, violations
+from tuninglink.solver.compiled_terms import (
+    SourceWriter,
+    Values,
+    compile_function,
+    may_divide_by_zero,
+    violations,
+)
 
 
 class _UnboundedError(Exception):
@@ -23,36 +30,41 @@ def possibility(
     assigned: frozenset[str],
     slots: Mapping[str, int],
     bounds: Bounds,
-) -> Callable[[Values], bool] | None:
-    """Return a function of the assigned values that is false only if some assertion cannot hold with them.
+    inner: str,
+) -> list[str]:
+    """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
 
     Args:
         assertions: boolean terms over further variables.
         assigned: the variables that have values.
         slots: the positions of the variables in the values.
-        bounds: the bounds of all variables.
-
-    Returns:
-        None if bounds cannot decide any assertion that depends on the assigned values.
+        inner: the variable that was assigned last.
+        bounds: the bounds of all variables; they decide no assertion if there are no lines.
     """
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_")
+        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_", inner)
         try:
             condition = writer.condition(assertion)
         except _UnboundedError:
             continue
         lines += [*writer.lines, f"if not {condition}: return False"]
-    return compile_function([*lines, "return True"]) if lines else None
+    return lines
 
 
 class _BoundsWriter:
     """Writes the minimum and the maximum of terms as Python expressions."""
 
     def __init__(
-        self, assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
+        self,
+        assigned: frozenset[str],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str,
     ) -> None:
         self._assigned = assigned
+        self._inner = inner
         self._slots = slots
         self._bounds = bounds
         self._local = local
@@ -94,12 +106,10 @@ class _BoundsWriter:
         return names[0], names[1]
 
     def _value(self, term: Term) -> str:
-        for node in graph([term]):
-            if node.kind in (Kind.DIV, Kind.MOD) and 0 in self._bounds.of(node.operands[1]):
-                raise _UnboundedError
-        writer = SourceWriter(
-            [term], self._slots, self._bounds, f"{self._local}v{len(self.lines)}_"
-        )
+        if may_divide_by_zero(term, self._bounds):
+            raise _UnboundedError
+        local = f"{self._local}v{len(self.lines)}_"
+        writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
         self.lines += writer.lines
         name = f"{self._local}{len(self.lines)}"
         self.lines.append(f"{name} = {writer.text(term)}")
@@ -139,6 +149,41 @@ class _BoundsWriter:
                 f"({yes_high} if {chosen} else {no_high})",
             )
         return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
+
+
+Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]
+"""A function of the values so far and of the choices for the next one. It sets that value and yields a key for it."""
+
+_VALUE: Final = re.compile(r"\bv\[(\d+)\]")
+_NAME: Final = re.compile(r"\b[a-z]\w*\b")
+_ASSIGNMENT: Final = re.compile(r"(\w+) = (.*)")
+_KEYWORDS: Final = frozenset({"and", "else", "if", "max", "min", "not", "or"})
+
+
+def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
+    """Compile a loop over the values of a variable.
+
+    Args:
+        at: the position of the variable in the values.
+        checks: lines of a function of the values that return False unless a value is possible.
+        key: lines that return the key of a value.
+    """
+    body = [line.replace("return False", "continue") for line in checks]
+    body += [re.sub(r"^return ", "yield ", line) for line in key]
+    body = [_VALUE.sub(r"u\1", line) for line in body]
+    loaded = sorted({name for line in body for name in re.findall(r"\bu\d+\b", line)} - {f"u{at}"})
+    before = [f"{name} = v[{name[1:]}]" for name in loaded]
+    fixed, inside = {*loaded, *_KEYWORDS}, []
+    for line in body:
+        assignment = _ASSIGNMENT.fullmatch(line)
+        if assignment and fixed.issuperset(_NAME.findall(assignment[2])):
+            before.append(line)
+            fixed.add(assignment[1])
+        else:
+            inside.append(line)
+    loop = [f"for u{at} in choices:", f"    v[{at}] = u{at}", *(f"    {line}" for line in inside)]
+    function: Loop = compile_function([*before, *loop], "v, choices")
+    return function
 
 
 Result = tuple[list[int], list[int]]

@@ -30,10 +30,24 @@ _TEMPLATES = {
 
 
 class SourceWriter:
-    """Writes terms as Python expressions; nodes with several uses become local variables."""
+    """Writes terms as Python expressions; nodes with several uses become local variables.
+
+    Args:
+        roots: the terms.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
+        local: the prefix of the local variables.
+        inner: the variable of the innermost loop: the largest terms without it become local variables, too, unless they
+            divide by zero.
+    """
 
     def __init__(
-        self, roots: list[Term], slots: Mapping[str, int], bounds: Bounds, local: str
+        self,
+        roots: list[Term],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str = "",
     ) -> None:
         self._slots = slots
         self._bounds = bounds
@@ -41,12 +55,18 @@ class SourceWriter:
         self.lines: list[str] = []
         uses: dict[int, int] = {}
         nodes = list(graph(roots))
+        outer = set(map(id, roots)) if inner else set()
         for node in nodes:
             for operand in node.operands:
                 uses[id(operand)] = uses.get(id(operand), 0) + 1
+                if inner in node.variables:
+                    outer.add(id(operand))
         for node in nodes:
             text = self._write(node)
-            if node.operands and uses.get(id(node), 0) > 1:
+            is_outer = id(node) in outer and inner not in node.variables
+            if node.operands and (
+                uses.get(id(node), 0) > 1 or (is_outer and not may_divide_by_zero(node, bounds))
+            ):
                 name = f"{local}{len(self.lines)}"
                 self.lines.append(f"{name} = {text}")
                 text = name
@@ -71,25 +91,30 @@ class SourceWriter:
         return template.format(*texts) if template else f"({_INFIX[kind].join(texts)})"
 
 
-def conjunction(
-    assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds
-) -> Callable[[Values], bool]:
-    """Return a predicate on the values that is true if all of `assertions` hold.
+def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
+    """Return whether the value of a term can depend on a division by zero, according to the bounds of its divisors."""
+    return any(node.kind in _SIGNS and 0 in bounds.of(node.operands[1]) for node in graph([term]))
 
-    It raises `ZeroDivisionError` if it evaluates a division by zero.
+
+def conjunction(
+    assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds, inner: str = ""
+) -> list[str]:
+    """Return lines of a function of the values that return False unless all of `assertions` hold.
+
+    They raise `ZeroDivisionError` if they evaluate a division by zero.
 
     Args:
         assertions: boolean terms.
         slots: the positions of the variables in the values.
         bounds: the bounds of the variables.
+        inner: the variable of the innermost loop, if any.
     """
     lines: list[str] = []
     # One by one, cheapest first, so that a failing one avoids evaluating the rest.
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
+        writer = SourceWriter([assertion], slots, bounds, f"a{number}_", inner)
         lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
-    function: Callable[[Values], bool] = compile_function([*lines, "return True"])
-    return function
+    return lines
 
 
 def violations(
@@ -117,9 +142,13 @@ def violations(
 
 
 def outlook(
-    assertions: Sequence[Term], assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds
-) -> Callable[[Values], Hashable]:
-    """Return a function from the assigned values to everything that `assertions` depend on.
+    assertions: Sequence[Term],
+    assigned: frozenset[str],
+    slots: Mapping[str, int],
+    bounds: Bounds,
+    inner: str,
+) -> list[str]:
+    """Return lines of a function of the assigned values that return a tuple of everything that `assertions` depend on.
 
     Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
     assertions.
@@ -129,6 +158,7 @@ def outlook(
         assigned: the variables that have values; those with a single possible value have no effect.
         slots: the positions of the variables in the values.
         bounds: the bounds of the variables.
+        inner: the variable that was assigned last.
     """
     changing = frozenset(name for name in assigned if bounds[name].low != bounds[name].high)
     parts: dict[Hashable, Term] = {}
@@ -137,14 +167,16 @@ def outlook(
             parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
     lines: list[str] = []
     for number, part in enumerate(parts.values()):
-        writer = SourceWriter([part], slots, bounds, f"p{number}_")
+        writer = SourceWriter([part], slots, bounds, f"p{number}_", inner)
         inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
+        if not may_divide_by_zero(part, bounds):
+            lines += inside
+            continue
         # All numerators over zero give the same key: the term decides nothing, or nothing is decided.
         lines += ["try:", *(f"    {line}" for line in inside)]
         lines += ["except ZeroDivisionError:", f"    k{number} = None"]
     keys = "".join(f"k{number}, " for number in range(len(parts)))
-    function: Callable[[Values], Hashable] = compile_function([*lines, f"return ({keys})"])
-    return function
+    return [*lines, f"return ({keys})"]
 
 
 def _assigned_parts(
@@ -249,9 +281,9 @@ def _inversion(
     return lines
 
 
-def compile_function(lines: list[str]) -> Any:
-    """Compile lines to the body of a function of values `v`."""
-    source = "def function(v):\n" + "".join(f"    {line}\n" for line in lines)
+def compile_function(lines: Sequence[str], arguments: str = "v") -> Any:
+    """Compile lines to the body of a function, by default one of values `v`."""
+    source = f"def function({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, object] = {"divide": divide, "modulo": modulo}
     # The source consists only of the operators, numbers and local names written above.
     exec(source, scope)  # noqa: S102

@@ -8,13 +8,14 @@ values that agree in these: for a product that must be at most 1024, only the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tuninglink.solver import Term
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.compiled_checks import Loop, compile_loop
 from tuninglink.solver.compiled_terms import Values, outlook
 from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
 
@@ -134,7 +135,8 @@ class _Plan:
 
     Attributes:
         levels: its variables in order.
-        outlooks: for each level, the function from the earlier values to what the open assertions depend on.
+        loops: for each level, the loop over the values for which its assertions hold, and those of later levels can
+            hold. The keys are the state that the later assertions depend on.
         shown: the number of levels up to the last visible one; of the others, only the existence of values
             matters.
         slots: the visible levels.
@@ -142,7 +144,7 @@ class _Plan:
     """
 
     levels: Sequence[Level]
-    outlooks: Sequence[Callable[[Values], Hashable]]
+    loops: Sequence[Loop]
     shown: int
     slots: Sequence[int]
     settled: Sequence[bool]
@@ -155,10 +157,6 @@ class _Plan:
             count: the number of solutions for the values tried so far.
         """
         return self.settled[at] or (count > 0 and at >= self.shown)
-
-    def outlook(self, at: int, values: Values) -> Hashable | None:
-        """Return the key that determines the number of solutions of the levels from `at` on, None after the last."""
-        return (at, self.outlooks[at](values)) if at < len(self.levels) else None
 
 
 def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
@@ -178,14 +176,15 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
             break
         late |= choosing
         order = with_late_variables(late, order, group.terms)
-    # The values that the number of solutions from each level on depends on.
+    # The loops yield the values that the number of solutions from the next level on depends on.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
-    outlooks = []
-    for index in range(len(order)):
-        assigned = frozenset(order[:index])
+    loops = []
+    for index, level in enumerate(levels):
+        assigned = frozenset(order[: index + 1])
         open_terms = [term for term in group.terms if not term.variables <= assigned]
-        outlooks.append(outlook(open_terms, assigned, slots, bounds))
+        key = outlook(open_terms, assigned, slots, bounds, level.name)
+        loops.append(compile_loop(index, level.checks, key))
     # The visible levels, and the hidden ones whose terms end before the next level.
     seen = [index for index, name in enumerate(order) if name not in hidden]
     ends = {
@@ -195,27 +194,26 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         for name in term.variables
     }
     settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
-    return _Plan(levels, outlooks, max(seen, default=-1) + 1, seen, settled)
+    return _Plan(levels, loops, max(seen, default=-1) + 1, seen, settled)
 
 
 class _Count:
     """Counts the solutions of a group.
 
     Attributes:
+        size: the number of stored counts.
         total: the number of solutions, or of those counted before the deadline.
         is_known: whether all partial counts are stored.
     """
 
     def __init__(self) -> None:
         self._plan = _Plan((), (), 0, (), ())
-        self._counts: dict[Hashable, int] = {}
+        # For each level and the end, the counts by what the earlier levels determine.
+        self._counts: list[dict[Hashable, int]] = []
+        self._nodes = 0
+        self.size = 0
         self.total = 0
         self.is_known = True
-
-    @property
-    def size(self) -> int:
-        """The number of stored counts."""
-        return len(self._counts)
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
         """Count the solutions.
@@ -225,28 +223,22 @@ class _Count:
             ZeroDivisionError: a division by zero occurs.
         """
         self._plan = plan
+        self._counts = [*({} for _ in plan.levels), {(): 1}]
         values = [0] * len(plan.levels)
         totals = [0] * len(plan.levels)
-        keys: list[Hashable] = [None] * len(plan.levels)
-        choices = [iter(_choices(plan.levels[0], values))] * len(plan.levels)
-        nodes = at = 0
+        keys: list[Hashable] = [()] * len(plan.levels)
+        choices = [self._choices(0, values, deadline)] * len(plan.levels)
+        at = 0
         try:
             deadline.check()
             while at >= 0:
-                for value in choices[at]:
-                    nodes += 1
-                    if nodes % _NODES_BETWEEN_CHECKS == 0:
-                        deadline.check()
-                    values[at] = value
-                    if not plan.levels[at].holds(values):
-                        continue
+                for key in choices[at]:
                     # Use a stored count, or count the next level first.
-                    key = plan.outlook(at + 1, values)
-                    count = 1 if key is None else self._counts.get(key)
+                    count = self._counts[at + 1].get(key)
                     if count is None:
                         at += 1
                         keys[at] = key
-                        choices[at] = iter(_choices(plan.levels[at], values))
+                        choices[at] = self._choices(at, values, deadline)
                         break
                     totals[at] += count
                     if plan.is_done(at, count):
@@ -254,7 +246,7 @@ class _Count:
                         break
                 else:
                     # All choices of the level are counted: add them to the previous level.
-                    self._remember(keys[at], totals[at])
+                    self._remember(at, keys[at], totals[at])
                     at -= 1
                     if at >= 0:
                         totals[at] += totals[at + 1]
@@ -269,22 +261,31 @@ class _Count:
         """Return the solution with a number; all partial counts must be stored."""
         plan = self._plan
         values = [0] * len(plan.levels)
-        for at, level in enumerate(plan.levels[: plan.shown]):
-            for value in _choices(level, values):
-                values[at] = value
-                if level.holds(values):
-                    key = plan.outlook(at + 1, values)
-                    ways = 1 if key is None else self._counts[key]
-                    if number < ways:
-                        break
-                    number -= ways
+        for at in range(plan.shown):
+            for key in plan.loops[at](values, _choices(plan.levels[at], values)):
+                ways = self._counts[at + 1][key]
+                if number < ways:
+                    break
+                number -= ways
         return {plan.levels[slot].name: values[slot] for slot in plan.slots}
 
-    def _remember(self, key: Hashable, count: int) -> None:
-        if len(self._counts) == _MOST_REMEMBERED:
-            self._counts.clear()
+    def _choices(self, at: int, values: Values, deadline: Deadline) -> Iterator[Hashable]:
+        """Start the loop of a level, and count the values that it tries."""
+        choices = _choices(self._plan.levels[at], values)
+        self._nodes += len(choices)
+        if self._nodes >= _NODES_BETWEEN_CHECKS:
+            self._nodes -= _NODES_BETWEEN_CHECKS
+            deadline.check()
+        return self._plan.loops[at](values, choices)
+
+    def _remember(self, at: int, key: Hashable, count: int) -> None:
+        if self.size == _MOST_REMEMBERED:
+            for counts in self._counts[:-1]:
+                counts.clear()
+            self.size = 0
             self.is_known = False
-        self._counts[key] = count
+        self._counts[at][key] = count
+        self.size += 1
 
 
 def _choices(level: Level, values: Values) -> Sequence[int]:

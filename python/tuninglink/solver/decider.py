@@ -126,7 +126,7 @@ class Decider:
     def count(self, deadline: Deadline) -> Counted | None:
         """Count the solutions, once, or return None if counting would require listing them.
 
-        A count that exceeded a number of steps is not tried again with as many; these count as taken.
+        A count that exceeded its steps is not repeated with as many or fewer; they count as taken.
 
         Raises:
             UndecidedError: even planning exceeds the deadline.

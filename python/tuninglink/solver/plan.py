@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
 from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds, Interval
 from tuninglink.solver.compiled_checks import possibility
-from tuninglink.solver.compiled_terms import Values, alternatives, conjunction, solutions
+from tuninglink.solver.compiled_terms import (
+    Values,
+    alternatives,
+    compile_function,
+    conjunction,
+    may_divide_by_zero,
+    solutions,
+)
 
 if TYPE_CHECKING:
     from tuninglink.solver.answers import Deadline
@@ -66,7 +73,7 @@ def find_domains(
     read: dict[str, tuple[object, ...]] = {}
 
     def state(name: str) -> tuple[object, ...]:
-        """Return what the domain of a variable depends on."""
+        """Return the state that the domain of a variable depends on."""
         return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
 
     # Tighten bounds and domains in turn until neither changes.
@@ -142,11 +149,12 @@ def _test(
 
     if calls < _WORTH_COMPILING:
         return interpreted
-    compiled = conjunction(terms, {name: 0, other or "": 1}, bounds)
+    lines = conjunction(terms, {name: 0, other or "": 1}, bounds)
+    compiled = compile_function([*lines, "return True"])
 
     def fast(value: int, option: int) -> bool:
         try:
-            return compiled([value, option])
+            return bool(compiled([value, option]))
         except ZeroDivisionError:
             return interpreted(value, option)
 
@@ -206,7 +214,7 @@ class Level:
         domain: its possible values, ascending.
         ranks: the positions of the values in the domain.
         terms: the assertions of which it is the last variable.
-        holds: whether, for the values so far, all of `terms` hold and the assertions of later variables can hold.
+        checks: the lines of `holds`, without the end.
         solve: computes the values for which one of `terms` can hold, if they are few.
         is_determined: whether `solve` leaves at most one value.
     """
@@ -215,9 +223,15 @@ class Level:
     domain: tuple[int, ...]
     ranks: Mapping[int, int]
     terms: tuple[Term, ...]
-    holds: Callable[[Values], bool]
+    checks: Sequence[str]
     solve: Callable[[Values], Sequence[int]] | None
     is_determined: bool
+
+    @cached_property
+    def holds(self) -> Callable[[Values], bool]:
+        """Return whether, for the values so far, all of `terms` hold and the assertions of later variables can hold."""
+        function: Callable[[Values], bool] = compile_function([*self.checks, "return True"])
+        return function
 
     def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
         """Return the values to try, given the values so far.
@@ -292,7 +306,7 @@ def plan_levels(
     Args:
         assertions: the assertions that must hold.
         order: the variables, also the order of the values that the functions of the levels receive.
-        domains: the values of each variable.
+        domains: the values of each variable, as `find_domains` returns them.
     """
     # Decide an assertion at the level of its last variable.
     slots = {name: index for index, name in enumerate(order)}
@@ -306,7 +320,8 @@ def plan_levels(
         assigned = frozenset(order[: at + 1])
         later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
         domain = tuple(domains[name])
-        counts = {term: alternatives(term, name) for term in terms} if len(domain) > 1 else {}
+        checked = [term for term in terms if not _is_in_domains(term, domains, bounds)]
+        counts = {term: alternatives(term, name) for term in checked} if len(domain) > 1 else {}
         solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
         levels.append(
             Level(
@@ -314,10 +329,10 @@ def plan_levels(
                 domain,
                 {value: place for place, value in enumerate(domain)},
                 tuple(terms),
-                _both(
-                    conjunction(terms, slots, bounds),
-                    possibility(later, assigned, slots, bounds) if len(domain) > 1 else None,
-                ),
+                [
+                    *conjunction(checked, slots, bounds, name),
+                    *(possibility(later, assigned, slots, bounds, name) if len(domain) > 1 else ()),
+                ],
                 None if solvable is None else solutions(solvable, name, slots, bounds),
                 solvable is not None and counts[solvable] == 1,
             )
@@ -325,12 +340,10 @@ def plan_levels(
     return levels
 
 
-def _both(
-    holds: Callable[[Values], bool], may_hold: Callable[[Values], bool] | None
-) -> Callable[[Values], bool]:
-    if may_hold is None:
-        return holds
-    return lambda values: holds(values) and may_hold(values)
+def _is_in_domains(assertion: Term, domains: Mapping[str, Sequence[int]], bounds: Bounds) -> bool:
+    """Return whether `find_domains` left out all values that violate an assertion: it has at most one free variable."""
+    is_single = sum(len(domains[name]) > 1 for name in assertion.variables) <= 1
+    return is_single and not may_divide_by_zero(assertion, bounds)
 
 
 def with_late_variables(

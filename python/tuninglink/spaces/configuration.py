@@ -111,7 +111,7 @@ class InvalidFormError(MismatchError):
     """No configuration of this form compiles; determined by compiling samples.
 
     Args:
-        message: what is wrong.
+        message: the fault.
         entry: the entry to change; empty for the configuration as a whole.
     """
 
@@ -124,7 +124,7 @@ class StrayTileError(MismatchError):
     """A configuration has tiles of loops that constraints do not cover.
 
     Args:
-        message: what is wrong.
+        message: the fault.
         entry: the entry with the tiles.
         covered: the entry without them.
         narrowed: the knobs of other tiles of these loops, with the sizes that they have at most.

@@ -84,7 +84,7 @@ def nearest_valid(
     untiled: frozenset[str],
     limits: Limits,
 ) -> tuple[Proposal | None, str]:
-    """Return the valid configuration of a space that is nearest to what a user wants, or why there is none.
+    """Return the valid configuration of a space that is nearest to a user's, or the reason why there is none.
 
     Args:
         space: the space.

@@ -23,10 +23,10 @@ PROVENANCE: Final = "tuninglink.provenance"
 """The attribute: a dictionary."""
 
 DERIVED: Final = "derived"
-"""Its key for the original of a derived entry, and the changes."""
+"""The key in `PROVENANCE` for the original of a derived entry, and the changes."""
 
 FLAGS: Final = "flags"
-"""Its key for the flags of the compiler that the configuration was tuned under, besides those of the target."""
+"""The key in `PROVENANCE` for the compiler flags that the configuration was tuned under, besides those of the target."""
 
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
@@ -101,7 +101,7 @@ def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
 
 
 def rewriting_words(table: SequenceTable, action: str) -> str:
-    """Return what an action does to its op in place of a configuration; empty if it does not rewrite it."""
+    """Describe how an action rewrites its op instead of configuring it; empty if it does not."""
     copies = [str(count) for count in unrolled_loops(table, action) if count]
     return f"unrolls its window: {'x'.join(copies)} copies" if copies else ""
 

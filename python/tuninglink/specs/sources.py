@@ -24,7 +24,7 @@ SUFFIXES: Final = (".mlir", ".mlirbc")
 """The suffixes of specs as text and as bytecode; if both exist, the text counts."""
 
 AUTOMATIC: Final = f"{LIBRARY}auto"
-"""The name of all shipped libraries together, of which the entries for a target apply to its dispatches."""
+"""The name of all shipped libraries together. The entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
 _PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)

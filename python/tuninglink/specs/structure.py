@@ -139,7 +139,7 @@ class Anatomy:
         return next(self._opaque_pairs(), None)
 
     def is_used(self, entry_point: EntryPoint) -> bool:
-        """Return whether an include or a list refers to an entry point, apart from what runs a chain."""
+        """Return whether an include or a list refers to an entry point, apart from the driver of a chain."""
         is_driven = self.driver not in (None, entry_point)
         symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
         return self.table.scan.included[entry_point.path] > is_driven or symbol in self._listed
@@ -234,7 +234,7 @@ class Anatomy:
 def _without_driver(
     points: tuple[EntryPoint, ...],
 ) -> tuple[EntryPoint | None, tuple[EntryPoint, ...]]:
-    """Split the entry points of a chain into the one that runs the others, and these, in the order in which they run."""
+    """Split the entry points of a chain into the one that runs the others, and the others in execution order."""
     chained = {
         point.name: point
         for point in points

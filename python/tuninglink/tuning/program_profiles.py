@@ -69,7 +69,7 @@ def time_dispatches(
         The times by dispatch, and a note on each dispatch that was not measured.
 
     Raises:
-        DeviceError: the device cannot be opened, or is gone.
+        DeviceError: the device cannot be opened, or is lost.
         TuninglinkError: no dispatch can be measured.
     """
     times: dict[str, float] = {}

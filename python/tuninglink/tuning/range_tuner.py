@@ -70,7 +70,7 @@ class RangeTuner:
             budget: the time.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be kept.
             TuninglinkError: a spec does not reproduce the measured code.
         """
@@ -242,7 +242,7 @@ class RangeTuner:
         """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             TuninglinkError: they differ, or the spec does not compile.
         """
         task, seconds = result.task, self.tuner.settings.timeout * (1 + len(result.ranges))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +20,7 @@ from tuninglink.tuning.candidates.drawing import DrawingProcesses
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
+from tuninglink.tuning.flag_sets import CHANNELS_LAST
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.range_tuner import RangeTuner
@@ -45,9 +47,6 @@ _GENERALIZING: Final = 0.3
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
-
-_CHANNELS_LAST: Final = "iree-preprocessing-convert-conv-to-channels-last"
-"""The pass after which the results of 1x1 convolutions end with the channels, as CUDA's intrinsics need it."""
 
 _REPAIRS: Final = 1.5
 """The time of further repairs in multiples of those so far: tasks without a turn may be slower."""
@@ -116,8 +115,9 @@ class Tuner:
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
-            tasks = self._selected(self._program.tasks)
-            scheduler.run(tasks, partial(self._reserve, guard), guard.begin, guard.update)
+            scheduler.run(
+                self._selected(), partial(self._reserve, guard), guard.begin, guard.update
+            )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
@@ -189,13 +189,11 @@ class Tuner:
 
     @property
     def _advice(self) -> str:
-        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag."""
-        is_given = any(_CHANNELS_LAST in flag for flag in self._flags)
+        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag a value."""
         has_convolutions = any(b"conv" in task.source for task in self._program.tasks)
-        if is_given or not has_convolutions:
+        if CHANNELS_LAST.conflicts(self._flags) or not has_convolutions:
             return ""
-        pipeline = f"builtin.module(util.func({_CHANNELS_LAST}))"
-        return f"--iree-preprocessing-pass-pipeline='{pipeline}' may avoid some"
+        return f"{shlex.join(CHANNELS_LAST.flags)} may avoid some"
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""
@@ -313,18 +311,15 @@ class Tuner:
         self._omissions.append(omission)
         self._task_tuner.listener.omitted(omission)
 
-    def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
+    def _selected(self) -> list[TuningTask]:
         """Return the tasks selected by the user and supported by the device.
 
         Raises:
             TuninglinkError: there are none.
         """
         driver = self._task_tuner.devices.first.description.driver
-        patterns = self._task_tuner.settings.patterns
         selected = []
-        for task in tasks:
-            if patterns and not task.is_meant(patterns):
-                continue
+        for task in self._program.matching_tasks(self._task_tuner.settings.patterns):
             if may_run(driver, task.target.backend):
                 selected.append(task)
             else:
@@ -332,10 +327,7 @@ class Tuner:
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            message = "there is no dispatch to tune"
-            if patterns and tasks and not reasons:
-                message = "no dispatch matches --only"
-            raise TuninglinkError(error(message, notes=reasons))
+            raise TuninglinkError(error("there is no dispatch to tune", notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
         return selected

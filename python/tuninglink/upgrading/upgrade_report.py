@@ -81,7 +81,7 @@ class Upgraded:
         kept_out: the parts that could not be upgraded.
         entries: the result for each entry, in order of precedence.
         hints: warnings about upgraded configurations that are known not to compile, and remarks on parts in today's
-            syntax that may not do what their author expects.
+            syntax with a possibly unexpected effect.
         origin: returns the place in the old text for an offset of the new text.
     """
 

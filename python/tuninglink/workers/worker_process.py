@@ -25,6 +25,9 @@ _CHUNK: Final = 1 << 18
 _KEPT_OUTPUT: Final = 4096
 """The number of bytes of a worker's output that are kept."""
 
+_LONGEST_POLL: Final = 1e9
+"""The milliseconds of a wait without a time limit, before the next one: `poll` takes no more than 2**31."""
+
 
 class Connection:
     """A connection that exchanges frames with a worker and reads its output meanwhile.
@@ -65,7 +68,7 @@ class Connection:
 
     @property
     def last_output(self) -> str:
-        """The end of the output since the last frame was sent, as far as it was read."""
+        """The end of the output that was read since the last frame was sent."""
         return self._tail.decode(errors="replace")
 
     def read_output(self) -> bool:
@@ -102,7 +105,7 @@ class Connection:
         """Wait until the channel is ready for an event."""
         self._poll.register(self._channel, event)
         while (rest := deadline - time.monotonic()) > 0.0:
-            ready = [file for file, _ in self._poll.poll(rest * 1000)]
+            ready = [file for file, _ in self._poll.poll(min(1000 * rest, _LONGEST_POLL))]
             if self._output in ready and not self.read_output():
                 self._poll.unregister(self._output)  # a closed pipe is always ready
             if self._channel.fileno() in ready:
@@ -138,7 +141,7 @@ class WorkerProcess:
             CancelledError: `close` was called.
             JobTimeoutError: the call took longer than `seconds`, not counting the start of the process.
             WorkerCrashedError: the process ended.
-            Exception: what the function raised.
+            Exception: the exception of the function.
         """
         if self._running is not None and self._running.has_ended(0.0):
             self.end()

@@ -33,7 +33,7 @@ from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
@@ -46,6 +46,8 @@ TIMES = {
     b"wrong": (10.0, 2.0),
     b"wrong, decodes fast": (200.0, 10.0),
     b"less exact": (10.0, 2.0),
+    b"wrong, a little slower": (103.0, 20.6),
+    b"much slower": (120.0, 24.0),
 }
 """The microseconds of both functions: 300, 300, 250, 150 and 30 in all, as a decode counts ten times."""
 
@@ -57,10 +59,15 @@ def compiled(image: bytes) -> CompiledSource:
 
 
 class RecordedCompiler:
+    def __init__(self, wrong_defaults: Mapping[bytes, int] | None = None) -> None:
+        self.wrong_defaults = wrong_defaults or {}
+
     def submit(self, _source: object, flags: Sequence[str], _deadline: float, spec: str) -> Future:
         job: Future = Future()
         name = spec or flags[-1].removeprefix("--")
-        job.set_result("the compiler crashed: 1" if name == "crash" else compiled(name.encode()))
+        image = name.encode()
+        source = replace(compiled(image), wrong_defaults=self.wrong_defaults.get(image, 0))
+        job.set_result("the compiler crashed: 1" if name == "crash" else source)
         return job
 
 
@@ -96,14 +103,19 @@ class RecordedReference:
         return {call.label: (np.full(4, self.value, np.float32),) for call in CALLS.functions}
 
 
-def compared_with(reference: RecordedReference, *names: str) -> FlagsResult:
-    whole, compiler = comparison(), RecordedCompiler()
+def compared_with(
+    reference: RecordedReference | None, *names: str, wrong_defaults: int = 0
+) -> FlagsResult:
+    """Compare sets with a default that has wrong dispatches. 'prefills fast' has all of them, the other sets have none."""
+    whole = comparison()
     whole.judge.reference = reference
+    compiler = RecordedCompiler({b"prefills fast": wrong_defaults})
     jobs = {
         flag_set: whole.begin(compiler, flag_set)
         for flag_set in (FlagSet(name, (f"--{name}",)) for name in names)
     }
-    return whole.run(compiled(b"default"), jobs, RecordedDevice())
+    default = replace(compiled(b"default"), wrong_defaults=wrong_defaults)
+    return whole.run(default, jobs, RecordedDevice())
 
 
 def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
@@ -196,6 +208,58 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
 def test_a_set_is_taken_that_is_right_where_the_default_is_wrong() -> None:
     result = compared_with(RecordedReference(1.01), "wrong")
     assert result.flags == ("--wrong",)
+
+
+class MissingReference(RecordedReference):
+    """A reference that is not computed in time."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def outputs(self, *_: object) -> str:
+        return "it took more than 12 s"
+
+
+def test_a_set_that_avoids_wrong_defaults_need_not_be_faster() -> None:
+    sets = ("prefills fast", "wrong, a little slower")
+    result = compared_with(MissingReference(), *sets, wrong_defaults=25)
+    assert result.best is not None
+    assert result.best.flag_set.name == "wrong, a little slower"
+    assert result.best.avoided == 25
+    assert result.best.note.startswith("its outputs differ from those of the default, some of")
+    assert tuning_bases(result, 300.0) == finalists(result, 300.0) == [result.best.flag_set]
+    # Without wrong defaults, the faster set is taken.
+    assert compared_with(MissingReference(), *sets).flags == ("--prefills fast",)
+
+
+def test_a_set_that_avoids_wrong_defaults_is_not_much_slower() -> None:
+    assert not compared_with(None, "much slower", wrong_defaults=25).flags
+    # Where it is the fastest one, a gain is not asked for, either.
+    assert compared_with(None, "decodes fast", wrong_defaults=25).flags == ("--decodes fast",)
+
+
+@pytest.mark.parametrize("reference", [RecordedReference(1.0), None])
+def test_a_set_that_avoids_wrong_defaults_is_judged_where_that_is_possible(
+    reference: RecordedReference | None,
+) -> None:
+    # Without a reference, nothing judges the dispatches one by one, either.
+    result = compared_with(reference, "wrong, a little slower", wrong_defaults=25)
+    assert result.results[0].is_rejected
+    assert not result.flags
+
+
+def test_a_pair_with_a_set_that_avoids_wrong_defaults_may_be_slower_than_these() -> None:
+    whole = comparison()
+    whole.judge.reference = MissingReference()
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("wrong, a little slower", "prefills fast")]
+    result = whole.run_pairs(
+        RecordedCompiler({b"prefills fast": 25}),
+        replace(compiled(b"default"), wrong_defaults=25),
+        {},
+        [*map(TunedSet, sets)],
+        RecordedDevice(),
+    )
+    assert result.flags == sets[0].flags
 
 
 def test_a_set_may_have_four_times_the_error_of_the_default() -> None:

@@ -18,7 +18,7 @@ from tuninglink.iree.peak_rates import peaks_of_device
 from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval, FunctionComparison, ModelComparison
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets import FlagSet
 from tuninglink.tuning.flag_sets.results import SetResult
@@ -31,7 +31,7 @@ from tuninglink.tuning.report import (
 )
 from tuninglink.tuning.report.problem_report import ProblemReport, SizeReport, TrialPoint
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
-from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
+from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling import DeviceUse, Stage, StageTime
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from tuninglink.tuning.search.base import (
     load_trees,
 )
 from tuninglink.tuning.search.features import features
-from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, estimate, shape_of
+from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, gpu_estimate, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -304,7 +304,7 @@ def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
         }
         shape = shape_of(MATMUL, recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
         assert shape is not None
-        return estimate(shape)
+        return gpu_estimate(shape)
 
     assert time(128, 128, 256) < time(16, 16, 32)
     assert time(128, 128, 256) < time(512, 512, 64)
@@ -324,7 +324,7 @@ def test_the_estimate_without_intrinsics_ranks_padded_tiles_and_idle_lanes_last(
         knobs |= {"red_3": step, "wg_size_x": count, "sg_size": 32}
         shape = shape_of(problem, recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs))
         assert shape is not None
-        return estimate(shape)
+        return gpu_estimate(shape)
 
     good = time((1, 16, 16), (1, 2, 2))
     assert good < time((16, 16, 1), (4, 1, 1))  # 12 of 16 images are padding

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -55,6 +56,10 @@ def numbers_in(path: Path) -> list[int]:
 
 def test_a_job_returns_its_result(pool: Pool) -> None:
     assert pool.submit(jobs.add, 20, 22).result() == 42
+
+
+def test_a_job_may_have_no_time_limit(pool: Pool) -> None:
+    assert pool.submit(jobs.add, 20, 22, seconds=math.inf).result() == 42
 
 
 def test_a_job_raises_what_its_function_raises(pool: Pool) -> None:

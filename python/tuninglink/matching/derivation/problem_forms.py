@@ -192,7 +192,7 @@ _TO_ONLINE_ATTENTION: Final = (
 """The pipeline that all backends run before matchers, and that changes the maps of root ops."""
 
 _BATCH_LOOP_ADDED: Final = "llvm-cpu"
-"""The backend that adds a batch loop to convolutions of one image, and loses what specs gave them."""
+"""The backend that adds a batch loop to convolutions of one image, and loses their configurations."""
 
 
 @dataclass(frozen=True)

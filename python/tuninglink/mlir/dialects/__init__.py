@@ -1,1 +1,1 @@
-"""Dialects of which the bindings load the classes of ops alone, or nothing, see `tuninglink.mlir.diagnostics`."""
+"""Dialects whose classes of ops alone, or no classes, are loaded by the bindings; see `tuninglink.mlir.diagnostics`."""

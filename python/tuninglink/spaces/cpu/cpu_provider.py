@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CpuProvider(Provider):
-    """Derives what the compiler rejects on llvm-cpu from the tiles, the loops and the target's vectors."""
+    """Derives the rejections of the compiler on llvm-cpu from the tiles, the loops and the target's vectors."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)

@@ -137,7 +137,7 @@ class GpuRules:
         )
 
     def unrolled(self, count: Number, what: str, most: int) -> None:
-        """Limit the number of operations in the code of one thread, of which more took minutes to compile."""
+        """Limit the number of operations in the code of one thread, as more took minutes to compile."""
         self._builder.require(
             count <= most,
             f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
@@ -243,5 +243,5 @@ def round_up(number: Number, step: Number) -> Number:
 
 
 def clip(tile: Number, size: Number | None) -> Number:
-    """Return a tile clipped to the size of its loop; None is a dynamic loop."""
+    """Return a tile clipped to the size of its loop, which is None for a dynamic one."""
     return tile if size is None else select(tile < size, tile, size)

@@ -39,7 +39,7 @@ _MOST_WIDTH: Final = 32
 _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
-"""No subgroup has more than 64 threads."""
+"""The logarithm of the maximum number of threads in a subgroup, 64."""
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256

@@ -54,7 +54,7 @@ from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot, Slot
 from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
-"""The number of rows that `FOR_FEW_ROWS` is for."""
+"""The maximum number of rows for the intrinsics of `FOR_FEW_ROWS`."""
 
 
 @dataclass(frozen=True)

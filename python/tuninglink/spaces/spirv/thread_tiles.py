@@ -54,7 +54,7 @@ _MOST_VECTORS: Final = 1 << 9
 """The vectors of a thread's results: 384 took half a minute to compile, 768 more than a minute, on a busy machine."""
 
 _NIBBLE: Final = 4
-"""The width of elements of which a byte has two."""
+"""The width of elements that share a byte with another one."""
 
 _WORK: Final = 8
 """The number of results of a thread from which a workgroup should have at least half a subgroup of threads."""

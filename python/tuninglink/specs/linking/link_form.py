@@ -129,7 +129,7 @@ def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
 
 
 def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about later specs that guards do not keep from changing what earlier ones configured."""
+    """Warn about later specs that can change configured ops of earlier ones despite the guards."""
     for position, spec in enumerate(specs):
         reason = restriction(spec.anatomy) if position else None
         if reason:

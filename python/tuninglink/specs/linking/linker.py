@@ -30,7 +30,7 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 
 @dataclass(frozen=True)
 class Part:
-    """An input, and what is linked of it.
+    """An input, and its linked part.
 
     Attributes:
         spec: the input.

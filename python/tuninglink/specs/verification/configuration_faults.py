@@ -6,7 +6,6 @@ device runs the code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -15,7 +14,12 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.errors import misspelt, nearest
-from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
+from tuninglink.iree.intrinsics import (
+    element_types,
+    foreign_reason,
+    intrinsic_name,
+    intrinsics_multiplying,
+)
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
     PIPELINE_DEPTH,
@@ -39,6 +43,7 @@ from tuninglink.specs.verification.faults import (
 )
 from tuninglink.specs.verification.gpu_knobs import TILING_WORKGROUPS, knob_faults, load_faults
 from tuninglink.specs.verification.gpu_threads import (
+    function_faults,
     intrinsic_faults,
     subgroup_faults,
     thread_faults,
@@ -62,8 +67,6 @@ _TRANSLATION_ENTRIES: Final = (
 """Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<", "#iree_gpu.spirv_pipeline<")
-
-_WAVES: Final = "amdgpu-waves-per-eu"
 
 
 def check_configurations(
@@ -241,29 +244,9 @@ def _translation_faults(
             f"{tiling} reads no '{PIPELINE_OPTIONS}'", "leave it out", knob=PIPELINE_OPTIONS
         )
     attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
-    yield from _function_faults(attributes, target)
+    yield from function_faults(attributes, target)
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
-
-
-def _function_faults(
-    attributes: Mapping[str, mlir.Attribute], target: Target | None
-) -> Iterator[Fault]:
-    """Yield faults of the attributes of the LLVM function."""
-    for name in attributes:
-        if misspelt(name, (_WAVES,)):
-            message = f"LLVM reads no function attribute '{name}'"
-            yield Fault(message, knob=name, suggestion=_WAVES)
-    waves = attributes.get(_WAVES)
-    if waves is None:
-        return
-    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
-    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
-        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
-        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
-        yield Fault(message, remedy, knob=_WAVES)
-    elif target is not None and target.backend != "rocm":
-        yield Fault(f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs", knob=_WAVES)
 
 
 def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterator[Fault]:
@@ -283,7 +266,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterato
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
     """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
-    closest = nearest(name, [*_multiplying(types, context)], cutoff=0)
+    closest = nearest(name, [*intrinsics_multiplying(types, context)], cutoff=0)
     if not closest:
         return "choose an intrinsic for the types that are matched"
     return f"choose an intrinsic for the types that are matched, such as '{closest}'"
@@ -291,17 +274,10 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
     """Return an intrinsic for these types, of the target if that is known; empty if there is none."""
-    names_of_types = _multiplying(types, context)
+    names_of_types = intrinsics_multiplying(types, context)
     return next(
         (name for name in names_of_types if target is None or name in target.intrinsics), ""
     )
-
-
-def _multiplying(types: tuple[str, str], context: mlir.Context) -> Iterator[str]:
-    """Yield the intrinsics for operands of these types."""
-    for intrinsic in iree_gpu.MMAIntrinsic:
-        if element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context))[:2] == types:
-            yield str(intrinsic).rpartition(".")[2]
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:

@@ -1,14 +1,15 @@
-"""Faults of the numbers of threads and of subgroups in a GPU configuration."""
+"""Faults of the numbers of threads, of subgroups and of waves in a GPU configuration."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import counted
+from tuninglink.errors import counted, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
@@ -22,6 +23,9 @@ _INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
 
 _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
 """The threads of a subgroup, by the prefix of the name of an architecture: the `subgroup_size_choices` of targets."""
+
+
+_WAVES: Final = "amdgpu-waves-per-eu"
 
 
 def thread_faults(
@@ -106,6 +110,31 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
             is_error=True,
             knob=gpu.SUBGROUP_SIZE,
         )
+
+
+def function_faults(
+    attributes: Mapping[str, mlir.Attribute], target: Target | None
+) -> Iterator[Fault]:
+    """Yield faults of the attributes of the LLVM function, which may set the subgroups of a compute unit.
+
+    Args:
+        attributes: the entries of `llvm_func_attrs`.
+        target: the compilation target, None if unknown.
+    """
+    for name in attributes:
+        if misspelt(name, (_WAVES,)):
+            message = f"LLVM reads no function attribute '{name}'"
+            yield Fault(message, knob=name, suggestion=_WAVES)
+    waves = attributes.get(_WAVES)
+    if waves is None:
+        return
+    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
+        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
+        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
+        yield Fault(message, remedy, knob=_WAVES)
+    elif target is not None and target.backend != "rocm":
+        yield Fault(f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs", knob=_WAVES)
 
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:

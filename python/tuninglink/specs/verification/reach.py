@@ -1,4 +1,4 @@
-"""The sequences that run when a spec is applied, and what their matchers require of the ops that are configured."""
+"""The sequences that run when a spec is applied, and the requirements of their matchers on the configured ops."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ from tuninglink.plain_data import FLAT, to_json
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.records import (
+    EXPORT_FORMAT,
+    EXPORT_VERSION,
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
 )
 from tuninglink.tuning.database.tables import (
-    EXPORT_FORMAT,
-    EXPORT_VERSION,
     RecordedTable,
     RecordedTrial,
     recorded_candidate,
@@ -90,7 +90,7 @@ def export(trials: Iterable[Trial]) -> DatabaseExport:
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:
-    """Return trials as T4 results. What T4 has no place for is a parameter of the configuration.
+    """Return trials as T4 results. Values without a place in T4 are parameters of the configuration.
 
     The correctness is 1 where results were compared and right.
     """

@@ -25,7 +25,7 @@ class HistoryFilter:
         targets: names of targets; any without one.
         devices: words of the names of devices, any of them; any device without one.
         is_everything: whether problems with a single environment are shown, too.
-        is_changed: whether only problems are shown of which a time changed.
+        is_changed: whether only problems with a changed time are shown.
     """
 
     words: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Insights of a database: what fast candidates have in common, and what candidates that fail have in common.
+"""Insights of a database: common properties of fast candidates, and of failing ones.
 
 Both are conjunctions of conditions that a decision tree of scikit-learn finds, of the trials of one kind of operation
 and one target.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, Final
 
 from tuninglink.plain_data import HIDDEN, named, written
 from tuninglink.tuning.devices import PROTOCOL_VERSION
-from tuninglink.tuning.results import Failure
+from tuninglink.tuning.results import Failure, FailureKind
+
+EXPORT_FORMAT: Final = "tuninglink.trials"
+EXPORT_VERSION: Final = 1
+"""The form of an exported database."""
 
 
 def now() -> str:
@@ -93,7 +98,7 @@ class Trial:
         samples: microseconds an iteration, of one batch each; empty if it failed.
         batch: the iterations of a sample.
         caches: `warm` or `cold`.
-        clocks_mhz: the clocks of the device, as far as they were read.
+        clocks_mhz: the clocks of the device that were read.
         failure: why there are no samples, None if there are.
         time: when the trial ended, in ISO 8601.
     """
@@ -124,6 +129,35 @@ class Trial:
     def median(self) -> float | None:
         """The median of the samples in microseconds, None if the trial failed."""
         return statistics.median(self.samples) if self.samples else None
+
+
+def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
+    """Yield the trials of an exported database.
+
+    Args:
+        data: the JSON document.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is of another version or form.
+    """
+    if data["version"] != EXPORT_VERSION:
+        raise ValueError(f"version {data['version']}")
+    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
+    for row in data["trials"]:
+        failure = row["failure"]
+        yield Trial(
+            problem=problems[row["problem"]],
+            environment=EnvironmentRecord(**row["environment"]),
+            configuration=ConfigurationRecord(**row["configuration"]),
+            stage=row["stage"],
+            origin=row["origin"],
+            samples=tuple(row["samples_us"]),
+            batch=row["batch"],
+            caches=row["caches"],
+            clocks_mhz=tuple(row["clocks_mhz"]),
+            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            time=row["time"],
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def translated(name: str) -> Iterator[None]:
     """Raise SQLite's errors as ours.
 
     Args:
-        name: what the database is called.
+        name: the name of the database.
 
     Raises:
         DatabaseError: SQLite raised an error.

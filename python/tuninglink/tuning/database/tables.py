@@ -22,10 +22,13 @@ from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.database.records import (
+    EXPORT_FORMAT,
+    EXPORT_VERSION,
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
+    exported_trials,
 )
 from tuninglink.tuning.database.schema import database_error
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
@@ -34,13 +37,9 @@ from tuninglink.tuning.results import Failure, FailureKind
 VERSION: Final = 1
 """The version of the form of recorded tables."""
 
-EXPORT_FORMAT: Final = "tuninglink.trials"
-EXPORT_VERSION: Final = 1
-"""The form of an exported database."""
-
 
 def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
-    """Return a candidate of which a table keeps the pipeline and the knobs only."""
+    """Return a candidate of a table, which keeps only its pipeline and knobs."""
     return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
 
 
@@ -244,7 +243,7 @@ def read_trials(path: Path) -> list[Trial]:
     data = _data(path)
     if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
         try:
-            return list(_exported(data))
+            return list(exported_trials(data))
         except (KeyError, TypeError, ValueError) as failure:
             reason = reason_for_user(failure)
             raise database_error(
@@ -258,27 +257,6 @@ def _data(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None  # reading it as a table reports the fault
-
-
-def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
-    if data["version"] != EXPORT_VERSION:
-        raise ValueError(f"version {data['version']}")
-    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
-    for row in data["trials"]:
-        failure = row["failure"]
-        yield Trial(
-            problem=problems[row["problem"]],
-            environment=EnvironmentRecord(**row["environment"]),
-            configuration=ConfigurationRecord(**row["configuration"]),
-            stage=row["stage"],
-            origin=row["origin"],
-            samples=tuple(row["samples_us"]),
-            batch=row["batch"],
-            caches=row["caches"],
-            clocks_mhz=tuple(row["clocks_mhz"]),
-            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            time=row["time"],
-        )
 
 
 def _recorded(table: RecordedTable) -> Iterator[Trial]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.tuning.results import OutputComparison
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,9 @@ _UNDISTURBED: Final = 0.2
 Other work, for example on the other thread of a core, makes many calls of a program 1.5 times as long, and those of some
 programs more than those of others: whether a median is a time with it or without it is chance.
 """
+
+_LIKELY_SLOWER: Final = 0.99
+"""The speedup of a whole program below which a spec is not kept, however wide the interval is."""
 
 
 class Outcome(Enum):
@@ -102,6 +106,61 @@ class Decision:
             return str(self.speedup)
         number = self.blocks.index(self.contrary) + 1
         return f"{self.speedup}, but {self.contrary} in block {number} of {len(self.blocks)}"
+
+
+@dataclass(frozen=True)
+class FunctionComparison:
+    """A function of the program, without and with the spec.
+
+    Attributes:
+        name: its name.
+        weight: the number of its calls.
+        default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
+        tuned_ms: the time with the spec.
+        speedup: the speedup with the spec.
+    """
+
+    name: str
+    weight: int
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval = field(metadata=FLAT)
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The whole program, without and with the spec.
+
+    Attributes:
+        default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
+            each as often as it counts.
+        tuned_ms: the time with the spec.
+        speedup: the speedup with the spec.
+        functions: the times by function.
+        notes: remarks on the comparison.
+        failure: the failure or wrong result with the spec; empty if the program runs and is right.
+        outputs: the errors of its outputs; None if it does not run.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval = field(metadata=FLAT)
+    functions: tuple[FunctionComparison, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+    failure: str = ""
+    outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the program fails or is slower with the spec: beyond doubt, or rather than faster on a busy machine.
+
+        A program that the spec mends may be slower.
+        """
+        if self.failure:
+            return True
+        is_mended = self.outputs is not None and self.outputs.is_mended
+        is_likely = self.speedup.high < 1.0 or self.speedup.median < _LIKELY_SLOWER
+        return is_likely and not is_mended
 
 
 def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:

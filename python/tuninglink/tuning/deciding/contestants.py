@@ -260,7 +260,7 @@ class Confirmation:
         """Run the next block.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         began = time.monotonic()
         position = self._count % self._rules.blocks

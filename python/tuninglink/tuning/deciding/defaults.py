@@ -99,7 +99,7 @@ def measure_default(
         seconds: the time for samples; a few are taken in any case.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     if isinstance(compiled, Failure):
         return compiled
@@ -196,7 +196,7 @@ class DefaultJudgements:
         """Wait for the verdict on a default and return it.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         job = self._jobs.get(task.key)
         if job is None or job.cancel():  # queued behind other jobs
@@ -208,7 +208,7 @@ class DefaultJudgements:
         """Judge a default in this thread if NumPy can evaluate it, which takes milliseconds.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         if task.key in self._by_points:
             return
@@ -226,7 +226,7 @@ class DefaultJudgements:
         """Return the verdict on the default of a task; None until it is computed.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         job = self._jobs.get(task.key)
         return job.result() if job is not None and job.done() and not job.cancelled() else None
@@ -235,7 +235,7 @@ class DefaultJudgements:
         """Return whether the default of a task was shown to compute a wrong result.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         verdict = self.verdict(task)
         return verdict is not None and verdict.correctness is Correctness.WRONG

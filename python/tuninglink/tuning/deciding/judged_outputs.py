@@ -36,7 +36,7 @@ class OutputChecks:
         """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         if benchmark not in self._checked:
             self._checked[benchmark] = self.device.compare(
@@ -57,7 +57,7 @@ def judge_default(
         references: the references.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     outputs = device.outputs(default)
     if isinstance(outputs, Failure):
@@ -93,7 +93,7 @@ class JudgedOutputs:
         """The verdict of the reference on the compiler's choice; None without references.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         if self.judgement is not None or self.references is None:
             return self.judgement
@@ -113,7 +113,7 @@ class JudgedOutputs:
         """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         if benchmark not in self._checked:
             self._checked[benchmark] = self._failure(benchmark)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.deciding.round_times import NARROW_ROUNDS, ModelSamples
 from tuninglink.tuning.devices.device import COMPILING_DRIVERS
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import ModelComparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -103,7 +103,7 @@ GIVEN_SOURCE: Final = "--expected"
 
 
 class ReferenceProgram(Protocol):
-    """A program for another target, whose outputs are expected."""
+    """A program for another target, whose outputs are the expected ones."""
 
     @property
     def name(self) -> str:

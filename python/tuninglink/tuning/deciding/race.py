@@ -111,7 +111,7 @@ class Race:
         """Advance until the race is over, waiting during the pauses.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         while self.result is None:
             time.sleep(max(0.0, self.due - time.monotonic()))
@@ -122,7 +122,7 @@ class Race:
         """Run the heats, or the next block of the confirmation.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         if self._running is None:
             with self._timeline.stage(Stage.RACE):

@@ -10,11 +10,12 @@ import numpy as np
 
 from tuninglink.tuning.deciding import (
     ConfidenceInterval,
+    FunctionComparison,
+    ModelComparison,
     interval,
     undisturbed_speedup,
     undisturbed_us,
 )
-from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tuninglink.plain_data import FLAT
+from tuninglink.tuning.deciding import ModelComparison
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
 from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, GIVEN_SOURCE
 from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
-from tuninglink.tuning.results.task_result import ModelComparison, TaskResult
+from tuninglink.tuning.results.task_result import TaskResult
 
 Entry = TypeVar("Entry")
 

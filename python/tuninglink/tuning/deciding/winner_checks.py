@@ -57,7 +57,7 @@ class SizeComparison:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the candidate is slower beyond doubt."""
+        """Whether the candidate is certainly slower."""
         return self.speedup.high < 1.0
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class SizeChecks:
         """Return the failure of a candidate, including sizes at which it is clearly slower; None if it may win.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         failure = self.check(benchmark)
         if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race decides for one size
@@ -114,7 +114,7 @@ def compare_sizes(
     """Compare a benchmark of a dynamic dispatch with the default at each size, up to the first failure.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     comparisons: list[SizeComparison] = []
     for function in benchmark.measured:
@@ -144,7 +144,7 @@ def first_slow(
         seed: the seed of orders and resamples.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     for function in functions:
         pair = [default.at(function), benchmark.at(function)]
@@ -170,7 +170,7 @@ def compare_at(
         seed: the seed of orders and resamples.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     rounds = device.rounds([default, benchmark], SIZE_ROUNDS, seed, SIZE_SECONDS)
     if isinstance(rounds, Failure):

@@ -78,7 +78,7 @@ class ReadingRange:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The state of a device during measurements; None for what its driver does not report.
+    """The state of a device during measurements; None for values that its driver does not report.
 
     Attributes:
         clock_mhz: its clocks.

@@ -37,7 +37,7 @@ _COLD_FACTOR: Final = 4
 
 
 class BenchmarkLoader:
-    """Loads benchmarks, and keeps what several of them share: buffers, overheads of calls, and repetitions by size.
+    """Loads benchmarks, and keeps shared data: buffers, overheads of calls, and repetitions by size.
 
     Args:
         uri: the device.

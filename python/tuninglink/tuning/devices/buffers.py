@@ -163,7 +163,7 @@ class ValueTracer:
         directory: gets the files.
 
     Attributes:
-        sink: what the runtime hands the tensors to.
+        sink: the receiver of the runtime's tensors.
     """
 
     def __init__(self, device: rt.HalDevice, directory: str) -> None:

@@ -50,7 +50,7 @@ class RemoteDevice(Device):
         key: the device there.
 
     Raises:
-        DeviceLostError: the worker is gone.
+        DeviceLostError: the worker is lost.
         DeviceError: the device cannot be opened.
     """
 

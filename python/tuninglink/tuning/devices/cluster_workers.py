@@ -41,7 +41,7 @@ class PoolKey:
         session: the tuner that it is for.
         initializer: what each new process runs.
         arguments: the arguments of the initializer.
-        versions: what the tuner expects here.
+        versions: the versions that the tuner expects.
     """
 
     session: str
@@ -59,7 +59,7 @@ class DeviceKey:
         uri: the device.
         settings: how benchmarks are measured.
         timeout: the seconds after which a benchmark counts as hanging.
-        versions: what the tuner expects here.
+        versions: the versions that the tuner expects.
     """
 
     session: str
@@ -101,7 +101,7 @@ def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
 
     Raises:
         TuninglinkError: the versions here differ.
-        DeviceError: the device cannot be opened, or is gone.
+        DeviceError: the device cannot be opened, or is lost.
     """
     return _opened(key).ask(request)
 
@@ -149,7 +149,7 @@ class Cluster:
     Attributes:
         client: the connection.
         session: the unique name of this tuner on the workers.
-        versions: what workers must have.
+        versions: the versions that workers must have.
 
     Raises:
         TuninglinkError: the scheduler does not answer, or there are no workers.
@@ -178,7 +178,7 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """End what runs on the workers for this tuner, and the connection."""
+        """End the tuner's tasks on the workers, and the connection."""
         with suppress(Exception):  # of a worker that is gone, or never had the package
             self.client.run(end_session, self.session, on_error="return")
         self.client.close(timeout=_END_SECONDS)

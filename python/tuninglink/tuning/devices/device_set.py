@@ -58,7 +58,7 @@ def screen(
         scale: the time of a benchmark on the first device over its time on this one.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
     """
     limit = _HOPELESS * best_microseconds / scale
     timing = device.measure(benchmark, limit_microseconds=limit)

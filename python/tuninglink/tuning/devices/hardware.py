@@ -26,7 +26,7 @@ def last_level_bytes(uri: str) -> int:
 
 
 def shared_cache_bytes(processors: Iterable[int]) -> int:
-    """Return the size of the last-level caches that processors have in all."""
+    """Return the total size of the last-level caches of processors."""
     caches = {_last_level_cache(processor) for processor in processors}
     return sum(size for size, _ in caches)
 

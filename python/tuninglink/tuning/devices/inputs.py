@@ -1,11 +1,12 @@
-"""Inputs of benchmarks: random values that are not zero, and canaries in the guards."""
+"""Inputs of benchmarks: random values that are not zero, also perturbed by a rounding, and canaries in the guards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
@@ -192,3 +193,36 @@ def random_bytes(
         # Integers of this width may be indices: small and positive, if there is such an index.
         values = random.integers(min(1, largest_integer), largest_integer + 1, count, dtype)
     return np.ascontiguousarray(values.astype(dtype)).view(np.uint8)
+
+
+_LEAST_PERTURBATION: Final = 2.0**-18
+"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
+
+
+def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
+    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
+    return filled(layout, perturbed_patterns(layout, seed))
+
+
+def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
+    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
+    return [
+        parts
+        if binding.access is Access.WRITE
+        else [_perturbed(part, (seed, position, 1)) for part in parts]
+        for position, (binding, parts) in enumerate(
+            zip(layout.bindings, patterns(layout, seed), strict=True)
+        )
+    ]
+
+
+def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
+    dtype = element_type(part.element_type)
+    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
+        return part
+    values = part.content.view(dtype)
+    random = np.random.default_rng(seed)
+    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
+    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
+    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
+    return replace(part, content=moved.view(np.uint8))

@@ -1,7 +1,8 @@
 """Equal devices that share the work; times are compared as ratios to each device's own default.
 
-Modules are loaded ahead of their measurement, for drivers that compile what they load. CUDA's driver compiles PTX when a module is loaded, which takes longer than measuring it, and keeps the result in a cache
-on disk that all processes share. Loaded in another process first, a module is there at once where it is measured.
+Modules are loaded ahead of their measurement, for drivers that compile on loading. CUDA's driver compiles PTX when a
+module is loaded, which takes longer than measuring it, and keeps the result in a cache on disk that all processes
+share. Loaded in another process first, a module is loaded instantly where it is measured.
 """
 
 from __future__ import annotations
@@ -110,11 +111,11 @@ _DEVICE_OF_BACKEND: Final = {
     "vulkan": "vulkan",
     "metal": "metal",
 }
-"""The driver that runs what a backend compiles."""
+"""The driver that runs a backend's code."""
 
 
 def default_device(backend: str) -> str:
-    """Return the device that runs what a backend compiles.
+    """Return the device that runs a backend's code.
 
     Raises:
         TuninglinkError: none is known.
@@ -128,7 +129,7 @@ def default_device(backend: str) -> str:
 
 
 def may_run(driver: str, backend: str) -> bool:
-    """Return whether a driver may run what a backend compiles; of drivers that are not known it may."""
+    """Return whether a driver may run a backend's code; an unknown driver may."""
     device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}
     return driver == device_driver or (driver in same and device_driver in same)

@@ -54,7 +54,7 @@ _ENOUGH_SECONDS: Final = 1.0
 
 _FIRST_FACTOR: Final = 3.0
 _FIRST_US: Final = 20_000.0
-"""A first iteration that takes this many times the limit, and this number of microseconds, is too slow, for any reason."""
+"""A first iteration is too slow beyond both this multiple of the limit and this number of microseconds."""
 
 
 class Measurer:

@@ -1,27 +1,25 @@
-"""Comparison of what two kernels computed from the same inputs, and of a kernel with a reference for another device.
+"""Comparison of the outputs of two kernels for the same inputs, and of a kernel with a reference for another device.
 
 Roundings of sums in another order are allowed for in both. Functions such as `exp` and `tanh` differ by some units in
 the last place between devices. What this becomes on its way to the output is allowed for in the second: the reference
-runs again on inputs that are moved by about one rounding, and an output may be off by a multiple of what that changes.
+runs again on inputs that are moved by about one rounding, and an output may differ by a multiple of that change.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.devices.inputs import filled, patterns
-from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
-from tuninglink.tuning.programs.compiled_program import SCALE, element_type, is_float
+from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.inputs import Bytes, Pattern
+    from tuninglink.tuning.devices.inputs import Bytes
 
 
 _ROUNDINGS: Final = 8
@@ -90,8 +88,8 @@ def difference(
 
     Args:
         layout: their buffer.
-        actual: what the benchmark computed that is checked.
-        expected: what the other one did.
+        actual: the outputs of the checked benchmark.
+        expected: the outputs of the other benchmark.
         reduction: the number of products in an element of an output.
 
     Returns:
@@ -111,13 +109,13 @@ def compare(
 ) -> ElementDifferences:
     """Compare the elements of a binding.
 
-    Floating-point elements may differ by what rounding in another order explains; a NaN must be where one is
+    Floating-point elements may differ by the error of rounding in another order; a NaN must be where one is
     expected, and so must an infinity. All others must be equal.
 
     Args:
-        binding: what the bytes hold.
-        actual: what one kernel wrote.
-        expected: what the other wrote.
+        binding: the type and shape of the bytes.
+        actual: the output of one kernel.
+        expected: the output of the other.
         reduction: the number of products in an element.
     """
     dtype = element_type(binding.element_type)
@@ -167,7 +165,7 @@ def within(
 
     Args:
         actual: the elements, as float64.
-        expected: what they should be, as float64.
+        expected: the expected values, as float64.
         tolerance: the tolerance of each; infinite where any value is right.
         shape: the shape in which the place of the worst element is given.
     """
@@ -207,9 +205,6 @@ def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(coordinate) for coordinate in np.unravel_index(index, shape)) if shape else ()
 
 
-_LEAST_PERTURBATION: Final = 2.0**-18
-"""Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
-
 _SENSITIVITY: Final = 8.0
 """The tolerance of an output, as a multiple of the change that the perturbation causes."""
 
@@ -227,35 +222,6 @@ class Expected:
     perturbed: Bytes
 
 
-def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
-    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
-    return filled(layout, perturbed_patterns(layout, seed))
-
-
-def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
-    return [
-        parts
-        if binding.access is Access.WRITE
-        else [_perturbed(part, (seed, position, 1)) for part in parts]
-        for position, (binding, parts) in enumerate(
-            zip(layout.bindings, patterns(layout, seed), strict=True)
-        )
-    ]
-
-
-def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
-    dtype = element_type(part.element_type)
-    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
-        return part
-    values = part.content.view(dtype)
-    random = np.random.default_rng(seed)
-    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
-    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
-    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
-    return replace(part, content=moved.view(np.uint8))
-
-
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
     """Return the tolerance of each element of a binding.
 
@@ -263,7 +229,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndar
 
     Args:
         binding: the binding.
-        expected: what it should hold.
+        expected: its expected content.
         summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     dtype = element_type(binding.element_type)
@@ -294,9 +260,9 @@ def compare_with(
     """Compare a binding with its expected content.
 
     Args:
-        binding: what the bytes hold.
-        actual: what a kernel wrote.
-        expected: what it should have written.
+        binding: the type and shape of the bytes.
+        actual: the output of a kernel.
+        expected: the expected output.
         summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     allowed = tolerance(binding, expected, summation)

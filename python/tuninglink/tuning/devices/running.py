@@ -92,7 +92,7 @@ class LoadedFunction:
         """Run the function and return the seconds that it took, and its results.
 
         Args:
-            arguments: what it takes.
+            arguments: its arguments.
             wait: waits until the results are there, if the function returns before.
 
         Raises:
@@ -155,7 +155,7 @@ class Loader:
         sink: receives the tensors that programs trace; None leaves them to the runtime.
 
     Attributes:
-        instance: what modules of the runtime are made in.
+        instance: the instance that modules of the runtime belong to.
         seconds: the time spent on loading so far.
     """
 

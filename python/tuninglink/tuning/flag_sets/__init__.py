@@ -109,7 +109,11 @@ _CPU: Final = (
 The sets with im2col or channels last and without data tiling are for programs whose convolutions are tuned.
 """
 
+CHANNELS_LAST: Final = FlagSet("channels last", (_CHANNELS_LAST,), word="onv")
+"""The set for GPUs. CUDA's intrinsics compute 1x1 convolutions right only if the results end with the channels."""
+
 _GPU: Final = (
+    CHANNELS_LAST,
     FlagSet("O2", ("--iree-opt-level=O2",)),
     FlagSet("O3", ("--iree-opt-level=O3",)),
 )

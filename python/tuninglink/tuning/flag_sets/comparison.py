@@ -38,6 +38,11 @@ _TIMING: Final = 0.25
 _NOT_BEHIND: Final = 0.97
 """The lower bound of the speedup of a spec over the fastest set alone from which the spec is taken."""
 
+_UNLIKE_WRONG: Final = (
+    "its outputs differ from those of the default, some of whose dispatches are wrong"
+)
+"""The note on a set that avoids wrong defaults where there is no reference."""
+
 _NEEDED_SECONDS: Final = 1800.0
 """The time limit for compiling programs that the comparison cannot do without."""
 
@@ -159,7 +164,7 @@ class FlagComparison:
             for result, is_finalist in zip(
                 _timed(times, list(images), results), times.finalists, strict=True
             )
-            if is_finalist and not result.is_rejected and not result.is_slower
+            if (is_finalist or result.repairs) and not result.is_rejected and not result.is_slower
         ]
         best = select(finalists, times)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
@@ -167,12 +172,17 @@ class FlagComparison:
     def _best_shown(self, results: Sequence[Result], times: ProgramTimes) -> Result | None:
         """Return the fastest set whose gain suffices and is larger than that of the default against itself.
 
-        Of several sets that are equal to the default, the fastest one may have an interval above 1.
+        Of several sets that are equal to the default, the fastest one may have an interval above 1. Sets that avoid wrong
+        defaults need no gain, and come first.
         """
         noise = max(1.0, times.noise.high)
         bar, low = max(1 + self.min_gain, noise), math.sqrt(noise)
-        shown = [result for result in results if result.median > bar and result.low > low]
-        return max(shown, key=lambda result: result.median, default=None)
+        shown = [
+            result
+            for result in results
+            if result.repairs or (result.median > bar and result.low > low)
+        ]
+        return max(shown, key=lambda result: result.rank, default=None)
 
     @property
     def _left(self) -> float:
@@ -201,7 +211,8 @@ class FlagComparison:
                 results[number] = replace(result, note=compiled)
                 continue
             image = compiled.image
-            result = replace(result, is_data_tiled=compiled.is_data_tiled)
+            avoided = default.wrong_defaults - compiled.wrong_defaults
+            result = replace(result, is_data_tiled=compiled.is_data_tiled, avoided=avoided)
             if image in names:
                 results[number] = replace(result, note=f"the same code as {names[image]}")
                 continue
@@ -226,8 +237,8 @@ def _fastest_pair(results: Sequence[Result], times: ProgramTimes) -> Result | No
     alone = max([1.0, *(result.median for result in results if not result.entries)])
     bar = 0.0 if times.are_rough else _NOT_BEHIND * alone
     ahead = [result for result in results if not result.entries or result.low >= bar]
-    faster = [result for result in ahead if result.median > 1.0]
-    return max(faster, key=lambda result: result.median, default=None)
+    faster = [result for result in ahead if result.median > 1.0 or result.repairs]
+    return max(faster, key=lambda result: result.rank, default=None)
 
 
 def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -> list[Result]:
@@ -288,8 +299,12 @@ class _SetOutputs:
         tolerance = self._judge.tolerance(functions, expected)
         comparison = self._judge.compare(expectation, expected, outputs, tolerance)
         rejection = self._judge.rejection(comparison, expected, outputs)
-        remedy = "taken with --allow-numerics only" if rejection else ""
-        notes = (rejection or comparison.failure, comparison.note, remedy)
+        reason, remedy = rejection or comparison.failure, "taken with --allow-numerics only"
+        # Its dispatches are judged one by one while they are tuned under it.
+        has_reference = self._judge.reference is not None
+        if rejection and result.avoided > 0 and has_reference and comparison.default_error is None:
+            rejection, reason = "", _UNLIKE_WRONG
+        notes = (reason, comparison.note, remedy if rejection else "")
         return replace(
             result,
             error=comparison.tuned_error,

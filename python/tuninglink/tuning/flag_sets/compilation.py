@@ -6,19 +6,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import has_encodings
 from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import CompileError
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
+from tuninglink.iree.dispatches import find_dispatches, find_root_ops
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.configuration_answers import miscompilation
+from tuninglink.spaces.workload import read_workload
+from tuninglink.tuning.candidates.compilation import compile_program, prepare_whole_worker
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls, form_dispatches
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
     from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
+
+_CUDA: Final = "cuda"
+"""The backend for which miscompilations are known."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class CompiledSource:
         backends: the backends that compiled it.
         seconds: the compilation time.
         is_data_tiled: whether the compiler chose the layout of operands.
+        wrong_defaults: the number of dispatches whose default is known to be miscompiled.
     """
 
     image: bytes = field(repr=False)
@@ -65,6 +73,7 @@ class CompiledSource:
     backends: tuple[str, ...]
     seconds: float
     is_data_tiled: bool = False
+    wrong_defaults: int = 0
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ def _in_process(
     if left <= 0:
         return "it was not compiled: there was no time left"
     try:
-        with Pool(1, prepare_worker, (flags,)) as pool:
+        with Pool(1, prepare_whole_worker, (flags,)) as pool:
             try:
                 pool.submit(do_nothing).result()
             except WorkerCrashedError:
@@ -197,8 +206,12 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
                 dict.fromkeys(target.backend for target in targets if target is not None)
             )
             is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
+            wrong_defaults, phase = 0, Phase.EXECUTABLE_SOURCES
+            if _CUDA in backends:
+                run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
+                wrong_defaults = miscompiled_defaults(run.module)
             if not spec:
-                run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
+                run.advance(phase, Phase.END)
                 image = run.image()
         if spec:
             compiled = compile_program(saved.content, spec, saved.phase)
@@ -207,7 +220,21 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
             image = compiled.image
     except CompileError as failure:
         return failure.diagnostics[0].message
-    return CompiledSource(image, calls, backends, time.monotonic() - began, is_tiled)
+    seconds = time.monotonic() - began
+    return CompiledSource(image, calls, backends, seconds, is_tiled, wrong_defaults)
+
+
+def miscompiled_defaults(module: mlir.Operation) -> int:
+    """Return the number of dispatches of a configured program whose code is known to be miscompiled."""
+    configured = [
+        (read_workload(root, op.function), read_configuration(root, op.function))
+        for op in find_root_ops(module)
+        for root in op.roots
+    ]
+    return sum(
+        configuration is not None and bool(miscompilation(workload, configuration))
+        for workload, configuration in configured
+    )
 
 
 @dataclass

@@ -59,7 +59,7 @@ class ProgramTimes:
         milliseconds: the times of the programs.
         speedups: the speedups of the programs.
         finalists: for each program, whether it may be the fastest one.
-        slower: for each program, the sizes of dynamic arguments at which it is slower beyond doubt, with its speedups.
+        slower: for each program, the sizes of dynamic arguments at which it is certainly slower, with its speedups.
         are_rough: whether they are those of single calls, as no rounds fitted into the time.
     """
 
@@ -115,7 +115,7 @@ class ProgramTimer:
         """Time programs, interleaved with two copies of the default.
 
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
-        end when the remaining programs are alike and faster beyond doubt, when their intervals are narrow, or when the
+        end when the remaining programs are alike and certainly faster, when their intervals are narrow, or when the
         time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
         other work makes some programs slower than others. Where not even the fewest rounds fit into the time, as for
         programs that run for seconds, the calls for `outputs` decide, with wide intervals.
@@ -174,7 +174,7 @@ class ProgramTimer:
         )
 
     def _slower(self, standings: Standings, place: int) -> str:
-        """Return the sizes at which a program is slower beyond doubt, with its speedups; empty if there are none."""
+        """Return the sizes at which a program is certainly slower, with its speedups; empty if there are none."""
         speedups = {
             function.sizes: standings.speedup(place, number)
             for number, function in enumerate(self._functions)
@@ -269,5 +269,5 @@ def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
 
 
 def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
-    """Return the noise of two calls of which either may be wrong by the bounds of a speedup."""
+    """Return the noise of two calls, each with the bounds of a speedup as its error."""
     return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)

@@ -9,6 +9,10 @@ from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 
+_NEAR: Final = 0.95
+"""The speedup from which a set may be as fast: medians of a busy machine vary as much. EfficientNet-B0 on an H200 takes 1.09
+times as long with 25 replaced wrong defaults, so that a set which avoids them may cost as much."""
+
 
 @dataclass(frozen=True)
 class SetResult:
@@ -23,6 +27,7 @@ class SetResult:
         is_rejected: whether its outputs are rejected.
         is_slower: whether it is slower at one of the sizes of dynamic arguments.
         is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
+        avoided: by how much the number of defaults that are known to be miscompiled is smaller than with the user's flags.
         entries: the number of entries of the spec tuned under the set; None for the set alone.
     """
 
@@ -34,6 +39,7 @@ class SetResult:
     is_rejected: bool = False
     is_slower: bool = False
     is_data_tiled: bool = False
+    avoided: int = 0
     entries: int | None = None
 
     @property
@@ -45,6 +51,16 @@ class SetResult:
     def low(self) -> float:
         """The lower bound of the speedup, 0 if it was not measured."""
         return self.speedup.low if self.speedup is not None else 0.0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The order of sets that may be taken: right results come before speed."""
+        return self.avoided, self.median
+
+    @property
+    def repairs(self) -> bool:
+        """Whether the set avoids wrong defaults and may be as fast as they are."""
+        return self.avoided > 0 and self.median >= _NEAR
 
     def may_win(self, median: float) -> bool:
         """Return whether the set may be taken, and its estimated speedup is larger than the given one."""
@@ -146,9 +162,6 @@ def tuning_bases(
     return bases
 
 
-_NEAR: Final = 0.95
-"""The speedup over the best set from which another one may be the fastest: medians of a busy machine vary as much."""
-
 _MOST_RIVALS: Final = 2
 
 _FINAL_COMPILATIONS: Final = 10.0
@@ -167,6 +180,10 @@ def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0)
     if best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
         return []
     bar = _NEAR * best.median
-    near = [other for other in result.results if other is not best and other.may_win(bar)]
+    near = [
+        other
+        for other in result.results
+        if other is not best and other.may_win(bar) and other.avoided >= best.avoided
+    ]
     near.sort(key=lambda other: -other.median)
     return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]

@@ -1,4 +1,4 @@
-"""Building the values of which programs of problems are made."""
+"""Builders of the values in the programs of problems."""
 
 from __future__ import annotations
 

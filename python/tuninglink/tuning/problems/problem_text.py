@@ -12,7 +12,7 @@ from tuninglink.errors import did_you_mean
 
 
 class ProblemError(ValueError):
-    """A text describes no problem.
+    """A text is not a valid problem.
 
     Attributes:
         column: the position of the invalid word, from 1.
@@ -211,7 +211,7 @@ class CommandFlags:
     def choice(
         self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
     ) -> _Value:
-        """Return what the value of a flag stands for; without a default it must be given."""
+        """Return the meaning of a flag's value; without a default it must be given."""
         text = self.text(name, default)
         if not text:
             raise ProblemError(f"flag '-{name}' is missing", self._end)

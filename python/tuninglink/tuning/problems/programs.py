@@ -94,7 +94,7 @@ def _attended(operands: Sequence[Value], accesses: Sequence[str]) -> Value:
 
 
 def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
-    """Return what hides the keys behind the position of each query, as PyTorch exports it."""
+    """Return the mask that hides the keys after the position of each query, as PyTorch exports it."""
     zero = constant_zero(kind)
     hidden = value_of(arith.constant(kind, -math.inf))
 

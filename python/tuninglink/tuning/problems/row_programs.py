@@ -141,7 +141,7 @@ def _sum(left: Value, right: Value) -> Value:
 
 
 def _mean(sums: Value, count: int) -> Value:
-    """Return the sums of rows of so many elements as means."""
+    """Divide sums of rows by their number of elements."""
 
     def divided(number: Value) -> Value:
         return value_of(arith.divf(number, value_of(arith.constant(number.type, float(count)))))

@@ -183,7 +183,7 @@ class _Steps:
         return True
 
     def all(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Return strides, padding and dilations, of which one number stands for all extents."""
+        """Return strides, padding and dilations, where one number stands for all extents."""
         rank = len(self._extents.split("x"))
         strides, padding, dilations = (
             tuple(step) * (rank if len(step) == 1 else 1) for step in self.values.values()
@@ -296,4 +296,4 @@ OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
     **{operation.value: partial(_read_elementwise, operation) for operation in MatrixOperation},
     **{operation.value: partial(_read_move, operation) for operation in MoveOperation},
 }
-"""Readers of what follows the word for an operation."""
+"""Readers of the words after the one for an operation."""

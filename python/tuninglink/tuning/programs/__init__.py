@@ -106,7 +106,7 @@ class CallOptions:
         functions: the functions that count; none for all.
         inputs: values of arguments, in order; arguments of a function without any are random.
         parameters: files with weights.
-        expected: what functions should return for these inputs, in order; those without any are compared with a
+        expected: the expected results of functions for these inputs, in order; those without any are compared with a
             reference.
     """
 

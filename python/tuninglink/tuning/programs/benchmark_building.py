@@ -250,7 +250,7 @@ def _index_operation(name: str, *operands: Value) -> Value:
 
 
 def _remove_buffer(module: mlir.Operation, function: mlir.Operation) -> None:
-    """Remove the benchmark's own buffer and what made it."""
+    """Remove the benchmark's own buffer and the ops that made it."""
     loads = collect(function, "util.global.load")
     gone = {str(load.attributes["global"]) for load in loads}
     for load in loads:

@@ -1,4 +1,4 @@
-"""A compiled program with what one of its functions is called with, its weights, and element types as those of NumPy.
+"""A compiled program with the arguments of one of its functions, its weights, and element types as those of NumPy.
 
 Users give values of arguments as `iree-run-module` takes them.
 """
@@ -119,7 +119,7 @@ class ProgramInput:
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """A compiled program and what one of its functions is called with.
+    """A compiled program and the arguments of one of its functions.
 
     Attributes:
         image: the module, a VM FlatBuffer.
@@ -191,7 +191,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     Args:
         given: the value: `@FILE.npy`, `2x3xf32=1,2,3,4,5,6`, `2x3xf32=0` or a number.
         argument: the argument.
-        place: what diagnostics call the argument.
+        place: the name of the argument in diagnostics.
 
     Raises:
         CompileError: the value cannot be read, or its type or shape is another.
@@ -235,8 +235,8 @@ def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArr
 
     Args:
         given: the value, as for `read_input`; of floating-point types, any does.
-        result: what the function returns; None if that cannot be read.
-        place: what diagnostics call the result.
+        result: the result of the function; None if that cannot be read.
+        place: the name of the result in diagnostics.
 
     Raises:
         CompileError: the value cannot be read, or its type or shape is another.

@@ -231,7 +231,7 @@ def _tasks(
     """Return the problems of benchmarks, equal ones once, and the dispatches without one.
 
     Args:
-        benchmarks: what the compiler dumped of static dispatches.
+        benchmarks: the compiler's dumps of static dispatches.
         calls: the number of calls of dispatches; None for one each.
         arguments: the constants that each call passes, by dispatch.
         dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.

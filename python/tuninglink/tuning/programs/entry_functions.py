@@ -65,10 +65,10 @@ class EntryFunction:
 
     Attributes:
         name: its symbol.
-        arguments: what it takes, fences aside.
+        arguments: its arguments without fences.
         has_fences: whether a fence to wait for and a fence to signal follow its arguments.
         obstacle: why it cannot be called; empty if it can.
-        results: what it returns, without the arguments that it updates; None where that cannot be read.
+        results: its results without the arguments that it updates; None where they cannot be read.
     """
 
     name: str

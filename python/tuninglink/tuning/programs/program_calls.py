@@ -46,7 +46,7 @@ class FunctionCall:
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.
         sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
-        expected: what it should return; none where that is not given.
+        expected: its expected results; none where they are not given.
     """
 
     name: str

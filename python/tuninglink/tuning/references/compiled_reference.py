@@ -1,4 +1,4 @@
-"""References that are compiled: a benchmark retargeted at `executable-sources`, and what its code for another target computes."""
+"""Compiled references: a benchmark retargeted at `executable-sources`, and the outputs of its code for another target."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.compilation import compile_program
 from tuninglink.tuning.devices import Settings
+from tuninglink.tuning.devices.inputs import perturbed_inputs
 from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.devices.numerics import Expected, Outputs, compare_with, perturbed_inputs
+from tuninglink.tuning.devices.numerics import Expected, Outputs, compare_with
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.references.stored_tensors import StoredTensor, stored_tensors

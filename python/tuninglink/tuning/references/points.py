@@ -10,12 +10,8 @@ import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.tuning.devices.inputs import patterns
-from tuninglink.tuning.devices.numerics import (
-    Expected,
-    perturbed_patterns,
-    tolerance,
-)
+from tuninglink.tuning.devices.inputs import patterns, perturbed_patterns
+from tuninglink.tuning.devices.numerics import Expected, tolerance
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError

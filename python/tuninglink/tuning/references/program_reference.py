@@ -81,7 +81,7 @@ class ProgramReference:
 
     @property
     def seconds_left(self) -> float:
-        """The most seconds that its outputs may still take."""
+        """The remaining time limit for its outputs, in seconds."""
         if self._job is None or not self._job.done():
             return self.seconds
         if self._job.cancelled() or self._job.exception() is not None:
@@ -246,7 +246,7 @@ class ProgramVerification:
             spec: the spec to apply; empty for none.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         jobs = [self.compiler.submit_program(task.source, spec, self.seconds) for task in tasks]
         for position, (task, job) in enumerate(zip(tasks, jobs, strict=True)):

@@ -142,7 +142,7 @@ _ROUNDING: Final[dict[str, Callable[..., Array]]] = {
     "arith.scaling_extf": np.multiply,
     "arith.scaling_truncf": np.divide,
 }
-"""Conversions, and what they compute before they round: the second operand is the scale of a block."""
+"""Conversions, and their computation before rounding: the second operand is the scale of a block."""
 
 _UNSIGNED: Final = frozenset(
     {

@@ -96,8 +96,8 @@ class TracedFunction:
     Attributes:
         call: the call.
         dispatches: its dispatches in the order in which they run.
-        outputs: what the device computes, traced.
-        expected: what the reference target computes.
+        outputs: its results on the device.
+        expected: its results on the reference target.
     """
 
     call: FunctionCall

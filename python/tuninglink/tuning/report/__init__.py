@@ -13,12 +13,13 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
+from tuninglink.tuning.deciding import ModelComparison
 from tuninglink.tuning.devices import Conditions
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.report.problem_report import ProblemReport, problem_report
 from tuninglink.tuning.results import OutputComparison
-from tuninglink.tuning.results.task_result import ModelComparison, TuningResult
+from tuninglink.tuning.results.task_result import TuningResult
 from tuninglink.tuning.scheduling import Stage, StageTime
 
 
@@ -100,7 +101,7 @@ class TuningReport:
     @property
     @written()
     def peaks(self) -> Mapping[str, PeakRates]:
-        """The peak rates of the device by target, as far as they are known."""
+        """The known peak rates of the device by target."""
         return {problem.target: problem.peaks for problem in self.dispatches if problem.peaks}
 
 

@@ -104,7 +104,7 @@ class Reproducers:
             specs: the specs that configure it; none for the compiler's choice.
 
         Returns:
-            What `keep_candidate` does.
+            See `keep_candidate`.
 
         Raises:
             TuninglinkError: it cannot be written.

@@ -10,8 +10,7 @@ from enum import Enum
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.plain_data import FLAT, HIDDEN
-from tuninglink.tuning.deciding import ConfidenceInterval, Decision
+from tuninglink.tuning.deciding import Decision, ModelComparison
 from tuninglink.tuning.results import (
     Correctness,
     Failure,
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
 WRONG_DEFAULT: Final = "the default's result is wrong"
 """The reason for an entry that need not be faster."""
-
-_LIKELY_SLOWER: Final = 0.99
-"""The speedup of a whole program below which a spec is not kept, however wide the interval is."""
 
 _WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
@@ -184,9 +180,9 @@ class WrongDefaults:
     Attributes:
         repaired: those with an entry.
         tried: those for which no candidate was right, or the program failed with it.
-        untried: those for which there was no time.
+        untried: those that the budget did not cover.
         seconds: the estimated budget for all of them.
-        advice: what else may avoid them; empty for nothing.
+        advice: another remedy that may avoid them; empty without one.
     """
 
     repaired: int = 0
@@ -201,7 +197,7 @@ class WrongDefaults:
         return self.repaired + self.tried + self.untried
 
     def __str__(self) -> str:
-        """Return a line with the numbers and what to do; empty if all defaults are right."""
+        """Return a line with the numbers and the remedy; empty if all defaults are right."""
         if not self.count:
             return ""
         parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]
@@ -219,61 +215,6 @@ class WrongDefaults:
 def _whole(seconds: float) -> str:
     """Return a budget as the command line takes it, rounded up to ten seconds."""
     return f"{math.ceil(seconds / 10) * 10}s"
-
-
-@dataclass(frozen=True)
-class FunctionComparison:
-    """A function of the program, without and with the spec.
-
-    Attributes:
-        name: its name.
-        weight: the number of its calls.
-        default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
-        tuned_ms: the time with the spec.
-        speedup: the speedup with the spec.
-    """
-
-    name: str
-    weight: int
-    default_ms: float
-    tuned_ms: float
-    speedup: ConfidenceInterval = field(metadata=FLAT)
-
-
-@dataclass(frozen=True)
-class ModelComparison:
-    """The whole program, without and with the spec.
-
-    Attributes:
-        default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
-            each as often as it counts.
-        tuned_ms: the time with the spec.
-        speedup: the speedup with the spec.
-        functions: the times by function.
-        notes: remarks on the comparison.
-        failure: the failure or wrong result with the spec; empty if the program runs and is right.
-        outputs: the errors of its outputs; None if it does not run.
-    """
-
-    default_ms: float
-    tuned_ms: float
-    speedup: ConfidenceInterval = field(metadata=FLAT)
-    functions: tuple[FunctionComparison, ...] = ()
-    notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
-    failure: str = ""
-    outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
-
-    @property
-    def is_slower(self) -> bool:
-        """Whether the program fails or is slower with the spec: beyond doubt, or rather than faster on a busy machine.
-
-        A program that the spec mends may be slower.
-        """
-        if self.failure:
-            return True
-        is_mended = self.outputs is not None and self.outputs.is_mended
-        is_likely = self.speedup.high < 1.0 or self.speedup.median < _LIKELY_SLOWER
-        return is_likely and not is_mended
 
 
 @dataclass(frozen=True)

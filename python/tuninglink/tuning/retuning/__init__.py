@@ -166,7 +166,7 @@ class EntryProblems:
         """Return the problems of an entry, at least one.
 
         Raises:
-            RefusedError: the compiler refuses what the entry configures.
+            RefusedError: the compiler refuses the entry's configuration.
             CompileError: the compiler fails without the entry.
             PayloadError: no program can be made for the entry, and it configures nothing in the model.
             NotTunableError: the entry configures nothing in the program that was made for it, nor in the model.

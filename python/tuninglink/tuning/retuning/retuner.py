@@ -132,7 +132,7 @@ class Retuner:
         """Measure an entry; an error loses this entry only.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be kept.
         """
         try:

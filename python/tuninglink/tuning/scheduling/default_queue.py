@@ -193,7 +193,7 @@ class DefaultQueue:
             raise nothing_runs(self._tuner.devices, self._failure)
 
     def _end(self) -> None:
-        """Drop what was begun for waiting tasks, and judge the measured defaults: not before, as this uses the device."""
+        """Drop the work begun for waiting tasks. Then judge the measured defaults, which uses the device."""
         for job in self._jobs.values():
             job.cancel()
         self._measuring.clear()

@@ -52,7 +52,7 @@ _ROLES: Final = {
 """The sets of roles whose loops get ranges together, in the order in which they are tried."""
 
 _WHOLE: Final = (Role.BATCH, Role.OUTPUT_IMAGE)
-"""The roles of which all loops get ranges."""
+"""The roles whose loops all get ranges."""
 
 Ranges = dict[int, SizeRange]
 

@@ -36,7 +36,7 @@ class OpenTask:
 
     @property
     def is_new(self) -> bool:
-        """Whether too few candidates were tried to tell what tuning may save."""
+        """Whether too few candidates were tried to estimate the possible gain."""
         return self.run is None or len(self.run.trials) < FIRST_TRIALS
 
     @property
@@ -122,7 +122,7 @@ class OpenRaces:
         """Run the steps that are due.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
         while due := [race for race in self._races if race.race.due <= time.monotonic()]:

@@ -105,7 +105,7 @@ class Scheduler:
             between_turns: updates reservations in the ledger.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
             TuninglinkError: none of the program's dispatches runs on the devices.
         """

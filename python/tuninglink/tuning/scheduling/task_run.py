@@ -70,7 +70,7 @@ class TaskRun:
         is_mended: whether the compiler's choice is wrong and a right candidate was found.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
         DatabaseError: a result cannot be stored.
     """
 
@@ -181,7 +181,7 @@ class TaskRun:
             meanwhile: see `Exploration.run`.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
         if self.is_to_mend:
@@ -332,7 +332,7 @@ def tune_task(
         budget: the time for trials and race.
 
     Raises:
-        DeviceError: the device is gone.
+        DeviceError: the device is lost.
         DatabaseError: a result cannot be stored.
         TuninglinkError: the spec does not reproduce the measured binary.
     """

@@ -160,7 +160,7 @@ class TaskTrials:
             meanwhile: see `Exploration.run`.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
         self._budget, self._since = budget, time.monotonic()

@@ -54,7 +54,7 @@ class TaskRace:
         """Run the next step; return the result of the task after the last one.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
             TuninglinkError: the spec does not reproduce the measured binary.
         """
@@ -210,7 +210,7 @@ class TaskTuner:
         """Compare one compiled candidate with the default. A recorded race is reused.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
             DatabaseError: a result cannot be kept.
         """
         journal, key = self.journal, trial.candidate.key
@@ -243,7 +243,7 @@ class TaskTuner:
         """Return the checks of candidates' outputs, once the default is judged.
 
         Raises:
-            DeviceError: the device is gone.
+            DeviceError: the device is lost.
         """
         reduction = prepared.spaces.problem.reduction
         judgement = None
@@ -279,7 +279,7 @@ class TaskTuner:
         return rules
 
     def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
-        """Return a trial with its benchmark, compiled if it is from an earlier run; None if it fails now."""
+        """Return a trial with its benchmark. One of an earlier run is compiled again; None if that fails."""
         if trial.benchmark is not None:
             return trial
         job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)

@@ -80,7 +80,7 @@ class Search(ABC):
     The same pool, seed and times give the same candidates.
 
     Args:
-        pool: what to choose from.
+        pool: the candidates to choose from.
         seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their times on this problem
@@ -88,7 +88,7 @@ class Search(ABC):
         measured: the measurements of other problems.
 
     Attributes:
-        name: what the command line calls it.
+        name: its name on the command line.
     """
 
     name: ClassVar[str]
@@ -223,7 +223,7 @@ class Search(ABC):
 
 
 class RandomSearch(Search):
-    """Tries candidates in random order: what every other search has to beat."""
+    """Tries candidates in random order: the baseline of all other searches."""
 
     name: ClassVar[str] = "random"
 

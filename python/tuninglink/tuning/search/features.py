@@ -12,7 +12,14 @@ from itertools import zip_longest
 from typing import Final
 
 from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, side_of
-from tuninglink.tuning.search.shapes import cpu_features, cpu_shape_of, gpu_features, shape_of
+from tuninglink.tuning.search.shapes import (
+    CpuShape,
+    Shape,
+    cpu_estimate,
+    cpu_shape_of,
+    gpu_estimate,
+    shape_of,
+)
 
 _LEVELS: Final = {
     "wg": "workgroup",
@@ -48,10 +55,52 @@ def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
     threads = shape_of(problem, candidate)
     vectors = cpu_shape_of(problem, candidate)
     if threads is not None:
-        result |= gpu_features(threads)
+        result |= _gpu_features(threads)
     elif vectors is not None:
-        result |= cpu_features(vectors)
+        result |= _cpu_features(vectors)
     return result
+
+
+def _cpu_features(shape: CpuShape) -> dict[str, float]:
+    """Return the features derived from the tiles of a candidate."""
+    rows, columns, steps = shape.vector
+    task_rows, task_columns = shape.task
+    return {
+        "estimate": cpu_estimate(shape),
+        "accumulators": logarithm(shape.accumulators),
+        "lanes in use": columns / shape.lanes / math.ceil(columns / shape.lanes),
+        "unrolled": logarithm(shape.accumulators * steps),
+        "inner intensity": logarithm(rows * columns / (rows + columns)),
+        "block": logarithm(shape.block),
+        "tasks": logarithm(shape.tasks),
+        "task elements": logarithm(task_rows * task_columns),
+        "task intensity": logarithm(task_rows * task_columns / (task_rows + task_columns)),
+        "tiles of a task": logarithm(task_rows * task_columns / (rows * columns)),
+    }
+
+
+def _gpu_features(shape: Shape) -> dict[str, float]:
+    """Return the features derived from the tiles of a candidate."""
+    _, m, n, k = shape.tile
+    rows, columns = shape.subgroup
+    waves = shape.workgroups / shape.units
+    return {
+        "estimate": gpu_estimate(shape),
+        "threads": logarithm(shape.threads),
+        "workgroups": logarithm(shape.workgroups),
+        "tail": waves / math.ceil(waves),
+        "waves": logarithm(math.ceil(waves / shape.resident)),
+        "occupancy": logarithm(shape.resident * shape.subgroups),
+        "accumulators": logarithm(shape.accumulators),
+        "shared": logarithm(shape.shared_bytes),
+        "intensity": logarithm(m * n / (m + n)),
+        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
+        "aspect": logarithm(m / n),
+        "subgroup aspect": logarithm(rows / columns),
+        "steps": logarithm(shape.size[3] / k),
+        "flops per thread": logarithm(shape.accumulators * shape.size[3]),
+        "bytes per thread": logarithm(shape.shared_bytes / shape.threads),
+    }
 
 
 _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})

@@ -148,8 +148,8 @@ class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
     It begins with the fastest by an estimate, the neighborhood of the compiler's choice, and a spread sample. Then
-    it takes what the model thinks is fastest, with optimism where it is unsure; neighbors of the best few are always
-    examined, so that it ends as a hill climb.
+    it takes the candidates that the model expects to be fastest, with optimism where it is unsure. Neighbors of the best
+    few are always examined, so that it ends as a hill climb.
     """
 
     name: ClassVar[str] = "model"

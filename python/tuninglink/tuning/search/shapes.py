@@ -1,4 +1,4 @@
-"""Tiles of threads on CPUs and of workgroups on GPUs, what follows from them, and a first estimate of the time.
+"""Tiles of threads on CPUs and of workgroups on GPUs, quantities derived from them, and a first estimate of the time.
 
 All logarithms are to the base of 2.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem, operand_bytes, side_of
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
 
 _VECTOR_BYTES: Final = 64
@@ -105,24 +105,6 @@ def cpu_estimate(shape: CpuShape) -> float:
     return math.log2((work + started) * idle)
 
 
-def cpu_features(shape: CpuShape) -> dict[str, float]:
-    """Return the features derived from the tiles of a candidate."""
-    rows, columns, steps = shape.vector
-    task_rows, task_columns = shape.task
-    return {
-        "estimate": cpu_estimate(shape),
-        "accumulators": logarithm(shape.accumulators),
-        "lanes in use": columns / shape.lanes / math.ceil(columns / shape.lanes),
-        "unrolled": logarithm(shape.accumulators * steps),
-        "inner intensity": logarithm(rows * columns / (rows + columns)),
-        "block": logarithm(shape.block),
-        "tasks": logarithm(shape.tasks),
-        "task elements": logarithm(task_rows * task_columns),
-        "task intensity": logarithm(task_rows * task_columns / (task_rows + task_columns)),
-        "tiles of a task": logarithm(task_rows * task_columns / (rows * columns)),
-    }
-
-
 _INTRINSIC_K: Final = 16
 """The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""
 
@@ -149,7 +131,7 @@ class Shape:
 
     Attributes:
         size: the whole problem: batch, m, n and k.
-        tile: what a workgroup takes, and the step of its reduction loop.
+        tile: the tile of a workgroup, and the step of its reduction loop.
         subgroup: what a subgroup takes: m and n.
         thread: what a thread takes at once without intrinsics: m and n.
         threads: of a workgroup.
@@ -264,12 +246,13 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
     return sides["m"] / sides["n"] * intrinsic if has_tiles else None
 
 
-def estimate(shape: Shape) -> float:
+def gpu_estimate(shape: Shape) -> float:
     """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
     A rough roofline: the padded work, made slower by operands that are read again by each subgroup, or each thread
-    without intrinsics, and each workgroup, by lanes without a thread, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
-    and by spilled accumulators. It only has to identify the candidates that are worth a trial.
+    without intrinsics, and each workgroup, by lanes without a thread, by short reduction steps, by too few warps to hide
+    latencies, by a last wave that is not full, and by spilled accumulators. It only has to identify the candidates that
+    are worth a trial.
     """
     batch, m, n, k = shape.tile
     if shape.has_intrinsics:
@@ -280,35 +263,10 @@ def estimate(shape: Shape) -> float:
         per_element = 1 + 4 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 32 / k
         per_element *= _WITHOUT_INTRINSICS * shape.idle_lanes
     waves = shape.workgroups / shape.units
-    rounds = max(
-        1.0, (waves + math.ceil(waves)) / 2
-    )  # a last wave that is not full is not quite lost
+    # A last wave that is not full is not quite lost.
+    rounds = max(1.0, (waves + math.ceil(waves)) / 2)
     warps = min(shape.resident, max(1.0, waves)) * shape.subgroups
     throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
     spilled = max(1.0, shape.accumulators / _SPILLING) ** 3
     work = batch * m * n * shape.size[3] * per_element
     return math.log2(work * rounds / throughput * spilled)
-
-
-def gpu_features(shape: Shape) -> dict[str, float]:
-    """Return the features derived from the tiles of a candidate."""
-    _, m, n, k = shape.tile
-    rows, columns = shape.subgroup
-    waves = shape.workgroups / shape.units
-    return {
-        "estimate": estimate(shape),
-        "threads": logarithm(shape.threads),
-        "workgroups": logarithm(shape.workgroups),
-        "tail": waves / math.ceil(waves),
-        "waves": logarithm(math.ceil(waves / shape.resident)),
-        "occupancy": logarithm(shape.resident * shape.subgroups),
-        "accumulators": logarithm(shape.accumulators),
-        "shared": logarithm(shape.shared_bytes),
-        "intensity": logarithm(m * n / (m + n)),
-        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
-        "aspect": logarithm(m / n),
-        "subgroup aspect": logarithm(rows / columns),
-        "steps": logarithm(shape.size[3] / k),
-        "flops per thread": logarithm(shape.accumulators * shape.size[3]),
-        "bytes per thread": logarithm(shape.shared_bytes / shape.threads),
-    }
