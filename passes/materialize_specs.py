@@ -30,15 +30,15 @@ class MaterializeSpecs(Pass):
     these targets only. An entry whose configuration is not valid on a target, such as a pipeline of another backend,
     is not linked for it, and gets a warning.
 
-    A dispatch gets only the entries that may match in it, or no spec if there are none. It is configured as by all
-    entries, and a later run of the pass treats it as a dispatch without a spec. `prune=false` embeds all entries, for
+    A dispatch gets only the entries that may match in it, or no spec if there are none. Its configuration is the same as with
+    all entries, and a later run of the pass treats it as a dispatch without a spec. `prune=false` embeds all entries, for
     programs whose specs other tools read.
 
     An entry also applies to other forms of its problem: a copy for the form of the root op follows all other entries,
-        unless one of them matches the op. `derived-entries=false` omits these copies.
+    unless one of them matches the op. `derived-entries=false` omits these copies.
 
     A dispatch with an embedded spec keeps it: the given specs are linked before it, and it replaces the default spec.
-        Without given specs it is not changed, so a second run of the pass has no effect.
+    Without given specs it is not changed, so a second run of the pass has no effect.
 
     A module without variants counts as one dispatch. Its target is the `hal.executable.target` on it or on a function
     in it. Without a target, it gets the given specs and no default spec.

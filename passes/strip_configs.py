@@ -59,7 +59,7 @@ class StripConfigs(Pass):
     The bodies of transform sequences are not changed.
 
     The pass does not undo code generation after the choice of a configuration: it applies up to the phase
-        `executable-configurations`.
+    `executable-configurations`.
 
     Example:
         Before:
@@ -118,8 +118,8 @@ def strip_configurations(
     """Remove the configurations from `root` and everything inside it, in one walk.
 
     Attributes are removed by name, wherever they occur: on any operation, inherent or discardable, or in a dictionary
-        inside another attribute. Dictionaries that become empty are removed as well. Transform sequences are skipped,
-        since a spec is not a configuration before it is applied.
+    inside another attribute. Dictionaries that become empty are removed as well. Transform sequences are skipped,
+    since a spec is not a configuration before it is applied.
 
     Args:
         root: the operation to strip.

@@ -28,7 +28,7 @@ class VerifySpecs(Pass):
     - a matcher changes the payload, directly or through an include, or contains an operation that the compiler rejects
     in matchers;
     - a matcher accepts operations of one name only: the first other operation ends the compilation;
-    - a constant has another type than its user requires;
+    - the type of a constant differs from the type that its user requires;
     - the operand types of an intrinsic differ from those of its matcher.
 
     These are warnings:
@@ -37,7 +37,7 @@ class VerifySpecs(Pass):
     - an action configures nothing, or sets a configuration to an invalid attribute, or sets an attribute with nearly
     the name of a configuration;
     - a knob of a lowering config is misspelt, or has a number of sizes that differs from the number of loops;
-    - an entry is unreachable, since an earlier one matches all that it matches (only checked without errors);
+    - an entry is unreachable, since an earlier one matches everything that it matches (only checked without errors);
     - a matcher ignores whether a helper matches;
     - a nested module has no entry point, so that linking omits it.
 

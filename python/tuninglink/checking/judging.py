@@ -49,10 +49,10 @@ def with_fused_consumer(program: str) -> str:
 
 
 def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
-    """Add that elementwise op to a program before ops that return the results of a dispatch.
+    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch.
 
     Returns:
-        Whether it was added: the results are tensors of floating-point numbers.
+        Whether it was added; only tensors of floating-point numbers get one.
     """
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):

@@ -183,10 +183,10 @@ def _compile(example: Example) -> Compilation:
 
 
 def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
-    """Return the applied entries, at least one, all with their own configuration.
+    """Return the applied entries.
 
     Raises:
-        TuninglinkError: it is not.
+        TuninglinkError: no entry was applied, or one was applied without its own configuration.
     """
     if not result.applied:
         raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))

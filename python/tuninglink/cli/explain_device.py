@@ -199,7 +199,7 @@ class ProgramMeasurement:
         return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
-        """Measure the dispatches that specs configured without specs, as those with specs were measured.
+        """Measure the compiler's choices for tuned dispatches by the method used for the tuned ones.
 
         Raises:
             TuninglinkError: the program does not compile or run, or no dispatch can be measured.

@@ -96,6 +96,7 @@ def init_command(arguments: Sequence[str]) -> int:
     dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
     suggest = values.pop("suggest", None)
     pipelines, fixed = values.pop("pipelines", ()), values.pop("fixed", ())
+    # Check the options.
     options = CompileOptions(input=reader.input, flags=reader.flags, **values)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))

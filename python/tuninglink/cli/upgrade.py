@@ -147,7 +147,7 @@ def _check_options(options: UpgradeOptions) -> None:
     """Check that the options do not conflict.
 
     Raises:
-        TuninglinkError: they do not.
+        TuninglinkError: they conflict.
     """
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:

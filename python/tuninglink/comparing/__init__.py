@@ -122,7 +122,7 @@ def to_html(comparison: Comparison) -> str:
 def compare_specs(old: Spec, new: Spec) -> Comparison:
     """Return the changes of the entries: added and removed ones, and other configurations.
 
-    Entries are paired by the conditions of their matchers, those that cannot be read by the names.
+    Entries are paired by the conditions of their matchers, or by name if a matcher cannot be read.
 
     Args:
         old: a spec.

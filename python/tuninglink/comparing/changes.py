@@ -200,9 +200,9 @@ class Comparison:
 def paired(
     old: Sequence[_Item], new: Sequence[_Item], key: Callable[[_Item], object]
 ) -> Iterator[tuple[_Item | None, _Item | None]]:
-    """Yield items with the same key, in the order of the old ones, and then the new ones.
+    """Yield each old item with the new item of the same key, if any, and then the remaining new items.
 
-    Names are ignored, as another version of the compiler may number dispatches differently. Items with the same key are
+    Names are ignored, since compiler versions may number dispatches differently. Items with the same key are
     paired in order.
     """
     numbered = _numbered(new, key)

@@ -180,7 +180,7 @@ def _compared_problem(
 
 
 def _problem(dispatch: Object | None) -> Side | None:
-    """Return a problem with its time with the spec: that of the winner, or that of the compiler's choice."""
+    """Return a problem and its time under the spec: the winner's, or else the time of the compiler's choice."""
     if dispatch is None:
         return None
     outcome, tuned = dispatch["outcome"], dispatch["tuned_us"]

@@ -246,8 +246,8 @@ class Invocation(NativeHandle):
         """Return a view of the module, between runs.
 
         Python never owns it: the bindings keep a reference to a context of others forever, and do not free its
-            modules. So the session destroys the context, and this object the module, and memory stays constant over
-            many sessions.
+        modules. So the session destroys the context, and this object the module, and memory stays constant over
+        many sessions.
         """
         if not self._module:
             self._module = native.steal_module(self.pointer)

@@ -1,4 +1,7 @@
-"""Writers of specs for root ops: here matchers, in several forms; then actions and entry points."""
+"""Writers of specs for root ops.
+
+This module writes matchers in several forms; the others write actions and entry points.
+"""
 
 from __future__ import annotations
 

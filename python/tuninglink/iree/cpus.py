@@ -1,8 +1,8 @@
 """CPUs: their vector instructions, whether one runs code for another equally well, and the stack of the runtime's workers.
 
 Source of the vector instructions: the compiler. `iree-compile` 3.13 received each name with
-    `--iree-llvmcpu-target-cpu` and wrote the native vector size and the features into the executable target.
-    `test/compiler/test_like_targets.py` repeats this.
+`--iree-llvmcpu-target-cpu` and wrote the native vector size and the features into the executable target.
+`test/compiler/test_like_targets.py` repeats this.
 """
 
 from __future__ import annotations

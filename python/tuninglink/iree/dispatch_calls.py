@@ -129,6 +129,7 @@ def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
     for block in blocks:
         for successor in _terminator(block).successors:
             predecessors[successor].append(block)
+    # Multiply the trip counts of nested loops.
     position = {block: number for number, block in enumerate(blocks)}
     trips = dict.fromkeys(blocks, 1)
     for header in blocks:

@@ -158,8 +158,8 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     """Return the root ops of each function in `root`, in order.
 
     An existing configuration decides: the op that a spec annotated, or the only op with a `lowering_config`. Otherwise
-        it is the op that the backend would choose. The caller runs the backend's preprocessing first where it changes
-        that choice.
+    it is the op that the backend would choose. The caller runs the backend's preprocessing first where it changes
+    that choice.
 
     Args:
         root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a

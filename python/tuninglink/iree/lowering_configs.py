@@ -200,7 +200,7 @@ def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
     """Return the tiling of each level in a `#iree_cpu.lowering_config`, or None for another attribute.
 
-    A level in another form than a tiling is None.
+    A level in any form other than a tiling is None.
     """
     parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
     if parameters is None:

@@ -261,7 +261,7 @@ class Reading:
     def expect_root(self, op: mlir.Operation) -> None:
         """Require the operand of a matcher op to be the candidate op."""
         if self.meaning(op) is not ROOT:
-            raise NotUnderstoodError("it looks at other operations than the one that it is given")
+            raise NotUnderstoodError("it reads operations other than the one that it receives")
 
     def value(self, op: mlir.Operation) -> pred.ValueRef:
         """Return the operand or result that a matcher op tests."""

@@ -209,6 +209,7 @@ class _Linker:
             if not selection.of(spec).is_bound_elsewhere
         }
         specs = [*used.values()]
+        # The last spec is the one embedded in the dispatch, or the default spec.
         if isinstance(last, mlir.Attribute):
             carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
             if not specs and selection.is_whole(carried):

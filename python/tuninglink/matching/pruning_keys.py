@@ -176,7 +176,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
 def _loops(
     kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
 ) -> LoopSizes:
-    """Return the loop sizes that follow from the roles, the maps or a single operand, whichever gives most."""
+    """Return the loop sizes that follow from the roles, the maps or a single operand, whichever source determines the most."""
     by_role = _by_role(kind, roles, maps)
     if by_role.is_complete or not types:
         return by_role

@@ -53,6 +53,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
     start = Place(source, 1, 1)
     if not without_byte_order_mark(data).strip():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
+    # Parse, and describe errors of the parser and the verifier.
     text = "" if is_bytecode(data) else _text(data, start)
     with collected_diagnostics(context):
         try:
@@ -70,6 +71,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
         except RuntimeError:
             # The bindings fail to decode a message that quotes bytes other than UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None
+    # Require a module.
     if parsed.name != names.MODULE:
         is_part_of_spec = parsed.name.startswith("transform.")
         kind = f"'{parsed.name}'" if is_part_of_spec else "a program"

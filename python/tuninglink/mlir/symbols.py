@@ -97,9 +97,9 @@ def rename_symbols(
     """Rename symbols of `table` and every reference to them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
-        the root of a nested reference, inside arrays, dictionaries and dialect attributes. A nested symbol table that
-        defines one of the names keeps its references to that name. The program that a matcher shows keeps the
-        references to its own symbols.
+    the root of a nested reference, inside arrays, dictionaries and dialect attributes. A nested symbol table that
+    defines one of the names keeps its references to that name. The program that a matcher shows keeps the
+    references to its own symbols.
 
     Args:
         table: the operation whose symbols are renamed, usually a module.

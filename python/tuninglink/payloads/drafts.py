@@ -191,7 +191,7 @@ def configured_together(
 
     Returns:
         None for an entry that must be run alone: another one of the batch configures its payload first, its
-        configuration or another one is rejected, or it may reach other ops than the one that its matcher receives.
+        configuration or another one is rejected, or it may reach ops other than the one that its matcher receives.
     """
     result: list[Configured | None] = [None] * len(drafts)
     chosen = [

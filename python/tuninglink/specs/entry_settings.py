@@ -78,7 +78,7 @@ _UNROLLING: Final = frozenset(
 
 
 def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
-    """Return the number of copies by loop, 0 for the other loops, of an action that unrolls its op; else nothing."""
+    """Return the number of copies of each loop that an action unrolls, 0 for other loops; empty for other actions."""
     sequence = table.lookup(action)
     operations = list(body(sequence)) if sequence is not None else []
     tilings = [operation for operation in operations if operation.name == names.TILE_USING_FOR]

@@ -170,7 +170,7 @@ class SequenceTable:
         return self._any(path, fails)
 
     def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
-        """Return whether an op that the sequence at `path` runs may be such an op."""
+        """Return whether `holds` is true, or unknown, for an op that the sequence at `path` runs."""
         run = list(self.closure(path))
         return not run or any(
             table.callee(op) is None if op.name == names.INCLUDE else holds(op)

@@ -51,7 +51,7 @@ class SpecFile:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash that identifies it, in hexadecimal; if the text exists, that of the text."""
+        """The hash of the text, or of the content if there is no text, in hexadecimal."""
         return hashlib.sha256(self.content if self.text is None else self.text).hexdigest()
 
 

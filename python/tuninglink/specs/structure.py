@@ -175,7 +175,7 @@ class Anatomy:
 
     @cached_property
     def reaches_other_ops(self) -> bool:
-        """Whether an entry of this matcher list configures an op other than the one that its matcher received."""
+        """Whether an entry of this matcher list configures an op other than its matcher's operand."""
         return any(
             self.table.yielded(matcher, annotation.operand) != 0
             for matcher, action in self.distinct_pairs

@@ -87,7 +87,7 @@ class ProcessorPeaks:
 
     @property
     def rates(self) -> PeakRates:
-        """The rates as those of a device."""
+        """The peak rates, in the form of those of any device."""
         least = self.gflops[SINGLE]
         tflops = {
             name: (rate if name == DOUBLE else max(rate, least)) / 1e3
@@ -160,7 +160,7 @@ def stored_peaks() -> list[ProcessorPeaks]:
 
 
 def _path(device: DeviceDescription, compiler: str) -> Path:
-    """Return the file of a processor, named after all that the rates depend on."""
+    """Return the file of a processor, named after everything that the rates depend on."""
     text = f"{device.name} {device.cores} {compiler}"
     return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
 

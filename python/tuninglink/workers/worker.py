@@ -1,7 +1,7 @@
 """The main program of a worker process: receives calls, runs them and sends the outcomes; and failures of jobs.
 
 A message is a frame: a length of eight bytes, and a pickle of that many bytes. The reply to a call, `(function,
-    arguments)`, is `(True, result)` or `(False, exception)`.
+arguments)`, is `(True, result)` or `(False, exception)`.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class MatchedForm:
 
 
 def matched_form(op: OpInfo, form: ProblemForm) -> MatchedForm:
-    """Return the properties that a matcher compares for an op whose problem has a form."""
+    """Return the properties of an op in a given form that matchers compare."""
     # The loops do not determine the extent of the image after the last window.
     windows = {operand: op.operands[operand].text for operand, _ in form.windows}
     return MatchedForm(

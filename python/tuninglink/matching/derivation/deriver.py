@@ -103,7 +103,7 @@ class DerivableList:
         self._by_key: dict[ProblemKey, list[int]] | None = None
 
     def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
-        """Yield those of the entries at some positions that are for the problem of an op; None means all positions."""
+        """Yield the positions, among the given ones or all, of the entries for the problem of an op."""
         key = root.form.key
         for position in self._all().get(key, ()) if positions is None else positions:
             entry = self.entry(position)

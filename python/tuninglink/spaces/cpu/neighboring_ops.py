@@ -57,7 +57,7 @@ def live_values(operation: mlir.Operation) -> int:
 
 
 def _most_alive(body: Sequence[mlir.OpView]) -> int:
-    """Return the largest number of live values in a block: those within an op, and those that pass it by."""
+    """Return the largest number of live values in a block: those within an op, and those that are live across it."""
     last_uses = {
         operand: position
         for position, inner in enumerate(body)

@@ -95,7 +95,7 @@ def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) 
 
 
 class _AttentionRules(FormRules):
-    """The rules of the form."""
+    """The rules for attention with intrinsics."""
 
     def __init__(
         self, problem: Problem, attention: AttentionLoops, device: Gpu, pipeline: mlir.Attribute

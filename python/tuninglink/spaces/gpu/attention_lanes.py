@@ -55,7 +55,7 @@ def attention_lanes_spaces(
 
 
 class _AttentionLanesRules(FormRules):
-    """The rules of the form."""
+    """The rules for attention without intrinsics."""
 
     def __init__(
         self, problem: Problem, sizes: Sequence[int], device: Gpu, pipeline: mlir.Attribute

@@ -53,7 +53,9 @@ def read_igemm(workload: Workload) -> Contraction:
     op, problem = StructuredOp(workload.root), workload.problem
     static_sizes(workload)
     if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
-        raise UndecidedError(f"{problem} is of another form than batch, image, channels and groups")
+        raise UndecidedError(
+            f"{problem} has dimensions other than batch, image, channels and groups"
+        )
     # The compiler describes its own contraction (`getIGEMMGenericConvDetails`).
     details = iree_codegen.get_igemm_generic_conv_details(workload.root)
     if details is None:
@@ -99,7 +101,7 @@ def read_direct_convolution(workload: Workload) -> Contraction:
     tiled = [loops[role] for role in (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)]
     is_known = len(op.maps) == len(op.operation.operands) and set(op.roles) <= _KNOWN - {Role.DEPTH}
     if not is_known or not all(tiled):
-        raise UndecidedError(f"{problem} is of another form than batch, image and channels")
+        raise UndecidedError(f"{problem} has dimensions other than batch, image and channels")
     (*rows, m), (*outer_n, n), (*outer_k, k) = tiled
     image, weights, result = op.operation.operands
     accesses = [loops_in(access) - set(loops[Role.FILTER]) for access in op.maps[0].results]
@@ -187,7 +189,7 @@ class _Convolution:
 
 
 class _ConvolutionRules(FormRules):
-    """The rules of the form."""
+    """The rules for direct convolutions in the pipeline VectorDistribute."""
 
     unknown: ClassVar[str] = (
         "further requirements of code generation on a convolution in VectorDistribute are unknown"

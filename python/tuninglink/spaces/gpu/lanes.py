@@ -76,7 +76,7 @@ def lanes_space(
 
 
 class _LanesRules(FormRules):
-    """The rules of the form."""
+    """The rules for ops without intrinsics in the pipeline VectorDistribute."""
 
     def __init__(
         self,

@@ -99,7 +99,9 @@ def read_scaled_contraction(workload: Workload) -> ScaledContraction:
         UndecidedError: the op does not have this form, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
-    other_form = UndecidedError(f"{problem} is of another form than a product with block scales")
+    other_form = UndecidedError(
+        f"{problem} has a form other than that of a product with block scales"
+    )
     body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
     if body != _BODY or len(op.maps) != _OPERANDS:
         raise other_form
@@ -199,7 +201,7 @@ def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> 
 
 
 class _ScaledRules(FormRules):
-    """The rules of a form."""
+    """The rules for contractions with block scales."""
 
     def __init__(
         self,

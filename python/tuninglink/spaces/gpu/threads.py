@@ -91,7 +91,7 @@ class _Neighborhood:
 
 
 class _ThreadsRules(FormRules):
-    """The rules of the form.
+    """The rules for ops without intrinsics in the pipeline TileAndFuse.
 
     Args:
         problem: the problem to configure.

@@ -134,7 +134,7 @@ def tiled_convolution_spaces(
 
 
 class _TileAndFuseRules(FormRules):
-    """The rules of a form."""
+    """The rules for contractions with intrinsics in the pipeline TileAndFuse."""
 
     def __init__(
         self,

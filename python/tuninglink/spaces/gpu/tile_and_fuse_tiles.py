@@ -95,6 +95,7 @@ class TileAndFuseTiles(ContractionTiles):
         most = max(-(-(size or 1) // extent) * extent for extent in extents)
         if self.pads:
             most = max(most, _MOST_PADDED)
+        # Knobs: the tiles of a workgroup and of a subgroup.
         tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)
         piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, -(-most // min(extents)))
         rules.compilers(

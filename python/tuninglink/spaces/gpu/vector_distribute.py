@@ -60,7 +60,7 @@ def vector_distribute_spaces(
 
 
 class _VectorDistributeRules(FormRules):
-    """The rules of the form."""
+    """The rules for contractions with intrinsics in the pipeline VectorDistribute."""
 
     def __init__(
         self,
@@ -153,9 +153,9 @@ class _VectorDistributeRules(FormRules):
             _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
 
     def _is_rounded(self, loop: int) -> Number:
-        """Return the condition that the tile that is read differs from the configured one.
+        """Return the condition that the compiler reads a tile of a size other than the configured one.
 
-        It is at most as large as the loop, and rounded up to whole steps. A last tile beyond the end of the loop is masked.
+        The size is at most that of the loop, and is rounded up to whole steps. A last tile beyond the end of the loop is masked.
         """
         tile = self.tiles[loop]
         return any_of(tile > self._contraction.size(loop), tile % self._step(loop) != 0)

@@ -75,7 +75,7 @@ def _is_strided(value: mlir.Value[Any]) -> bool:
 
 
 class _CooperativeRules(SpirvRules):
-    """The rules of the form.
+    """The rules of the pipeline CooperativeMatrixVectorize.
 
     Args:
         workload: the root op.

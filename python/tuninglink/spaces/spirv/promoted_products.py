@@ -89,7 +89,7 @@ def promoted_spaces(
 
 
 class _PromotedRules(SpirvRules):
-    """The rules of the form.
+    """The rules of the pipeline MatmulPromoteVectorize.
 
     Args:
         workload: the root op.

@@ -55,7 +55,7 @@ def subgroup_spaces(
 
 
 class _SubgroupRules(SpirvRules):
-    """The rules of the form.
+    """The rules of the pipeline SubgroupReduce.
 
     Args:
         workload: the root op.

@@ -227,7 +227,7 @@ class SpirvRules(ABC):
             entry: the entry that the knob is named for.
             loop: the loop.
             low: its minimum value; 0 if zero is an ordinary value, which leaves the loop untiled.
-            level: the level that holds the tile, if it has another name than the entry.
+            level: the level that holds the tile, if its name differs from that of the entry.
         """
         size = self.sizes[loop]
         name = knob_name(entry, loop)

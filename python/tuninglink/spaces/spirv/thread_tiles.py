@@ -102,7 +102,7 @@ def _has_vectors(workload: Workload) -> bool:
 
 
 class _ThreadTileRules(SpirvRules):
-    """The rules of the form.
+    """The rules of the pipelines BaseVectorize and BaseDistribute.
 
     Args:
         workload: the root op.

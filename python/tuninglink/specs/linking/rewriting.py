@@ -186,7 +186,13 @@ def call(name: str, operands: Sequence[Handle]) -> Handle:
 
 
 def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
-    """Build a match of an op that is among the decided ops, or is not; return the op, as the only result."""
+    """Build a match of whether the decided ops include an op; return the op as the only result.
+
+    Args:
+        op: the op.
+        decided: the decided ops.
+        predicate: compares the number of ops with `op` added with the number without it.
+    """
     counts = [
         create(names.NUM_ASSOCIATIONS, [handle], ["!transform.param<i64>"])[0]
         for handle in (merge_handles([decided, op], deduplicate=True), decided)

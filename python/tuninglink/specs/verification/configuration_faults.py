@@ -155,6 +155,7 @@ def _findings(
     """Yield faults of a configuration for a target, if any, and for the matched op."""
     foreign = [*_foreign_parts(value, target)]
     yield from foreign[:1]
+    # The translation info.
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
@@ -164,13 +165,14 @@ def _findings(
         pipeline = str(translation.pass_pipeline)
         if pipeline.startswith(_GPU_PIPELINES):
             yield from _translation_faults(translation, target)
+    # Lowering configs of CPUs and of other forms.
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         loops = None if matched is None else len(matched.parallel)
         yield from level_faults(lowering, loops, target)
         yield from tile_size_faults(lowering, pipeline, loops)
         yield from _part_faults(lowering, matched)
         return
-    # A convolution as a matmul has fewer loops.
+    # Lowering configs of GPUs. A convolution as a matmul has fewer loops.
     op = None if matched is None or uses_igemm(translation) else matched
     knobs = entries_of(lowering.attributes)
     intrinsic = "" if matched is None else _usual_intrinsic(matched.types, target, value.context)

@@ -269,7 +269,7 @@ class CandidateSpaces:
 
 
 def _unlike(candidate: Candidate, others: Iterable[Candidate | None]) -> list[Candidate]:
-    """Return candidates other than a given one, equal ones once."""
+    """Return the candidates that differ from a given one, without duplicates."""
     made = {other.key: other for other in others if other is not None}
     made.pop(candidate.key, None)
     return list(made.values())

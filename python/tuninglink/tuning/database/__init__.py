@@ -1,4 +1,4 @@
-"""The database: every trial with all that its result depends on."""
+"""The database: every trial with everything that its result depends on."""
 
 from tuninglink.tuning.database.database import Database
 from tuninglink.tuning.database.records import (

@@ -261,7 +261,7 @@ def _groups(trials: Iterable[Trial]) -> list[list[Trial]]:
 def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
     """Return the measured trials of each problem in each environment, the fastest first.
 
-    Of a configuration, that is the trial with the best figures; none if any of its trials failed.
+    Each configuration is represented by its best trial, and omitted if any of its trials failed.
     """
     latest = filter(None, map(_latest, _groups(trials)))
     return [tuple(_fastest_first(group)) for group in latest]
@@ -272,7 +272,7 @@ def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trial of each configuration with the best figures; none of one that failed in any."""
+    """Return the trial of each configuration with the best figures, without configurations of which any trial failed."""
     failed = {trial.configuration.key for trial in trials if trial.failure}
     ranked = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
     by_key = {trial.configuration.key: trial for trial in ranked if trial.samples}

@@ -1,4 +1,4 @@
-"""Databases as JSON or CSV: all that they hold, recorded tables, or results in the form of the auto-tuning community (T4).
+"""Databases as JSON or CSV: their whole content, recorded tables, or results in the form of the auto-tuning community (T4).
 
 T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0`); times are in milliseconds there.
 """
@@ -65,7 +65,7 @@ class ExportedTrial:
 
 @dataclass(frozen=True)
 class DatabaseExport:
-    """Trials with all that is known of them, as a JSON document.
+    """Trials with all their data, as a JSON document.
 
     Attributes:
         problems: the problems, each once.
@@ -81,7 +81,7 @@ class DatabaseExport:
 
 
 def export(trials: Iterable[Trial]) -> DatabaseExport:
-    """Return trials with all that is known of them."""
+    """Return trials with all their data."""
     trials = list(trials)
     results = _results(trials)
     problems = {trial.problem.key: trial.problem for trial in trials}

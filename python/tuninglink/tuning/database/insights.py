@@ -61,9 +61,9 @@ class HeuristicStep:
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A decision list that chooses candidates: each condition in turn, unless no candidate that is left meets it.
+    """A decision list that chooses candidates: each condition in turn, unless no remaining candidate meets it.
 
-    The regret is the time of the candidates that are left, divided by the best time: the geometric mean of candidates,
+    The regret is the time of the remaining candidates, divided by the best time: the geometric mean of candidates,
     then of problems.
 
     Attributes:

@@ -236,7 +236,7 @@ class RelatedTrials:
         return bool(self._fast)
 
     def add(self, problem: SearchProblem, candidates: Sequence[Candidate]) -> None:
-        """Add the candidates of a task, the right one first."""
+        """Add the candidates of a task, beginning with the one whose output is right."""
         self._fast[str(problem)] = problem, tuple(candidates)
 
     def candidates(self, problem: SearchProblem, valid: KnownCandidates) -> list[Candidate]:

@@ -169,7 +169,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class FailureRule:
-    """The conditions that candidates meet that failed for one reason, and that no measured candidate meets.
+    """Conditions met by candidates that failed for one reason, and by no measured candidate.
 
     Attributes:
         kind: the kind of the root op.

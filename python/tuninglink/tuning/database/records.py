@@ -44,15 +44,15 @@ class EnvironmentRecord:
     """The conditions of a measurement, apart from the problem and the configuration.
 
     Attributes:
-        target: the architecture that is compiled for, as in `gfx942`.
-        sku: the product that is compiled for, as in `mi300x`, or nothing.
+        target: the target architecture, such as `gfx942`.
+        sku: the target product, such as `mi300x`; empty if unknown.
         device: the name of the device that ran it.
-        driver: the driver of the runtime, with the version of the vendor's.
+        driver: the driver of the runtime, with the version of the vendor's driver.
         compiler: the version of the compiler.
         runtime: the version of the runtime.
         flags: the flags of the compiler, in order, separated by spaces.
-        cores: the threads of a CPU device, 0 of another.
-        protocol: the version of the way to measure.
+        cores: the number of threads of a CPU device; 0 for other devices.
+        protocol: the version of the measurement protocol.
     """
 
     target: str

@@ -155,7 +155,7 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
 
 
 class RecordedPool:
-    """The candidates of a recorded table, for a search that is judged by it; it does not show any times.
+    """The candidates of a recorded table, without their times, for a search that the table evaluates.
 
     Args:
         problem: what the program computes.

@@ -154,7 +154,7 @@ class ModelComparison:
     def is_slower(self) -> bool:
         """Whether the program fails or is slower with the spec: beyond doubt, or rather than faster on a busy machine.
 
-        A program that the spec mends may be slower.
+        A program that the spec repairs may be slower.
         """
         if self.failure:
             return True

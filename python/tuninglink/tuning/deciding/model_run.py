@@ -77,7 +77,7 @@ class _Duration:
 
     @property
     def rounds(self) -> float:
-        """The seconds of the fewest rounds, with loading again and a warm-up call."""
+        """The duration of the minimum number of rounds, including reloading and a warm-up call, in seconds."""
         return self.reloading + (1 + FEWEST_ROUNDS) * self.calling
 
 

@@ -65,7 +65,7 @@ class Request(Generic[Answer]):
 
 
 class Device(ABC):
-    """One device. All that is measured on it is a request, which may raise a `DeviceError`: the device is lost."""
+    """A device, on which every measurement is a request. A request raises a `DeviceError` if the device is lost."""
 
     @property
     @abstractmethod

@@ -1,8 +1,8 @@
 """Comparison of the outputs of two kernels for the same inputs, and of a kernel with a reference for another device.
 
-Roundings of sums in another order are allowed for in both. Functions such as `exp` and `tanh` differ by some units in
-the last place between devices. What this becomes on its way to the output is allowed for in the second: the reference
-runs again on inputs that are moved by about one rounding, and an output may differ by a multiple of that change.
+Both comparisons allow for rounding differences of sums in another order. The second also allows for functions such as
+`exp` and `tanh`, which differ by some units in the last place between devices: the reference runs again on inputs that
+are perturbed by about one rounding, and an output may differ by a multiple of the resulting change.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _OVERHEAD_CALLS: Final = 5
 class Overhead:
     """The running minimum of the time of an empty batch.
 
-    Other work only adds to it. A value that is too large would make fast candidates of slow ones.
+    Other work on the machine only increases a time. Too large an overhead would make slow candidates seem fast.
 
     Attributes:
         seconds: the least time so far.

@@ -58,8 +58,8 @@ class Subject:
     def fitting_batch(self) -> int:
         """Return the number of iterations in a sample.
 
-        One iteration alone is mostly the call, so that the batch grows until it shows the time of one; by steps, as
-        a batch that seems to take no time may only have met a quiet moment on a busy machine.
+        A single iteration mostly measures the call, so the batch grows until it measures the iterations. It grows by
+        steps, since a batch that seems to take no time may only have run in a quiet moment of a busy machine.
         """
         batch = self._least_batch
         if math.isinf(self._microseconds):

@@ -142,12 +142,14 @@ class FlagComparison:
             device: runs the programs.
             select: selects the best of those that may be the fastest, given all times.
         """
+        # Require functions that can be called.
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
             reasons = dict.fromkeys(function.obstacle for function in default.calls.functions)
             detail = "; ".join(reasons) or "it has none"
             return FlagsResult(reason=f"no function of the program can be called: {detail}")
+        # Time the programs whose outputs are right.
         timer = ProgramTimer(device, default.calls, self.seed)
         images = self._right_images(timer, default, jobs, results)
         if isinstance(images, Failure):
@@ -159,6 +161,7 @@ class FlagComparison:
         times = timer.compare(default.image, compared, self._left, accepted, self.default_ms)
         if isinstance(times, Failure):
             return FlagsResult(tuple(results), reason=times.message)
+        # Select the best finalist.
         finalists = [
             result
             for result, is_finalist in zip(

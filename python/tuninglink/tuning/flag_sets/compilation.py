@@ -197,6 +197,7 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
     began = time.monotonic()
     try:
         with compiler_run(source.path, ()) as run:
+            # Form the dispatches, and read their properties.
             calls, saved = form_dispatches(
                 run, first=source.first, sizes=source.sizes, options=source.calls
             )
@@ -210,6 +211,7 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
             if _CUDA in backends:
                 run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
                 wrong_defaults = miscompiled_defaults(run.module)
+            # Without a spec, finish this compilation; with one, compile the saved program.
             if not spec:
                 run.advance(phase, Phase.END)
                 image = run.image()

@@ -203,7 +203,7 @@ def _attention(call: _Call) -> Attention:
     )
     *_, length, features = queries.shape
     if value_size != math.prod(keys.shape[2:]):
-        raise UnsupportedError("values of another size than keys are not supported")
+        raise UnsupportedError("values whose size differs from that of keys are not supported")
     if call.value(4):
         raise UnsupportedError("dropout is not supported: results would be random")
     given = isinstance(call.value(3), _Tensor)
@@ -215,7 +215,12 @@ def _attention(call: _Call) -> Attention:
 
 
 def _convolution(call: _Call, groups: int) -> Convolution:
-    """Read a convolution whose groups are an argument at a position; before them may be those of a transposed one."""
+    """Read a convolution.
+
+    Args:
+        call: the call.
+        groups: the position of the number of groups.
+    """
     image, filters = call.tensors(0, 1)
     strides, padding, dilations = (tuple(call.value(position)) for position in (3, 4, 5))
     if groups > _FLAT_GROUPS and call.value(_FLAT_GROUPS):
@@ -242,7 +247,7 @@ def _convolution(call: _Call, groups: int) -> Convolution:
 
 
 _FLAT_GROUPS: Final = 6
-"""The position of the groups of `conv2d`, where `convolution` has whether it is a transposed one."""
+"""The position of the groups in a `conv2d`; a `convolution` has the flag `transposed` there."""
 
 
 def _layer_norm(call: _Call) -> Normalization:

@@ -16,7 +16,7 @@ from tuninglink.tuning.problems.problem_text import ElementType
 
 @dataclass(frozen=True)
 class Stored:
-    """An argument whose elements have another type than those of the problem.
+    """An argument whose element type differs from that of the problem.
 
     Attributes:
         shape: its sizes.

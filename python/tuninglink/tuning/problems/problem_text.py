@@ -52,7 +52,7 @@ def joined_sizes(*sizes: int) -> str:
 
 
 def shortest(value: tuple[int, ...]) -> tuple[int, ...]:
-    """Return one number for equal ones."""
+    """Return the first number alone if all are equal."""
     return value[:1] if len(set(value)) == 1 else value
 
 

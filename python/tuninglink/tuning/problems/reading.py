@@ -94,7 +94,7 @@ class ProblemFile:
 
     @property
     def unsupported_lines(self) -> str:
-        """The number of these lines, in words."""
+        """The number of unsupported lines, in words."""
         return counted(sum(self.unsupported.values()), "line")
 
 

@@ -166,7 +166,7 @@ class _Steps:
 
     Args:
         extents: the form of a window's extents.
-        stride: the strides without a word for them.
+        stride: the default strides.
     """
 
     def __init__(self, extents: str, stride: Sequence[int]) -> None:
@@ -174,7 +174,7 @@ class _Steps:
         self.values: dict[str, Sequence[int]] = {"stride": stride, "padding": [0], "dilation": [1]}
 
     def read(self, words: _Words, name: str, value: str) -> bool:
-        """Read the value of a word; return whether it is one of these."""
+        """Read the value of a word; return whether `name` is one of these words."""
         if name not in self.values:
             return False
         form = self._extents if "x" in value else "N"

@@ -1,7 +1,7 @@
 """Benchmarks of dynamic dispatches: one module with a function for each combination of sizes.
 
-The code of a dispatch stays as it is compiled in the dynamic program. The constants that the program passes to it follow from the
-sizes of the program's arguments: with these as constants on the host, the compiler dumps a benchmark of the dispatch.
+The code of a dispatch is the code that the dynamic program contains. The program passes constants to it, which follow from the sizes
+of the program's arguments. With constant sizes on the host, the compiler dumps a benchmark of the dispatch.
 """
 
 from __future__ import annotations

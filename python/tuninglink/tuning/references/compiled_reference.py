@@ -46,7 +46,7 @@ class ReferenceTarget:
         device: the runtime's device.
         flags: the compiler flags that select it.
         pipeline: the pipeline of all dispatches, as the text of an attribute; empty leaves the choice to the compiler.
-        is_independent: whether its code is lowered in another way than that of the targets that it is a reference for.
+        is_independent: whether its lowering differs from that of the targets that it is a reference for.
     """
 
     name: str

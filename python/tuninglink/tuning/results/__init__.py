@@ -1,4 +1,7 @@
-"""Results of tuning: here failures of trials and verdicts on their outputs; then reproducers, and the journal that keeps all."""
+"""Results of tuning: failures of trials, and verdicts on their outputs.
+
+The other modules contain reproducers, the results of tasks, and the journal, which stores trials.
+"""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class DefaultQueue:
                     self._tuner.judgements.expect(task)
 
     def measure(self, budget: Budget, *, only_called: bool = False) -> None:
-        """Measure defaults until the time is over, or most of it if all that wait are light.
+        """Measure defaults until the time is over, or most of the time if only light ones remain.
 
         Args:
             budget: the time limit.

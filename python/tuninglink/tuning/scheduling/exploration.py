@@ -215,6 +215,7 @@ class Exploration:
             room = min(room, budget.trials - self._asked)
         if room <= 0 or self.is_exhausted:
             return
+        # Take deferred candidates, then new ones of the search.
         candidates, self._deferred = self._deferred[:room], self._deferred[room:]
         with self._timeline.stage(Stage.MEASUREMENT if feed.measuring else Stage.SEARCH):
             candidates += self._search.ask(room - len(candidates))
@@ -224,6 +225,7 @@ class Exploration:
         self._pending += len(candidates)
         if not self._schedule.may_measure(len(candidates)):
             feed.close()
+        # Add recorded results, and compile the other candidates.
         for candidate in candidates:
             recorded = self._recorded.get(candidate.key)
             if recorded is not None:

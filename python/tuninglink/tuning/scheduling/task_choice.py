@@ -91,7 +91,7 @@ _REPAIR_SECONDS: Final = 2.0
 
 
 class TaskChoice:
-    """Chooses among open tasks: tasks to mend, then heavy tasks with few trials, then by expected gain.
+    """Chooses among open tasks: tasks to repair, then heavy tasks with few trials, then by expected gain.
 
     Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
     was among the first ones of a small task, its further turns come first for half of the time only.

@@ -1,4 +1,4 @@
-"""The tuning of one task: trials in turns, mending of a wrong default, and the decision."""
+"""The tuning of one task: trials in turns, repair of a wrong default, and the decision."""
 
 from __future__ import annotations
 

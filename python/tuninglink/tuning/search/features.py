@@ -124,7 +124,7 @@ def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> li
 
 
 def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates with the pipelines in turn, each in its original order."""
+    """Interleave candidates of different pipelines; keep the order within a pipeline."""
     by_pipeline: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
