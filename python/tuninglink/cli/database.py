@@ -168,7 +168,7 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
 
 
 def show_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database show` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database show` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
@@ -181,7 +181,7 @@ def show_command(arguments: Sequence[str]) -> int:
 
 
 def merge_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database merge` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database merge` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, or a database cannot be read or written.
@@ -194,7 +194,7 @@ def merge_command(arguments: Sequence[str]) -> int:
 
 
 def export_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database export` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database export` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, the database cannot be read, or the result cannot be written.
@@ -232,7 +232,7 @@ def export_command(arguments: Sequence[str]) -> int:
 
 
 def insights_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database insights` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database insights` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
@@ -258,7 +258,7 @@ def insights_command(arguments: Sequence[str]) -> int:
 
 
 def history_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database history` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database history` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
@@ -283,7 +283,7 @@ def history_command(arguments: Sequence[str]) -> int:
 
 
 def import_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database import` with the arguments after these words, and return the exit code.
+    """Run `tuninglink database import` with the remaining arguments, and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.

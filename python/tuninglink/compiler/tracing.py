@@ -65,7 +65,7 @@ class Applied:
 
     @property
     def like_target(self) -> str:
-        """The targets that the entry is bound to, if they are like this one but not this one; otherwise empty."""
+        """The targets of the entry if it applies to `target` only by similarity; otherwise empty."""
         return "" if covers(self.binding, self.target) else ", ".join(self.binding or ())
 
     @property

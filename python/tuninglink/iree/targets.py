@@ -240,7 +240,7 @@ def _distinct_architecture(family: str, architecture: str) -> str | None:
 
 
 def _family(architecture: str) -> str | None:
-    """Return the family of a GPU's architecture. A family is its own."""
+    """Return the family of a GPU's architecture; a family is returned unchanged."""
     target = known_target_names().get(architecture)
     return target.family if target else None
 

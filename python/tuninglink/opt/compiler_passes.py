@@ -75,8 +75,8 @@ _NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
 class CompilerPasses:
     """Queries of the compiler about its passes.
 
-    A named pipeline of the compiler consists of passes. Adding one where its passes cannot run ends the process, so it
-    is expanded before it is used.
+    A named pipeline of the compiler consists of passes. The process ends if a pipeline is added where its passes cannot
+    run, so pipelines are expanded before use.
     """
 
     def __init__(self, context: mlir.Context) -> None:

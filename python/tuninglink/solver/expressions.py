@@ -30,7 +30,7 @@ class Expression:
         self.term = term
 
     def combined(self, term: Term, operands: Sequence[Operand]) -> Expression:  # noqa: ARG002
-        """Return the expression of a term over operands, of which this is one; kinds of expressions may differ."""
+        """Return the expression of a term over this and other operands, which may be of other kinds."""
         return Expression(term)
 
     def __neg__(self) -> Expression:

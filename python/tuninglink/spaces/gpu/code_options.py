@@ -97,7 +97,7 @@ class _FunctionAttribute(CodeOption):
 
 
 class _Denormals(CodeOption):
-    """The mode for denormals, which spares exponentials the handling of them."""
+    """The mode for denormals, which can save the code that handles them in exponentials."""
 
     def write(self, configuration: _Parts, value: int) -> None:
         configuration.others.pop(self.name, None)

@@ -143,7 +143,7 @@ class ProgramRunner:
     def traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
-        """Run a program once that was compiled with `--iree-flow-trace-dispatch-tensors`.
+        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`.
 
         Args:
             program: the program.
