@@ -191,7 +191,7 @@ class ModuleScan:
                 self._shape_of(operation)
 
     def _shape_of(self, sequence: mlir.Operation) -> SequenceShape | None:
-        """Return the shape of a sequence; if each sequence of the shape needs a scan, record its ops and return None."""
+        """Return the shape of a sequence, or record its ops and return None if sequences of the shape need a scan."""
         for shape in self._recent:
             if shape.example.is_structurally_equivalent(sequence, _SAME_SHAPE):
                 return shape
@@ -202,7 +202,7 @@ class ModuleScan:
         return shape
 
     def _scan_body(self, sequence: mlir.Operation) -> bool:
-        """Record the relevant ops of a sequence; return whether it has none."""
+        """Record the relevant ops of a sequence; return whether it has a body without relevant ops."""
         operations: list[mlir.Operation] = []
 
         def keep(operation: mlir.Operation) -> mlir.WalkResult | None:

@@ -1,6 +1,6 @@
 """The project file, which lists the specs that a project is compiled with, and the lock file that pins them.
 
-The settings are in `[tool.tuninglink]` in `pyproject.toml`, or the top of `tuninglink.toml`:
+The settings are in `[tool.tuninglink]` in `pyproject.toml`, or at the top of `tuninglink.toml`:
 
 ```toml
 specs = ["specs/mine.mlir", "gfx942=library:boo-gfx942"]

@@ -218,7 +218,7 @@ class SequenceTable:
 
 
 def _callees(caller: _Resolved, *, suppressed: bool = True) -> Iterator[_Resolved]:
-    """Yield the sequences that a sequence includes, or only those whose failures it propagates, and its lists' actions."""
+    """Yield the included sequences, or only the ones whose failures propagate, and the actions of the lists."""
     table, sequence = caller
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
         if operation.name == names.FOREACH_MATCH:

@@ -131,7 +131,7 @@ class Anatomy:
 
     @cached_property
     def _unreadable_because(self) -> Diagnostic | None:
-        """The reason why the spec's only list has entries that do more than annotate, if any."""
+        """The reason why the spec's only list is not a plain list of annotating entries, or None."""
         if self.driver or self.is_used(self.entry_points[0]):
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence

@@ -129,7 +129,7 @@ class _Guards:
                 self._other(operation, state)
 
     def _annotate(self, operation: mlir.Operation, numbers: Iterable[int], state: State) -> None:
-        """Remove the decided ops from the operands of an annotation."""
+        """Restrict the operands of an annotation to undecided ops, and record these ops as decided."""
         for number in numbers:
             target: Handle = operation.operands[number]
             if target in state.own:

@@ -88,7 +88,7 @@ def subgroup_faults(
 
 
 def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to a subgroup of this size.
+    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
 
     Args:
         name: the intrinsic, None if unknown.
