@@ -50,7 +50,7 @@ class Outline:
     first: Mapping[str, Slot] = field(default_factory=dict)
 
     def expect(self, configuration: Configuration) -> None:
-        """Check a configuration.
+        """Check that a configuration may have the form.
 
         Raises:
             MismatchError: it has another form; the template of the form would raise the same error.
