@@ -99,7 +99,7 @@ class OperationReport:
 
     @property
     def recorded_saving(self) -> float | None:
-        """The microseconds that the entry saves in a call, as its provenance records; None if it does not."""
+        """The microseconds that the entry saves in a call, according to its provenance; None if not recorded."""
         provenance = self.match.provenance if self.match else {}
         times = provenance.get("default_us"), provenance.get("tuned_us")
         default, tuned = (time if isinstance(time, int | float) else None for time in times)
