@@ -211,7 +211,7 @@ class DispatchReport:
     def saved_microseconds(self) -> float | None:
         """The time that the entries save in all calls of one run of the program; None if unknown.
 
-        It is measured if both times are known. Otherwise it is the saving that the entry recorded when it was tuned.
+        The saving is measured if both times are known. Otherwise it is the saving that tuning recorded in the entry.
         """
         if self.status is not Status.TUNED:
             return None

@@ -106,7 +106,7 @@ class FlagComparison:
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
 
-        Each of them was shown to be faster before, so that the fastest one is selected despite the noise of the default. A
+        Each set was already shown to be faster, so that the fastest one is selected despite the noise of the default. A
         spec is selected only if it is not slower than the fastest set alone.
 
         Args:

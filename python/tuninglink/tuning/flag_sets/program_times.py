@@ -114,10 +114,10 @@ class ProgramTimer:
     ) -> ProgramTimes | Failure:
         """Time programs, interleaved with two copies of the default.
 
-        A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
+        A program is dropped when it can no longer be the fastest, even after its call for `outputs`. The rounds
         end when the remaining programs are alike and certainly faster, when their intervals are narrow, or when the
         time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
-        other work makes some programs slower than others. Where not even the fewest rounds fit into the time, as for
+        a load slows some programs down more than others. Where not even the fewest rounds fit into the time, as for
         programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
         Args:
@@ -244,7 +244,7 @@ class ProgramTimer:
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether the duration of a first call is representative of later calls."""
+        """Return whether a first call is long enough, on a local device, to show the time of later calls."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(
@@ -270,5 +270,5 @@ def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
 
 
 def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
-    """Return the noise of two calls whose errors are each the bounds of a speedup."""
+    """Return the noise of two calls: a speedup's interval with squared bounds."""
     return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)

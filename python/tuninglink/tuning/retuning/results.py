@@ -194,7 +194,7 @@ _VERDICTS: Final = {
 def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
     """Return the verdict on an entry.
 
-    The entry is dropped if it fails or is slower on any problem, or is not faster on any.
+    The entry is dropped if it fails or is slower on any problem, or is faster on none.
 
     Args:
         comparisons: its comparisons, at least one.

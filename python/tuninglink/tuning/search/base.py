@@ -83,8 +83,8 @@ class Search(ABC):
         pool: the candidates to choose from.
         seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
-        known: candidates worth trying first, such as winners of similar problems, with their times on this problem
-            where they were measured before.
+        known: candidates worth trying first, such as winners of similar problems, with their earlier times on this
+            problem, if any.
         measured: the measurements of other problems.
 
     Attributes:
@@ -249,7 +249,7 @@ class NeighborSearch(Search):
     name: ClassVar[str] = "neighbors"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
-        """Return the new neighbors of the best few candidates."""
+        """Return new neighbors of the best few candidates, or else new random candidates."""
         if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
                 near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]

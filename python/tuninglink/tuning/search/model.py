@@ -147,7 +147,7 @@ _CLIMBERS: Final = 3
 class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
-    It begins with the fastest by an estimate, the neighborhood of the compiler's choice, and a spread sample. Then
+    It begins with the candidates of the best estimates, neighbors of the compiler's choice, and a spread sample. Then
     it selects the candidates with the best predictions, with optimism under uncertainty. Neighbors of the best few
     candidates are always examined, so that the search ends as a hill climb.
     """
@@ -296,5 +296,5 @@ class ModelSearch(Search):
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates without those in an earlier list."""
+    """Return candidates without duplicates."""
     return list({candidate.key: candidate for candidate in candidates}.values())
