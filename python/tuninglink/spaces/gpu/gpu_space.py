@@ -39,7 +39,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Outline:
-    """A quick test that a configuration has another form.
+    """A quick test for configurations of another form.
 
     Attributes:
         names: the names of the entries of the lowering config, without those that all configurations have.
