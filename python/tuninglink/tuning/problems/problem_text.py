@@ -99,7 +99,7 @@ _AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
 class Layout:
     """The orders of a convolution's dimensions.
 
-    A letter stands for each: n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
+    The letters are n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
 
     Attributes:
         image: the order of the image.
