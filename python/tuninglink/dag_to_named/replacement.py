@@ -77,7 +77,7 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
     """Read a DAG matcher of one contraction or convolution.
 
     Raises:
-        NotExpressible: it matches something else.
+        NotExpressible: the DAG matcher matches something else.
     """
     operations = [op for op in body(dag) if op.name != names.YIELD]
     if len(operations) != 1:

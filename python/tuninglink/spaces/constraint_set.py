@@ -156,7 +156,8 @@ class ConstraintSet(SolutionSet):
     def broken_heuristics(self, assignment: Mapping[str, int]) -> frozenset[int]:
         """Return the indices in `assertions` of the heuristic assertions that an assignment violates.
 
-        The compiler's own choice may violate some. Its neighbors then do, too, but are still worth trying.
+        The compiler's own choice may violate some of these. Its neighbors then violate them, too, but are still worth
+        trying.
 
         Args:
             assignment: a value for every knob.

@@ -38,7 +38,7 @@ class Inapplicability:
         what: the entry or the spec, as diagnostics name it.
         place: its location.
         reason: the part that is foreign to the target, or the targets that it is bound to instead.
-        is_foreign: whether it is unbound, so that the exclusion needs a warning.
+        is_foreign: whether the code is unbound, so that its exclusion needs a warning.
     """
 
     what: str
@@ -50,8 +50,8 @@ class Inapplicability:
 class Applicability:
     """The entries of a spec that apply to one target.
 
-    An entry does not apply if it is bound to other targets that are not like this one, or if its configuration is
-    foreign to the target. An opaque spec applies as a whole or not at all.
+    An entry does not apply if it is bound to other, dissimilar targets, or if its configuration is foreign to the
+    target. An opaque spec applies as a whole or not at all.
 
     Args:
         spec: the spec.
@@ -86,7 +86,7 @@ class Applicability:
     def split(
         self, positions: Sequence[int] | None
     ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
-        """Split applicable entries, None for all, into those for the target and those for similar targets."""
+        """Split applicable entries (None for all) into entries for the target and entries for similar targets."""
         if self._target is None:
             return positions, ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -100,7 +100,7 @@ class Applicability:
         return tuple(each for each in every if each not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """Return the positions, out of `positions` or None for all, whose entries apply; unchanged if all do."""
+        """Return the positions whose entries apply, out of `positions` (None for all); unchanged if all apply."""
         if self._is_excluded:
             return ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -124,14 +124,14 @@ class Applicability:
         )
 
     def foreign(self) -> Iterator[Inapplicability]:
-        """Yield the entries that proved foreign to the target so far."""
+        """Yield the entries found to be foreign to the target so far."""
         exclusions = (*self._exclusions.values(), self.__dict__.get("_whole"))
         yield from dict.fromkeys(
             exclusion for exclusion in exclusions if exclusion and exclusion.is_foreign
         )
 
     def exclusion(self, position: int) -> Inapplicability | None:
-        """Return why the entry at `position` does not apply, None if it does."""
+        """Return the reason why the entry at `position` does not apply, or None if it applies."""
         if position not in self._exclusions:
             self._exclusions[position] = self._why_not(position)
         return self._exclusions[position]
@@ -147,7 +147,7 @@ class Applicability:
 
     @cached_property
     def _whole(self) -> Inapplicability | None:
-        """The reason why an opaque spec does not apply, None if it does."""
+        """The reason why an opaque spec does not apply, or None if it applies."""
         for position in range(len(self.spec.anatomy.pairs)):
             exclusion = self.exclusion(position)
             if exclusion is not None:
@@ -212,7 +212,7 @@ class Selection:
         return self.of(spec).among(None) is None
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
-        """Warn about entries that proved foreign to the target, naming the first ones of each spec."""
+        """Warn about entries found to be foreign to the target, naming the first few of each spec."""
         result: dict[str, list[Inapplicability]] = {}
         for applicability in self._known.values():
             result.setdefault(applicability.spec.source, []).extend(applicability.foreign())
@@ -239,11 +239,11 @@ _Scope = tuple[Binding, frozenset[str], frozenset[str]]
 def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
     """Return the scopes of the entries at `positions`.
 
-    Entries of one scope apply to the same targets, as far as the names of their intrinsics show.
+    Entries of one scope apply to the same targets, judging by the names of their intrinsics.
 
     Returns:
-        For each entry its binding, the backends that take its configuration, and the generations that alone have its
-        intrinsics, unless the binding determines them.
+        For each entry its binding, the backends that accept its configuration, and the only GPU generations that have
+        its intrinsics, unless the binding determines them.
     """
     scope = cache(_scope)  # many entries have the same configuration
     entries = map(spec.anatomy.entry, positions)

@@ -100,7 +100,7 @@ def bind_entries(member: Anatomy) -> None:
 
 
 def narrow(one: Binding, other: Binding) -> Binding:
-    """Return the targets that two bindings have in common: of two names for a target, the more specific one."""
+    """Return the targets that two bindings have in common; if their names differ, under the more specific name."""
     if one is None or other is None:
         return one if other is None else other
     common = [name for name in one if any(each in _names(name) for each in other)]
@@ -109,7 +109,7 @@ def narrow(one: Binding, other: Binding) -> Binding:
 
 
 def covers(binding: Binding, target: Target | None) -> bool:
-    """Return whether code with a binding is for a target; a target of None is unknown."""
+    """Return whether code with a binding is for a target; None stands for an unknown target."""
     if binding is None:
         return True
     return target is not None and not set(binding).isdisjoint(target.names)
@@ -146,7 +146,7 @@ sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library
 
 
 def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
-    """Return whether code for a target with another name suits a target equally well.
+    """Return whether code for a target with another name suits the given target equally well.
 
     Args:
         name: the name of the target that the code is for.
@@ -165,5 +165,5 @@ def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
 
 
 def _cpu_vectors(target: Target) -> CpuVectors | None:
-    """Return the vector instructions of a CPU; derived from its name where it lists none."""
+    """Return the vector instructions of a CPU, derived from its name if the target lists none."""
     return target.cpu_vectors or known_cpu_vectors().get(target.architecture or "")

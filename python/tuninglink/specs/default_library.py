@@ -1,4 +1,4 @@
-"""The default library: specs that are linked after the user's, one for each target.
+"""The default library: specs that are linked after the user's specs, one for each target.
 
 The lookup is by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
 """
@@ -38,7 +38,7 @@ class DefaultSpecFile:
         name: the name of the target that the spec is for.
         path: the path of the file; of a shipped file, its path in the package.
         content: its content, text or bytecode.
-        shipped: whether it is part of the package.
+        shipped: whether the file is part of the package.
     """
 
     name: str
@@ -73,8 +73,8 @@ class DefaultLibrary:
     """The search path of default specs.
 
     Attributes:
-        directories: searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; each by SKU, then
-            architecture, then family.
+        directories: the directories searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; in each, by SKU,
+            then architecture, then family.
         shipped: whether the shipped specs are searched as well.
         upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
     """
@@ -84,7 +84,7 @@ class DefaultLibrary:
     upgrade: bool = True
 
     def find(self, target: Target) -> DefaultSpecFile | None:
-        """Return the file of the default spec for `target`, or None if there is none.
+        """Return the file of the default spec for `target`, or None if no file exists.
 
         Raises:
             TuninglinkError: a directory does not exist, or a file in it cannot be read.
@@ -100,7 +100,7 @@ class DefaultLibrary:
         """Check that the directories exist.
 
         Raises:
-            TuninglinkError: one does not.
+            TuninglinkError: a directory does not exist.
         """
         for directory in map(Path, self.directories):
             if not directory.is_dir():
@@ -121,14 +121,14 @@ def default_spec(
 
     Args:
         target: a target, or the name of one: `mi300x`, `gfx942`, `sm_80`, `znver4`, …
-        directories: searched before the specs that are shipped, for `NAME.mlir` or `NAME.mlirbc`.
+        directories: the directories searched for `NAME.mlir` or `NAME.mlirbc` before the shipped specs.
         context: the context of the spec; by default that of the calling thread, in which each
             shipped spec is loaded once.
         upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
         diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
 
     Returns:
-        The spec, or None if there is none for this target.
+        The spec, or None if this target has no default spec.
 
     Raises:
         TargetError: no target has this name.
@@ -221,7 +221,7 @@ def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSp
 
 
 class _Loaded(threading.local):
-    """The shipped specs that a thread loaded into its context; they are freed with the thread."""
+    """The shipped specs loaded into the context of one thread; they are freed with the thread."""
 
     def __init__(self) -> None:
         self.specs: dict[DefaultSpecFile, Spec] = {}
@@ -231,7 +231,7 @@ _loaded = _Loaded()
 
 
 def _loaded_once(file: DefaultSpecFile) -> Spec:
-    """Return the spec in the context of the calling thread; it is parsed at the first call."""
+    """Return the spec in the context of the calling thread; the first call parses it."""
     spec = _loaded.specs.get(file)
     if spec is None:
         spec = _loaded.specs[file] = file.load(thread_context())

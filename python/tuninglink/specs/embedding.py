@@ -3,8 +3,8 @@
 The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The compiler
 reads it on every backend, at a fixed point of its pipeline.
 
-A dumped spec that many dispatches share is one file. Files are named after a target and their content, so dumping the
-same specs again writes the same files; the index next to them maps dispatches to specs.
+A spec that many dispatches share is dumped to one file. Files are named after a target and their content, so dumping
+the same specs again writes the same files. An index in the same directory maps dispatches to specs.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
 
 
 def carried_spec(module: mlir.Operation) -> mlir.Attribute | None:
-    """Return the embedded spec that the compiler would apply to a dispatch, None without one.
+    """Return the embedded spec that the compiler would apply to a dispatch, or None if there is no such spec.
 
-    It is on the module itself or on the nearest operation around it that has one.
+    The spec is on the module itself or on the nearest enclosing operation that has a spec.
     """
     around = (op.attributes.get(names.EMBEDDED_SPEC) for op in (module, *ancestors(module)))
     return next(filter(None, around), None)
@@ -94,7 +94,7 @@ def _is_in(file: str, diagnostic: Diagnostic) -> bool:
 
 
 def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
-    """Return the bytecode that an attribute embeds, None if it is not a dense vector of bytes."""
+    """Return the bytecode that an attribute embeds, or None if the attribute is not a dense vector of bytes."""
     if not isinstance(attribute, mlir.DenseElementsAttr):
         return None
     kind = mlir.ShapedType(attribute.type).element_type
@@ -107,7 +107,7 @@ def check_can_hold_specs(root: mlir.Operation) -> None:
     """Check that specs can be embedded in an op.
 
     Raises:
-        SpecError: they cannot; the message names the ops that can hold specs.
+        SpecError: the op cannot hold specs; the message names the ops that can.
     """
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
         holders = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
@@ -147,7 +147,7 @@ class Use:
     """A dispatch with an embedded spec.
 
     Attributes:
-        dispatch: its name.
+        dispatch: the name of the dispatch.
         target: the name of its target, None if unknown.
         file: the name of the spec's file.
     """
@@ -163,7 +163,7 @@ class Dump:
 
     Attributes:
         format: the format of their files.
-        specs: each distinct content once, in the order of their first use.
+        specs: the distinct specs, in the order of their first use.
         uses: the spec of each dispatch, in the order of the program.
         version: the version of the index.
     """
@@ -236,7 +236,7 @@ def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noq
 
 
 class _Collector:
-    """A collector of specs. MLIR makes attributes unique, so each distinct one is decoded once."""
+    """A collector of specs. MLIR uniques attributes, so each distinct attribute is decoded once."""
 
     def __init__(self, format: Format) -> None:  # noqa: A002
         self.specs: dict[str, DumpedSpec] = {}

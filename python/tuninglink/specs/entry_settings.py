@@ -1,6 +1,6 @@
-"""The settings of entries: their configurations, and the provenance of these.
+"""The settings of entries: their configurations, and the provenance of the configurations.
 
-The provenance is an attribute of the matcher, which survives linking.
+The provenance is an attribute of the matcher that linking preserves.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FLAGS: Final = "flags"
 
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
-    """Return values as an attribute of the current context: Booleans, numbers, text, lists and dictionaries."""
+    """Convert Booleans, numbers, text, lists and dictionaries to an attribute of the current context."""
     return mlir.DictAttr.get({name: _attribute(value) for name, value in values.items()})
 
 
 def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
-    """Return the provenance that a matcher records; empty if it has none."""
+    """Return the provenance that a matcher records, or an empty dictionary if it records none."""
     sequence = table.lookup(matcher)
     attribute = sequence.attributes.get(PROVENANCE) if sequence is not None else None
     return {name: _plain(value) for name, value in entries_of(attribute).items()}
@@ -78,7 +78,7 @@ _UNROLLING: Final = frozenset(
 
 
 def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
-    """Return the number of copies of each loop that an action unrolls, 0 for other loops; empty for other actions."""
+    """Return the unroll factor of each loop, 0 for loops that stay as they are; empty if the action unrolls nothing."""
     sequence = table.lookup(action)
     operations = list(body(sequence)) if sequence is not None else []
     tilings = [operation for operation in operations if operation.name == names.TILE_USING_FOR]
@@ -109,7 +109,7 @@ def rewriting_words(table: SequenceTable, action: str) -> str:
 def settings_of(
     spec: Spec, entry: Entry, attributes: frozenset[str] = CONFIGURATIONS
 ) -> dict[str, mlir.Attribute] | None:
-    """Return those of some attributes that an entry sets, by name; None if they are computed."""
+    """Return the values that an entry sets for the given attributes, by name; None if a value is computed."""
     table = spec.anatomy.table
     annotations = table.annotations(entry.action)
     if annotations is None:

@@ -36,7 +36,7 @@ class LibraryFile:
     """A spec in a library.
 
     Attributes:
-        name: `library:LIBRARY` for a shipped one, `library:LIBRARY/SPEC` for one in another package.
+        name: `library:LIBRARY` for a shipped spec, `library:LIBRARY/SPEC` for a spec in another package.
         content: text or bytecode.
         text: the text that the bytecode was made from, if any.
     """
@@ -50,7 +50,7 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
     """Return the specs of a library.
 
     Args:
-        name: the name of a shipped library, of another package's, or of one spec in the latter: `acme/gfx942`.
+        name: the name of a shipped library, of another package's library, or of one spec in the latter: `acme/gfx942`.
 
     Raises:
         SpecError: the library does not exist, or has no specs.
@@ -104,7 +104,7 @@ def _known() -> str:
 
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
-    """Return the spec files of a directory, by the name of the spec and by suffix."""
+    """Return the spec files of a directory, keyed by spec name and by suffix."""
     specs: dict[str, dict[str, Traversable]] = {}
     for each in directory.iterdir() if directory.is_dir() else ():
         path = PurePath(each.name)

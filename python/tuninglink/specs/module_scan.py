@@ -1,4 +1,4 @@
-"""Scans of a module of sequences: for entry points, for references, and for ops that inspect the payload."""
+"""Scans of a module of sequences for entry points, references, and ops that inspect the payload."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _MOST_SHAPES: Final = 8
 class SequenceShape:
     """The shape of sequences that differ only in names and in the parameters of their ops.
 
-    Linking needs no scan of a second sequence of a shape, apart from its constants.
+    Linking scans only one sequence of each shape; of the others, it reads only the constants.
 
     Attributes:
         example: a sequence of this shape.
@@ -108,8 +108,8 @@ class SequenceShape:
     ) -> Iterator[tuple[mlir.Operation | mlir.OpView, str]]:
         """Yield the attributes of a sequence that may refer to symbols although those of the example do not.
 
-        The sequence has the same discardable attributes as the example. Of the other ones, those of its arguments and
-        results may refer to symbols, and the values of its constants.
+        The sequence has the same discardable attributes as the example. Of its other attributes, argument and result
+        attributes and the values of constants may refer to symbols.
         """
         yield sequence, "arg_attrs"
         yield sequence, "res_attrs"
@@ -119,7 +119,7 @@ class SequenceShape:
 
     @cached_property
     def _read(self) -> Callable[[mlir.Attribute], tuple[tuple[str, ...], ...]]:
-        """Reads the references in an attribute; many sequences have the same ones."""
+        """A cached reader of the references in an attribute, since many sequences share attributes."""
         return cache(lambda attribute: tuple(references(attribute)))
 
 
@@ -130,11 +130,11 @@ class ModuleScan:
         module: the module.
 
     Attributes:
-        top: the ops directly in the module, with their symbols; an empty one for an op without a symbol.
+        top: the ops directly in the module, with their symbols; the symbol of an op without one is empty.
         symbols: the ops of `top` that define a symbol.
-        shapes: the shapes of the sequences of `top` that may share theirs with others, by symbol.
+        shapes: the shapes of the sequences of `top` that may share a shape with other sequences, by symbol.
         entry_points: the entry points directly in the module.
-        included: everything that an `include` refers to, with the number of times.
+        included: the symbols that `include` ops refer to, with the number of references.
         including: the parents of `include` ops, such as sequences.
         looking: the transform ops that may read configurations, or ops other than the matched one.
         lists: the `foreach_match` ops.
@@ -182,7 +182,7 @@ class ModuleScan:
                 self.entry_points.append(operation)
 
     def _scan_nested(self, module: mlir.Operation) -> None:
-        """Record the ops of a nested module, whose symbols are its own."""
+        """Record the ops of a nested module, which has its own symbol table."""
         self.has_nested = True
         for operation in body(module):
             if operation.name == names.MODULE:
@@ -191,7 +191,7 @@ class ModuleScan:
                 self._shape_of(operation)
 
     def _shape_of(self, sequence: mlir.Operation) -> SequenceShape | None:
-        """Return the shape of a sequence; None, and record its ops, if another sequence of the shape needs a scan."""
+        """Return the shape of a sequence, or record its ops and return None if sequences of the shape need a scan."""
         for shape in self._recent:
             if shape.example.is_structurally_equivalent(sequence, _SAME_SHAPE):
                 return shape
@@ -202,7 +202,7 @@ class ModuleScan:
         return shape
 
     def _scan_body(self, sequence: mlir.Operation) -> bool:
-        """Record the ops of a sequence that are relevant; return whether there are only others."""
+        """Record the relevant ops of a sequence; return whether it has a body without relevant ops."""
         operations: list[mlir.Operation] = []
 
         def keep(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -259,7 +259,7 @@ _SIMILAR: Final = 0.85
 
 
 def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mlir.Operation, str]]:
-    """Yield specs and entry points with attributes that are misspelt markers, which the compiler ignores, and messages."""
+    """Yield specs and entry points with misspelt markers, which the compiler ignores, each with a message."""
     for operation in operations:
         for name in sorted(set(operation.attributes.keys()).difference(_MARKERS)):
             if marker := nearest(name, _MARKERS, _SIMILAR):

@@ -1,6 +1,6 @@
-"""The project file: the specs that a project is compiled with, and the lock file that pins them.
+"""The project file, which lists the specs that a project is compiled with, and the lock file that pins them.
 
-`[tool.tuninglink]` in `pyproject.toml`, or the top of `tuninglink.toml`:
+The settings are in `[tool.tuninglink]` in `pyproject.toml`, or at the top of `tuninglink.toml`:
 
 ```toml
 specs = ["specs/mine.mlir", "gfx942=library:boo-gfx942"]
@@ -52,7 +52,7 @@ class Project:
 
     @classmethod
     def find(cls, directory: Path) -> Project | None:
-        """Return the project of a directory: the nearest project file in it or in a parent.
+        """Return the project of a directory, read from the nearest project file in it or in a parent.
 
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
@@ -126,7 +126,7 @@ class Project:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The specs as command-line arguments; with their hashes if they are locked.
+        """The specs as command-line arguments, with their hashes if they are locked.
 
         Raises:
             SpecError: the lock lacks a spec.
@@ -172,7 +172,7 @@ class Project:
         Raises:
             SpecError: a spec changed, cannot be read, or is not locked.
             TargetError: a spec is bound to an unknown target.
-            TuninglinkError: there is no lock, or it cannot be read.
+            TuninglinkError: the lock file is missing or cannot be read.
         """
         if self._locked is None:
             raise self._out_of_date("nothing is locked")
@@ -213,7 +213,7 @@ class Project:
 
 
 def _is_name(source: str) -> bool:
-    """Return whether the name of a spec is independent of the directory."""
+    """Return whether the name of a spec is independent of the working directory."""
     return source.startswith(LIBRARY) or is_url(source)
 
 

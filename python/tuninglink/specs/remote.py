@@ -55,12 +55,12 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     version that was fetched last is used.
 
     Args:
-        url: its URL, of any scheme that fsspec supports.
-        sha256: the hash that it must have, in hexadecimal; empty for any.
-        diagnostics: where warnings go.
+        url: the URL, with any scheme that fsspec supports.
+        sha256: the expected hash, in hexadecimal; empty for any.
+        diagnostics: receives warnings.
 
     Raises:
-        SpecError: it cannot be fetched, is not a spec, or has another hash.
+        SpecError: the spec cannot be fetched, the content is not a spec, or the hash differs.
     """
     cache = _Cache(cache_directory())
     content = cache.by_hash(sha256) if sha256 else None
@@ -106,7 +106,7 @@ class _Cache:
         self._specs, self._urls = (directory / name for name in SPEC_FOLDERS)
 
     def by_hash(self, sha256: str) -> bytes | None:
-        """Return the spec with a hash, None if there is none or the file is damaged."""
+        """Return the spec with a hash, or None if it is not cached or the file is damaged."""
         try:
             content = (self._specs / sha256).read_bytes()
         except OSError:
@@ -114,14 +114,14 @@ class _Cache:
         return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
     def last_of(self, url: str) -> bytes | None:
-        """Return the content of a URL when it was fetched last, None if it never was."""
+        """Return the content of a URL at the last fetch, or None if the URL was never fetched."""
         try:
             return self.by_hash(self._of_url(url).read_text().strip())
         except OSError:
             return None
 
     def keep(self, url: str, content: bytes) -> None:
-        """Store the current content of a URL. A cache that cannot be written is ignored."""
+        """Store the current content of a URL. Failures to write the cache are ignored."""
         sha256 = hashlib.sha256(content).hexdigest()
         try:
             write_file(make_directory(self._specs) / sha256, content)
@@ -173,7 +173,7 @@ def _read(url: str) -> bytes:
 
 
 def _malformed(url: str) -> str:
-    """Return the fault of a malformed URL; empty for any other."""
+    """Return the fault of a malformed URL, or an empty string for a valid URL."""
     try:
         parts = urlsplit(url)
         if parts.scheme in _WITH_HOST and not parts.hostname:
@@ -203,7 +203,7 @@ def _time_limit() -> float:
 
 
 def _reason(failure: BaseException, url: str) -> str:
-    """Return why a transfer failed. File systems raise it as the cause of a `FileNotFoundError` that names the URL."""
+    """Return why a transfer failed; file systems may chain the reason to a `FileNotFoundError` that names the URL."""
     chain = [failure]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)

@@ -1,4 +1,4 @@
-"""Revisions of specs: copies with a subset of the entries, reconfigured ones, or another provenance."""
+"""Revisions of specs: copies with fewer entries, other configurations, or another provenance."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Revision:
 
         Args:
             position: the position of the entry.
-            attributes: the values as MLIR writes them, of all attributes that `configures_with` names.
+            attributes: the values of all attributes that `configures_with` returns, as MLIR prints them.
         """
         matcher, action = self._anatomy.pairs[position]
         sequence = self._anatomy.table.lookup(action)
@@ -98,7 +98,7 @@ class Revision:
             matcher.attributes[PROVENANCE] = provenance_attribute(values)
 
     def finish(self, kept: Iterable[int]) -> Spec:
-        """Return the spec with some of the entries, at least one, and without sequences that only the others used."""
+        """Return the spec with the kept entries, at least one, and without sequences that only removed entries used."""
         positions = set(kept)
         first = 0
         for operation in self._lists:
@@ -138,7 +138,7 @@ class Revision:
 
 
 def _erase_list(foreach_match: mlir.Operation) -> None:
-    """Erase a list: what follows receives the ops that the list walked."""
+    """Erase a list; later ops use the handle to the ops that the list walked."""
     for result, operand in zip(foreach_match.results, foreach_match.operands, strict=False):
         result.replace_all_uses_with(operand)
     foreach_match.erase()
@@ -171,7 +171,7 @@ def _as_constant(value: Handle) -> mlir.Operation | None:
 
 
 class Subsets:
-    """Makes copies of a matcher list, each with some of its entries and the sequences that these use.
+    """A factory of copies of a matcher list, each with some of its entries and the sequences that they use.
 
     The cost of a copy depends on its own size, not on that of the spec. Entries keep their order and their names.
 

@@ -33,10 +33,10 @@ class Annotation:
     """An attribute that a sequence sets on an op.
 
     Attributes:
-        operand: the number of the sequence's argument that is the op.
+        operand: the number of the sequence argument that holds the op.
         name: the attribute's name.
         value: the attribute's value if the sequence itself holds it, a unit attribute for an annotation without value;
-            otherwise the number of the sequence's argument that is the value.
+            otherwise the number of the sequence argument that holds the value.
     """
 
     operand: int
@@ -70,7 +70,7 @@ def consumes(operation: mlir.Operation, handle: Handle) -> bool:
 class SequenceTable:
     """The named sequences that can be referred to from inside `module`, and facts about them.
 
-    Every answer is computed once for each sequence, however many entries share it.
+    Every fact is computed once for each sequence, even if many entries share the sequence.
 
     Args:
         module: a `builtin.module`.
@@ -88,7 +88,7 @@ class SequenceTable:
         self._may_change: dict[str, bool] = {}
 
     def symbol(self, name: str) -> mlir.Operation | None:
-        """Return the op that defines a symbol directly in the module, not only a sequence; None without one."""
+        """Return the op, of any kind, that defines a symbol directly in the module; None if the symbol is undefined."""
         return self.scan.symbols.get(name)
 
     def referenced(self, name: str) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class SequenceTable:
         return table, symbol
 
     def lookup(self, path: str) -> mlir.Operation | None:
-        """Return the sequence at `path`, or None if there is none."""
+        """Return the sequence at `path`, or None if it does not exist."""
         resolved = self.resolve(path)
         return resolved[1] if resolved else None
 
@@ -139,7 +139,7 @@ class SequenceTable:
                     yield from callee[0].lists(callee[1])
 
     def is_bookkeeping(self, matcher: str) -> bool:
-        """Return whether linking added a matcher, so that its pair is not an entry."""
+        """Return whether a matcher was added by linking, in which case its pair is not an entry."""
         sequence = self.lookup(matcher)
         return sequence is not None and names.NO_ENTRY in sequence.attributes
 
@@ -151,12 +151,12 @@ class SequenceTable:
     def closure(self, *paths: str) -> Iterator[_Resolved]:
         """Yield the sequences at `paths` and those that they run, by includes and as actions.
 
-        Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
+        Each sequence is paired with the table of its module, and follows the sequences that it runs, except in cycles.
         """
         return postorder(filter(None, map(self.resolve, paths)), _callees)
 
     def run_by(self, *paths: str) -> Iterator[_Resolved]:
-        """Yield the sequences at `paths` and all that they run, including matchers, as `closure` does."""
+        """Yield the sequences at `paths` and all sequences that they run, including matchers, as `closure` does."""
         return postorder(filter(None, map(self.resolve, paths)), _referenced)
 
     def may_change(self, path: str) -> bool:
@@ -184,7 +184,7 @@ class SequenceTable:
             yield from (op for op in body(runs) if op.name.startswith(CHECKING_PREFIXES))
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
-        """Return the annotations of the sequence at `path` if it does nothing else, so cannot fail; or None."""
+        """Return the annotations of the sequence at `path`, or None if it may do anything other than annotate."""
         return self._fold(path, self._annotations, _read_annotations)
 
     def yielded(self, path: str, position: int) -> mlir.Attribute | int | None:
@@ -218,7 +218,7 @@ class SequenceTable:
 
 
 def _callees(caller: _Resolved, *, suppressed: bool = True) -> Iterator[_Resolved]:
-    """Yield what a sequence includes, or only where it fails with that, and the actions of its lists."""
+    """Yield the included sequences, or only the ones whose failures propagate, and the actions of the lists."""
     table, sequence = caller
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
         if operation.name == names.FOREACH_MATCH:
@@ -238,7 +238,7 @@ def _read_yielded(
     sequence: mlir.Operation,
     results: Mapping[mlir.Operation, tuple[_Source, ...]],
 ) -> tuple[_Source, ...]:
-    """Return the values that a sequence yields, given those of the sequences that it includes."""
+    """Return the values that a sequence yields, given the values that its included sequences yield."""
 
     def source(value: Handle) -> _Source:
         if isinstance(value, mlir.BlockArgument):
@@ -261,7 +261,7 @@ def _read_annotations(
     sequence: mlir.Operation,
     results: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
-    """Return the annotations of a sequence, given those of the sequences that it includes."""
+    """Return the annotations of a sequence, given the annotations of its included sequences."""
     annotations: list[Annotation] = []
     for operation in body(sequence):
         if operation.name not in _ACTION_OPERATIONS:

@@ -1,4 +1,4 @@
-"""Side effects of transform ops: changes to the program, and failures; and sequences that no entry point reaches."""
+"""Side effects of transform ops (changes to the program and failures), and sequences that no entry point reaches."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def declares_a_write(operation: mlir.Operation) -> bool:
 def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
     """Return the unused named sequences of a module and of those nested in it.
 
-    Sequences that other symbols refer to count as used, and so do all in a module without an entry point. A sequence of
-    a nested module that only an unused one refers to is returned once that one is erased.
+    Sequences that other symbols refer to count as used, and so do all sequences in a module without an entry point. If
+    only an unused sequence refers to a sequence of a nested module, the latter is returned once the former is erased.
     """
     return [sequence for scope in scopes(module) for sequence in scope.unused()]
 
 
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
-    """Erase the unused sequences except for those in `before`; return their number."""
+    """Erase the unused sequences that are not in `before`; return the number of erased sequences."""
     count = 0
     while unused := [sequence for sequence in unused_sequences(module) if sequence not in before]:
         count += len(unused)
@@ -98,7 +98,7 @@ def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
 def scopes(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[SequenceScope]:
-    """Yield the scope of a module, and those of the modules nested in it.
+    """Yield the scopes of a module and of the modules nested in it.
 
     Args:
         module: a `builtin.module`.

@@ -36,11 +36,11 @@ class SpecFile:
     """A spec that was read from a source.
 
     Attributes:
-        name: its name: a path, a URL, or the names of a library and of the spec in it.
+        name: the name of the spec: a path, a URL, or the names of a library and of a spec in it.
         content: text or bytecode.
-        targets: names of the targets that it is bound to; none for any target.
+        targets: the names of the targets that the spec is bound to; empty for any target.
         text: the text that bytecode was made from, if any.
-        is_automatic: whether `library:auto` selected it, so that it need not suit the program.
+        is_automatic: whether `library:auto` selected the spec, in which case it may not suit the program.
     """
 
     name: str
@@ -61,8 +61,8 @@ class SpecArgument:
 
     Attributes:
         source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, `library:auto`, or a URL.
-        targets: the names of the targets that the specs are bound to; none for any target.
-        sha256: the hash that the spec must have, in hexadecimal; empty for any.
+        targets: the names of the targets that the specs are bound to; empty for any target.
+        sha256: the expected hash of the spec, in hexadecimal; empty for any.
     """
 
     source: str
@@ -71,7 +71,7 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parse an argument. The path of an existing file is a path, with any characters.
+        """Parse an argument. An argument that is the path of an existing file is read as a path.
 
         Raises:
             TargetError: the name is unknown.
@@ -109,7 +109,7 @@ class SpecArgument:
             diagnostics: receives warnings about a URL without a hash.
 
         Raises:
-            SpecError: no spec exists there, one cannot be read, or its hash differs.
+            SpecError: the source has no spec, a spec cannot be read, or its hash differs.
         """
         files = tuple(self._files(diagnostics))
         if self.sha256:
@@ -131,7 +131,7 @@ class SpecArgument:
                 yield self._file(os.fspath(path), _read(path))
 
     def _paths(self) -> list[Path]:
-        """Return the files of a path or a pattern; those of a directory sorted by name."""
+        """Return the files of a path or a pattern; the files of a directory are sorted by name."""
         path = Path(self.source)
         if path.is_dir():
             paths = [file for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
@@ -161,7 +161,7 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
     """Read the specs of arguments, in order.
 
     Raises:
-        SpecError: an argument names no spec, or one cannot be read.
+        SpecError: an argument names no spec, or a spec cannot be read.
         TargetError: an argument names an unknown target.
     """
     parsed = [SpecArgument.parse(argument) for argument in arguments]
@@ -176,7 +176,7 @@ def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
 class SpecFiles(Sequence["Spec"]):
     """Specs that are loaded on first access, on the accessing thread.
 
-    This way, large specs can be loaded while the compiler runs.
+    Deferred loading lets large specs load while the compiler runs.
 
     Args:
         files: the files of the specs.
@@ -184,7 +184,7 @@ class SpecFiles(Sequence["Spec"]):
         diagnostics: as for `load_spec`.
 
     Raises:
-        SpecError: on first access: one does not parse or verify, or is not a spec.
+        SpecError: on first access, if a file does not parse or verify, or is not a spec.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The model of a spec; loading specs, and their distinction from programs.
+"""The model of a spec, the loading of specs, and the distinction between specs and programs.
 
-The compiler's linker nests specs in one module, with an entry point that runs theirs, and so did earlier versions of
-Tuninglink. Such a spec is read as a chain: the sequences of nested modules move to the outer one.
+The compiler's linker nests specs in one module and adds an entry point that runs their entry points. Earlier versions
+of Tuninglink did the same. Such a spec is read as a chain: the sequences of nested modules move to the outer module.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Spec:
 
     Attributes:
         module: the `builtin.module`, in the context of the spec.
-        source: its origin, as diagnostics show it: a path, or the caller's name for it.
+        source: the origin of the spec in diagnostics: a path, or a name given by the caller.
     """
 
     module: mlir.Operation
@@ -97,7 +97,7 @@ def load_spec(
         context: the context of the spec; by default that of the calling thread.
         upgrade: whether text for an older compiler is upgraded; otherwise it is rejected.
         diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
-        targets: names of the targets that the spec is bound to; none for any target.
+        targets: the names of the targets that the spec is bound to; empty for any target.
 
     Raises:
         SpecError: the file cannot be read, does not parse or verify, or is not a spec.
@@ -192,10 +192,10 @@ def dissolve_nested(module: mlir.Operation) -> None:
 
 
 def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
-    """Mark the entry points of nested modules that are those of a chain, and unmark the others.
+    """Mark the entry points of nested modules that belong to a chain, and unmark the others.
 
     A guarded entry point belongs to a separate spec. Without guards, a later entry point may override an earlier one, as in
-    one spec. But a spec applies to a target as a whole or not at all, so that modules with bindings are separate specs.
+    one spec. But a spec applies to a target as a whole or not at all, so modules with bindings are separate specs.
     """
     parts = nested_specs(module)
     are_bound = any(binding_of(part) is not None for part in parts)
@@ -214,8 +214,8 @@ def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
 def inner_name(name: str) -> str:
     """Return a name for a symbol that moves to another module.
 
-    As the compiler links a spec with its own, it calls entry points `__kernel_config_1` and so on, even if these names are
-    taken.
+    When the compiler links a spec with its own default spec, it renames entry points to `__kernel_config_1` and so on,
+    even if these names are taken.
     """
     return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
 
@@ -225,7 +225,7 @@ def _nested(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def _chained(module: mlir.Operation) -> set[mlir.Operation]:
-    """Return the entry points of nested modules if the module's only one runs them all, and does nothing else."""
+    """Return the entry points of nested modules if the module's only entry point does nothing but run them all."""
     entry_points = {
         (symbol_name(nested) or "", symbol_name(sequence) or ""): sequence
         for nested in _nested(module)

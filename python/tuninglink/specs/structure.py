@@ -1,6 +1,6 @@
 """The structure of a spec: its entry points, entries and kind.
 
-Nothing here changes the IR. Linking decides on the basis of this analysis, after which no step can fail.
+The analysis does not change the IR. Linking makes its decisions from it; no later step can fail.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EntryPoint:
 
     @property
     def path(self) -> str:
-        """The reference to it."""
+        """The reference to the entry point."""
         return join_path([self.name])
 
 
@@ -62,9 +62,9 @@ class Entry:
     """One `matcher -> action` pair of a `foreach_match`.
 
     Attributes:
-        matcher: the matcher's symbol, nested references joined with `::`.
-        action: the action's symbol, likewise.
-        place: where the matcher is defined, None without location.
+        matcher: the matcher's symbol, with nested references joined by `::`.
+        action: the action's symbol, in the same form.
+        place: the location of the matcher, None if unknown.
         anatomy: the structure of the spec that the entry belongs to. Comparisons of entries ignore it.
     """
 
@@ -81,8 +81,8 @@ class Anatomy:
         module: a `builtin.module`.
 
     Attributes:
-        entry_points: its entry points; those of its members if it is a chain.
-        driver: the one that runs them in this order, as linking writes it; None if the spec is not a chain.
+        entry_points: the entry points of the spec or, if it is a chain, of its members.
+        driver: the entry point that linking writes to run the members in order; None if the spec is not a chain.
 
     Raises:
         SpecError: the module is not a spec, or an entry point has a signature that cannot be linked.
@@ -110,7 +110,7 @@ class Anatomy:
 
     @cached_property
     def opaque_because(self) -> Diagnostic | None:
-        """The reason why the spec is opaque, as a note at the place that makes it so; None for a matcher list."""
+        """The reason why the spec is opaque, as a note at the op that causes it; None for a matcher list."""
         if len(self.entry_points) != 1:
             return note("it has more than one entry point", self.entry_points[1].sequence)
         sequence = self.entry_points[0].sequence
@@ -131,7 +131,7 @@ class Anatomy:
 
     @cached_property
     def _unreadable_because(self) -> Diagnostic | None:
-        """The reason why the one list of the spec is not a list of entries that only annotate."""
+        """The reason why the spec's only list is not a plain list of annotating entries, or None."""
         if self.driver or self.is_used(self.entry_points[0]):
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence
@@ -139,7 +139,7 @@ class Anatomy:
         return next(self._opaque_pairs(), None)
 
     def is_used(self, entry_point: EntryPoint) -> bool:
-        """Return whether an include or a list refers to an entry point, apart from the driver of a chain."""
+        """Return whether an include or a list outside the driver of a chain refers to an entry point."""
         is_driven = self.driver not in (None, entry_point)
         symbol = mlir.FlatSymbolRefAttr.get(entry_point.name, self.module.context)
         return self.table.scan.included[entry_point.path] > is_driven or symbol in self._listed
@@ -188,9 +188,9 @@ class Anatomy:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The `(matcher, action)` pairs of all entries, in order of precedence; none for a chain that is guarded.
+        """The `(matcher, action)` pairs of all entries, in order of precedence; empty for a guarded chain.
 
-        The parts of a guarded chain have them.
+        The pairs of a guarded chain are in its parts.
         """
         # Only guards add pairs that are not entries.
         are_guarded = is_guarded(self.entry_points[0].sequence)
@@ -206,7 +206,7 @@ class Anatomy:
 
     @cached_property
     def distinct_pairs(self) -> list[tuple[str, str]]:
-        """One pair for each shape of matchers and each action; the others differ from it only in parameters."""
+        """One pair for each combination of matcher shape and action; other pairs differ from one only in parameters."""
         shapes = self.table.scan.shapes
         pairs: dict[object, tuple[str, str]] = {}
         for matcher, action in self.pairs:
@@ -250,7 +250,7 @@ def _without_driver(
 
 
 def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
-    """Return the sequences that an entry point includes in order, each on the root from the one before; else nothing."""
+    """Return the sequences that an entry point chains by includes that pass on the root; empty if it does more."""
     root: Handle = entry_point.regions[0].blocks[0].arguments[0]
     *operations, terminator = body(entry_point)
     targets: list[tuple[str, ...]] = []
@@ -264,7 +264,7 @@ def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
-    """Return why the signature of an entry point prevents linking; None if it does not."""
+    """Return the reason why the signature of an entry point prevents linking, or None if it can be linked."""
     kind = signature(sequence)
     name = symbol_name(sequence)
     if names.CHAINED_ENTRY_POINT in sequence.attributes:
@@ -286,7 +286,7 @@ def is_guarded(sequence: mlir.Operation) -> bool:
 def pair_problem(
     table: SequenceTable, foreach_match: mlir.Operation, matcher: str, action: str
 ) -> Diagnostic | None:
-    """Return why a pair of a list cannot be an entry for ops of any name; None if it can."""
+    """Return the reason why a pair of a list cannot be an entry for ops of any name, or None if it can."""
     sequence = table.lookup(matcher)
     if sequence is None or table.lookup(action) is None:
         return note(f"its entry '{matcher} -> {action}' is dangling", foreach_match)

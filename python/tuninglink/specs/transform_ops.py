@@ -34,7 +34,7 @@ def create(
     Args:
         name: the name of the op.
         operands: its operands.
-        results: the types of its results, as types or as MLIR writes them.
+        results: the types of its results, as types or as MLIR text.
         attributes: its attributes.
     """
     types = [mlir.Type.parse(result) if isinstance(result, str) else result for result in results]
@@ -109,7 +109,7 @@ def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Ha
 
 
 def empty_handle(any_handle: Handle) -> Handle:
-    """Build an empty handle; `any_handle` is any valid one."""
+    """Build an empty handle; `any_handle` may be any valid handle."""
     no_operation = mlir.StringAttr.get(names.NO_OPERATION)
     return create(names.SELECT, [any_handle], [any_op()], op_name=no_operation)[0]
 
@@ -153,7 +153,7 @@ def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
 
 
 def copy_sequence(sequence: mlir.Operation, name: str) -> mlir.Operation:
-    """Add a copy of a sequence with another name after it, and return that."""
+    """Insert a renamed copy of a sequence after the sequence, and return the copy."""
     with mlir.InsertionPoint.after(sequence):
         copy = sequence.clone().operation
     copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name, sequence.context)
@@ -230,7 +230,7 @@ def check_matchers_differ(foreach_match: mlir.Operation) -> None:
     """Check that a list uses no matcher twice.
 
     Raises:
-        SpecError: it does.
+        SpecError: a matcher is used twice.
     """
     matchers = foreach_match.attributes["matchers"]
     assert isinstance(matchers, mlir.ArrayAttr)

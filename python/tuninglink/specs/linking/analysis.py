@@ -1,4 +1,4 @@
-"""Analysis of specs to be linked: the ops that matchers depend on, and those that guards cover."""
+"""Analysis of specs to be linked: the ops that matchers depend on, and the ops that guards cover."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _KIND_OF_MATCHED: Final = {
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
-    """Return whether the result of a matcher may depend on ops that another one of these matcher lists configures."""
+    """Return whether the result of a matcher may depend on ops that another of the matcher lists configures."""
     watched = [_watched(spec) for spec in specs]
     for position, spec in enumerate(specs):
         by_others = watched[:position] + watched[position + 1 :]
@@ -70,7 +70,7 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
 
 
 def _watched(spec: Anatomy) -> frozenset[_Shown] | None:
-    """Return the ops other than the matched ones whose attributes a matcher reads; None if it may be any op."""
+    """Return the ops other than the matched ones whose attributes a matcher reads; None if it may read any op."""
     looking = spec.table.scan.looking
     may_leave = any(map(_navigates, looking))
     for operation in looking:
@@ -99,7 +99,7 @@ def _is_own(spec: Anatomy, handle: mlir.Value[mlir.Type]) -> bool:
 
 
 def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
-    """Yield the ops that a matcher of a DAG or of regions shows next to the matched op."""
+    """Yield the ops next to the matched op in the IR of a DAG matcher or a region matcher."""
     operations: list[mlir.Operation] = []
     visit(matcher, operations.append)
     *_, root, terminator = [matcher, *body(matcher)]
@@ -109,11 +109,11 @@ def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
 
 
 def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
-    """Return whether an entry of a matcher list may configure one of some ops; None for any op."""
+    """Return whether an entry of a matcher list may configure one of the given ops; None stands for any op."""
 
     @cache
     def matched(resolved: tuple[SequenceTable, mlir.Operation]) -> frozenset[_Shown]:
-        """Return those of the ops that a sequence may match."""
+        """Return the ops, out of the given ones, that a sequence may match."""
         table, sequence = resolved
         argument = sequence.regions[0].blocks[0].arguments[0]
         left = watched or frozenset()
@@ -135,7 +135,7 @@ def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
 
 
 def _may_match(operation: mlir.Operation, shown: _Shown) -> bool:
-    """Return whether an op of a matcher may hold for an op of the program."""
+    """Return whether an op of a matcher may succeed on an op of the program."""
     if operation.name == names.MATCH_OPERATION_NAME:
         op_names = operation.attributes["op_names"]
         assert isinstance(op_names, mlir.ArrayAttr)
@@ -148,7 +148,7 @@ def _may_match(operation: mlir.Operation, shown: _Shown) -> bool:
 
 
 def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagnostic | None:
-    """Return why a spec, or some of its entry points, may change decided ops in spite of guards, or None."""
+    """Return the reason why a spec, or some of its entry points, may change decided ops despite guards, or None."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return None
     paths = (entry_point.path for entry_point in entry_points or spec.entry_points)
@@ -156,7 +156,7 @@ def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagn
 
 
 def restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
-    """Yield what sequences change other than by annotations, which guards cover."""
+    """Yield the changes that sequences make other than by annotations, which guards cover."""
     for inner, operation in _ops_run_by(table, *paths):
         if operation.name == names.INCLUDE:
             if inner.callee(operation) is None:
@@ -193,7 +193,7 @@ def configures(spec: Anatomy) -> bool:
 def _ops_run_by(
     table: SequenceTable, *paths: str
 ) -> Iterator[tuple[SequenceTable, mlir.Operation]]:
-    """Yield the ops that sequences run, matchers aside, each with the table of its module."""
+    """Yield the ops that sequences run, except in matchers, each with the table of its module."""
     for inner, sequence in table.closure(*paths):
         operations: list[mlir.Operation] = []
         visit(sequence, operations.append)
@@ -203,7 +203,7 @@ def _ops_run_by(
 
 
 def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
-    """Return why a list cannot have a further pair, for decided ops, before its pairs; None if it can."""
+    """Return the reason why a list cannot start with an additional pair for decided ops; None if it can."""
     if not all(is_any_op(result.type) for result in foreach_match.results):
         return note("its 'foreach_match' yields something other than ops", foreach_match)
     pairs = dict.fromkeys(table.pairs(foreach_match))
@@ -214,7 +214,7 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
 def own_arguments(
     table: SequenceTable, pairs: Iterable[tuple[str, str]]
 ) -> dict[str, frozenset[int]]:
-    """Return for each action which of its arguments always are the matched op."""
+    """Return for each action the arguments that are always the matched op."""
     own: dict[str, frozenset[int]] = {}
     for matcher, action in dict.fromkeys(pairs):
         sequence = table.lookup(matcher)

@@ -1,4 +1,4 @@
-"""The chained form: specs merged with an entry point that runs theirs in order; and taking chains apart."""
+"""The chained form: merged specs with an entry point that runs their entry points in order; and splitting of chains."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge specs with an entry point that runs theirs in order, failures suppressed.
+    """Merge specs and add an entry point that runs their entry points in order and suppresses failures.
 
-    A guarded entry point passes the decided ops to the next one. Where no later spec configures anything, all are run
-    as they are.
+    A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
+    run unchanged.
 
     Args:
         container: the module that becomes the linked spec.
-        members: the specs in order of precedence, as `prepared` returns them. Of a chain, its members are taken.
+        members: the specs in order of precedence, as `prepared` returns them. A chain is replaced by its members.
     """
     # Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
@@ -63,7 +63,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 
 
 def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
-    """Yield the specs in a chain, or the only spec: the name and the entry points."""
+    """Yield the name and the entry points of each spec in a chain, or of the only spec."""
     if spec.driver is None:
         yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
         return
@@ -72,7 +72,7 @@ def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
 
 
 def split(spec: Spec) -> list[Spec]:
-    """Return the specs in a chain, as copies of its parts; none if `spec` is not a chain."""
+    """Return the specs in a chain, as copies of its parts; empty if `spec` is not a chain."""
     anatomy = spec.anatomy
     if anatomy.driver is None:
         return []
@@ -106,7 +106,7 @@ class _Step:
 
     Attributes:
         entry_points: its entry points.
-        is_tame: whether the handle to decided ops that it takes stays valid for all of them.
+        is_tame: whether the handle to decided ops that the step receives stays valid for all of these ops.
     """
 
     entry_points: list[mlir.Operation]
@@ -116,8 +116,7 @@ class _Step:
         """Include the entry points in order; return the root and the decided ops after them.
 
         Without guards, there is no handle to decided ops. A later entry point may change the ops that an earlier one
-        decided. Only where they change the program other than by annotations, the handle that one took may be to ops
-        that are gone.
+        decided. Only entry points that change the program other than by annotations may leave a handle to erased ops.
         """
         before = decided
         results: list[Handle] = []
@@ -134,7 +133,7 @@ class _Step:
 def _steps(
     container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
 ) -> Iterator[_Step]:
-    """Mark the entry points of merged specs, bring them to the current form, and yield them by spec, in order."""
+    """Mark the entry points of merged specs, convert them to the current form, and yield them by spec, in order."""
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):

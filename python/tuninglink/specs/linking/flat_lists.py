@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge matcher lists, with all their entries in one entry point, in default-entrypoint form.
+    """Merge matcher lists into one entry point with all their entries, in default-entrypoint form.
 
     Args:
         container: the module that becomes the linked spec.

@@ -1,21 +1,21 @@
-"""Guards: keep the ops that earlier specs decided from a later spec of a chain.
+"""Guards: protection of the ops that earlier specs of a chain decided against later specs.
 
-A guarded entry point takes the root of the program and the decided ops, and yields both again, with the ops that its
-own spec decided. Its lists and its annotations skip decided ops. Nothing is written into the program for that, since a
-DAG matcher refuses an op with an attribute that it does not show.
+A guarded entry point takes the root of the program and the decided ops, and yields both, with the ops that its own spec
+decided added. Its lists and its annotations skip decided ops. Guards write nothing into the program, since a DAG
+matcher rejects an op with an attribute that is not in the matcher.
 
-Every sequence that such an entry point runs is rewritten. These are the handles in it:
+Every sequence that such an entry point runs is rewritten. It has these handles:
 
-| handle | refers to | who passes it on | what ends it |
+| handle | refers to | passed on by | invalidated by |
 | --- | --- | --- | --- |
 | `before` | the ops that earlier specs decided | the entry point to its lists and callees, a list to its matchers, a matcher to its action | an op that consumes a handle, other than a list |
 | matched op | the op that a matcher matched | the matcher to its action | as above |
 | `own` | the arguments of an action that always are the matched op, which is undecided: without a guard, readers of the linked spec still find the configuration of the entry | | as above |
 | `decided` | what the spec decided: the matched op and what was annotated since | every sequence to its caller, a list to the sequence around it, the entry point to the next one | as above |
 
-A list consumes its root, and with that all handles to the ops inside. So it runs in a separate sequence, on a copy of
-the handle: the interpreter invalidates handles in one sequence only. Where a handle in `decided` is lost, the entry
-point adds the ops that are configured by then.
+A list consumes its root, and thereby all handles to the ops inside. It therefore runs in a separate sequence, on a copy
+of the handle: the interpreter invalidates handles only within one sequence. Where a handle in `decided` is lost, the
+entry point adds the ops that are configured at that point.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from tuninglink.specs.transform_ops import (
 
 
 def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> None:
-    """Let entry points skip decided ops as far as possible, and pass on the ops that they decide.
+    """Rewrite entry points to skip decided ops as far as possible, and to pass on the ops that they decide.
 
     Args:
-        module: their module, which nests no other one.
-        entry_points: the entry points; those that have guards stay as they are.
+        module: the module of the entry points, without nested modules.
+        entry_points: the entry points; guarded ones stay unchanged.
     """
     with module.context:
         guards = _Guards(SequenceTable(module))
@@ -75,7 +75,7 @@ def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> Non
 
 
 class _Guards:
-    """Rewrites the sequences of a module.
+    """A rewriter of the sequences of a module.
 
     Args:
         table: the sequences.
@@ -88,7 +88,7 @@ class _Guards:
         self._rewritten: dict[tuple[str, frozenset[int] | None], tuple[str, Gap]] = {}
 
     def rewrite_entry_point(self, sequence: mlir.Operation) -> None:
-        """Let an entry point take the root and the decided ops, and yield both."""
+        """Rewrite an entry point to take the root and the decided ops, and to yield both."""
         operations = list(body(sequence))
         given: Handle = sequence.regions[0].blocks[0].arguments[0]
         # The chain goes on using the handles that it passes, so that only a copy may be consumed.
@@ -129,7 +129,7 @@ class _Guards:
                 self._other(operation, state)
 
     def _annotate(self, operation: mlir.Operation, numbers: Iterable[int], state: State) -> None:
-        """Take the decided ops from operands that are annotated."""
+        """Restrict the operands of an annotation to undecided ops, and record these ops as decided."""
         for number in numbers:
             target: Handle = operation.operands[number]
             if target in state.own:
@@ -166,15 +166,15 @@ class _Guards:
     def _rewrite_sequence(
         self, path: str, uses: int, own: frozenset[int] | None = None
     ) -> tuple[str, Gap]:
-        """Let a sequence take the decided ops, and yield those that it decides itself.
+        """Rewrite a sequence to take the decided ops, and to yield the ops that it decides itself.
 
         Args:
-            path: the reference to it.
-            uses: how many references become references to the result.
+            path: the reference to the sequence.
+            uses: the number of references that become references to the result.
             own: the arguments that are the matched op if the sequence is an action, which takes that op as well.
 
         Returns:
-            The symbol of the result, and what it does not yield.
+            The symbol of the result, and the gap in the ops that it yields.
         """
         key = path, own
         if key not in self._rewritten:
@@ -220,7 +220,7 @@ class _Guards:
         state.decided.append(include_instead(operation, name, operands, FAILURES_PROPAGATE))
 
     def _rewrite_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], Gap]:
-        """Rewrite the matchers and actions of a list. Return the new pairs, and what these do not yield."""
+        """Rewrite the matchers and actions of a list. Return the new pairs, and the gap in the ops that they yield."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
         own = own_arguments(self._table, pairs)
@@ -236,7 +236,7 @@ class _Guards:
         return new_pairs, Gap.NONE if is_complete else Gap.ANY
 
     def _matcher(self, path: str, uses: int) -> str:
-        """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
+        """Rewrite a matcher to take the decided ops and also yield the matched and decided ops; return its symbol."""
         if path not in self._matchers:
             sequence, self._matchers[path] = self.sequences.take(path, uses)
             terminator = list(body(sequence))[-1]
@@ -248,7 +248,7 @@ class _Guards:
         return self._matchers[path]
 
     def _other(self, operation: mlir.Operation, state: State) -> None:
-        """Rewrite the ops in the regions of an op, whose handles end with it."""
+        """Rewrite the ops in the regions of an op; handles defined there are not valid after the op."""
         inner = replace(state, decided=[])
         # Alternatives are isolated from the handles around them.
         if not collect(operation, names.ALTERNATIVES):
@@ -260,7 +260,7 @@ class _Guards:
             self._give_up(operation, state)
 
     def _give_up(self, operation: mlir.Operation, state: State) -> None:
-        """Note that an op may configure any op, and drop the handles that it invalidates."""
+        """Record that an op may configure any op, and drop the handles that it invalidates."""
         state.gap = Gap.ANY
         if _consumes(operation):
             with operation.location, mlir.InsertionPoint(operation):

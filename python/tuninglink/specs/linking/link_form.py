@@ -1,9 +1,9 @@
 """The form of a linked spec, and of its entry points.
 
-A linked spec is one list wherever one walk over the program decides what several would, else a chain. Entry points are
-converted to the current form: older specs have a `@__kernel_config` without marker, often without result. Some entry
-points do not declare whether they read or consume their argument. The compiler runs such a spec alone, but silently
-drops it next to another one.
+A linked spec is one list if one walk over the program makes the same decisions as one walk for each spec, otherwise a
+chain. Entry points are converted to the current form: in older specs, `@__kernel_config` has no marker and often no
+result. Some entry points do not declare whether they read or consume their argument. The compiler runs such a spec
+alone, but silently drops it next to another spec.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class LinkForm(Enum):
     """The form of a linked spec.
 
     Attributes:
-        UNTOUCHED: the only input, which was in default-entrypoint form.
+        UNTOUCHED: a single input that is already in default-entrypoint form.
         FLAT: one `foreach_match` with all entries in order.
-        CHAINED: the entry points of the inputs, run one after the other.
+        CHAINED: a new entry point that runs the entry points of the inputs in order.
     """
 
     UNTOUCHED = "untouched"
@@ -54,12 +54,13 @@ def choose_form(
     diagnostics: DiagnosticSink | None = None,
     next_to_entry_point: bool = False,
 ) -> LinkForm:
-    """Return the form that linking gives some specs, without linking them.
+    """Return the form that the given specs would have when linked, without linking them.
 
     Args:
         specs: at least one spec, in order of precedence.
         diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
-        next_to_entry_point: whether the linked spec is to have another entry point, which default-entrypoint form lacks.
+        next_to_entry_point: whether the linked spec will be next to an entry point, which rules out default-entrypoint
+            form.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
@@ -101,10 +102,10 @@ def _check_can_run(spec: Anatomy) -> None:
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Return whether one walk over the program decides the same as one walk for each spec.
+    """Return whether one walk over the program makes the same decisions as one walk for each spec.
 
-    It does not if an entry configures an op other than the matched one, or if the result of a matcher depends on
-    another op that another spec configures. In one walk, that configuration may come too early or too late.
+    The decisions may differ if an entry configures an op other than the matched one, or if the result of a matcher
+    depends on an op that another spec configures. In one walk, that configuration may come too early or too late.
     """
     if any(member.kind is SpecKind.OPAQUE for member in members):
         return False
@@ -114,7 +115,7 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
 
 
 def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about checks of entry points: a chain suppresses what is an error in a spec alone."""
+    """Warn about failing checks in entry points, which are errors in a spec alone but suppressed in a chain."""
     for spec in specs:
         # Where a chain suppresses failures already, linking changes nothing.
         entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
@@ -160,7 +161,7 @@ def check_can_modernize(entry_point: EntryPoint) -> None:
 
 
 def modernize(sequence: mlir.Operation) -> None:
-    """Add the ownership of the argument and the result to an entry point where they are missing."""
+    """Add the argument's ownership and the result to an entry point if they are missing."""
     with sequence.context, sequence.location:
         if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
             declare_ownership(sequence)

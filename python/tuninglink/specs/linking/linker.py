@@ -1,4 +1,4 @@
-"""Linking: many specs in, one out, in order of precedence; the first wins."""
+"""Linking of many specs, in order of precedence, into one; the first match wins."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Part:
 
     Attributes:
         spec: the input.
-        copy: what is linked: the input itself, a copy with some of its entries, or None without entries.
-        kept: the positions of the entries in the copy, in order; None for all.
-        source: the position of the input that its entries were derived from; None for an input that was given.
+        copy: the linked spec: the input itself, a copy with some of its entries, or None if no entry is linked.
+        kept: the positions of the linked entries in the input, in order; None for all.
+        source: the position of the input that the entries were derived from; None for an input given by the caller.
     """
 
     spec: Spec
@@ -58,8 +58,8 @@ class LinkedSpec:
 
     Attributes:
         spec: the linked spec, ready for the compiler.
-        form: its form.
-        parts: the inputs in order of precedence. The entries and entry points of the result are theirs, in the same order,
+        form: the form of the linked spec.
+        parts: the inputs in order of precedence. The result has their entries and entry points in the same order,
             except that a flat spec has only one entry point.
     """
 
@@ -76,17 +76,17 @@ def link(
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec:
-    """Link specs into one; the first wins, and the target's default spec comes last.
+    """Link specs into one; the first match wins, and the target's default spec comes last.
 
     Args:
         specs: the specs in order of precedence. They stay as they are.
         target: the target whose default spec, if any, comes last; None for no default spec.
-        directories: searched for the default spec before the shipped ones.
+        directories: the directories searched for the default spec before the shipped specs.
         name: the symbol of the result.
         diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
 
     Returns:
-        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned itself.
+        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned as is.
 
     Raises:
         SpecError: there is nothing to link, or a spec cannot be linked.
@@ -122,7 +122,7 @@ def link_specs(
 def link_parts(
     parts: Sequence[Part], form: LinkForm, *, name: str = LINKED_SPEC_NAME
 ) -> LinkedSpec | None:
-    """Link some entries of specs as all of them would be linked.
+    """Link a subset of the entries of specs in the form that the whole specs would have.
 
     Args:
         parts: the linked part of every spec, in order of precedence, all in one context.
@@ -130,7 +130,7 @@ def link_parts(
         name: the symbol of the result.
 
     Returns:
-        The linked spec, None where no entry is left.
+        The linked spec, or None if no entry is left.
     """
     copies = [part.copy for part in parts if part.copy is not None]
     if not copies:
@@ -164,18 +164,18 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
 def link_nested_specs(
     module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
 ) -> None:
-    """Link the specs that are nested in `module`, in place; the first wins.
+    """Link the specs that are nested in `module`, in place; the first match wins.
 
-    A module that holds no spec, or was linked before, stays as it is. An entry point of the module itself is not run
-    next to nested specs, as in the compiler's own linking, and gets a warning.
+    A module that holds no spec, or was linked before, stays as it is. As in the compiler's own linking, an entry point
+    of the module itself is not run if there are nested specs; a warning reports it.
 
     Args:
         module: the module that becomes the linked spec.
-        name: its new symbol, or None to keep the one that it has.
+        name: its new symbol, or None to keep the current symbol.
         diagnostics: receives warnings, such as about specs that may override an earlier one.
 
     Raises:
-        SpecError: a spec cannot be linked; `module` is as it was.
+        SpecError: a spec cannot be linked; `module` is left unchanged.
     """
     nested = nested_specs(module)
     own = [op for op in body(module) if is_entry_point(op)]
@@ -201,7 +201,7 @@ def _check_not_run(
     """Warn about an entry point next to nested specs.
 
     Raises:
-        SpecError: it has the name of the one that linking adds.
+        SpecError: the entry point has the name of the entry point that linking adds.
     """
     name = symbol_name(own)
     remedy = "put it into a module of its own, at its place in the order of precedence"

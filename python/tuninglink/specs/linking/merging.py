@@ -26,7 +26,7 @@ def spec_module(name: str) -> mlir.Operation:
 
 
 def prepared(spec: Anatomy) -> Anatomy:
-    """Return a spec with its binding on its entries and without nested modules: itself, or a changed copy."""
+    """Return the spec itself, or a copy with its binding on its entries and without nested modules."""
     has_nested = spec.table.scan.has_nested
     if binding_of(spec.module) is None and not has_nested:
         return spec
@@ -41,9 +41,9 @@ def prepared(spec: Anatomy) -> Anatomy:
 def copy_ops(
     container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
 ) -> list[Mapping[str, str]]:
-    """Copy the ops of specs into `container`, except for those that run chains and those with the omitted names.
+    """Copy the ops of specs into `container`, except for drivers of chains and ops with the omitted names.
 
-    A name that is taken gets a number.
+    A symbol whose name is taken gets a numeric suffix.
 
     Returns:
         For each spec the new names of its symbols.

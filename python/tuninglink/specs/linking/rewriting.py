@@ -1,4 +1,4 @@
-"""Rewriting sequences for guards: helpers, copies of sequences that something else uses, further arguments and results."""
+"""Rewriting of sequences for guards: helpers, copies of shared sequences, additional arguments and results."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _NOT_EQUAL: Final = 1
 
 
 class ModuleSequences:
-    """The sequences of a module, and those that guards add: helpers, moved lists and copies.
+    """The sequences of a module, and the sequences that guards add: helpers, moved lists and copies.
 
-    The methods for helpers add them once, and return their symbols.
+    The methods for helpers add each helper once, and return its symbol.
 
     Args:
         table: the sequences of the module, whose context is the current one.
@@ -58,7 +58,7 @@ class ModuleSequences:
         self._originals: dict[str, mlir.Operation] = {}
 
     def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
-        """Return the sequence at `path`, or a copy if there are more references to it than `uses`, and its symbol."""
+        """Return the sequence at `path`, or a copy if it has more references than `uses`, with its symbol."""
         sequence = self._table.lookup(path)
         assert sequence is not None, "checked by the caller"
         (name,) = split_path(path)
@@ -70,7 +70,7 @@ class ModuleSequences:
         return sequence, name
 
     def erase_unused_originals(self) -> None:
-        """Erase the sequences of which only copies are used."""
+        """Erase each sequence whose uses all refer to copies of it."""
         if not self._originals:
             return
         uses = Counter(path[0] for path in references_in(self._table.module))
@@ -121,12 +121,12 @@ class ModuleSequences:
         return self._add("is_decided", arguments, 1, build, is_entry=False)
 
     def skip(self, count: int) -> str:
-        """The action for ops that are left alone, which yields empty handles."""
+        """The action for ops that stay unchanged, which yields empty handles."""
         one = (self._op,)
         return self._add("skip", one, count, lambda op: [empty_handle(op) for _ in range(count)])
 
     def undecided_of(self) -> str:
-        """A sequence that takes ops and the decided ops, and yields those of the first that are not decided."""
+        """A sequence that takes ops and the decided ops, and yields the ops that are not decided."""
 
         def undecided_of(ops: Handle, decided: Handle) -> Sequence[Handle]:
             one = [self._op]
@@ -146,7 +146,7 @@ class ModuleSequences:
         return self._add("undecided_of", both, 1, undecided_of)
 
     def configured_in(self) -> str:
-        """A sequence that takes a root, and yields what has a lowering configuration of it and the ops in it."""
+        """A sequence that takes a root, and yields the ops with a lowering config among it and its nested ops."""
 
         def is_unconfigured(op: Handle) -> Sequence[Handle]:
             create(names.HAS_NO_LOWERING_CONFIG, [op])
@@ -166,7 +166,7 @@ class ModuleSequences:
     def _add(
         self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
     ) -> str:
-        """Add a sequence with some arguments, a number of results, and the ops that a function builds."""
+        """Add a sequence with the given arguments and number of results, and the ops that a function builds."""
         key = (name, arguments, results)
         if key not in self._helpers:
             self._helpers[key] = self._fresh.take(name)
@@ -181,7 +181,7 @@ class ModuleSequences:
 
 
 def call(name: str, operands: Sequence[Handle]) -> Handle:
-    """Build an include of a sequence with one result, and return that."""
+    """Build an include of a sequence with one result, and return the result."""
     return include([name], operands, [any_op()], FAILURES_PROPAGATE)[0]
 
 
@@ -203,11 +203,11 @@ def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
 
 
 class Gap(IntEnum):
-    """The ops that a sequence configures and does not yield as decided ones.
+    """The ops that a sequence configures but does not yield as decided ops.
 
     Attributes:
-        NONE: none.
-        FAILED: those that a callee configured before it failed, if it fails: no handle to them is left.
+        NONE: no ops.
+        FAILED: the ops that a callee configures before it fails, to which no handle is left.
         ANY: any ops.
     """
 
@@ -222,9 +222,9 @@ class State:
 
     Attributes:
         before: the ops that earlier specs decided.
-        decided: handles to the ops that the sequence decided by then.
+        decided: handles to the ops that the sequence has decided so far.
         own: arguments that are the matched op.
-        gap: what the sequence may have configured and is not in `decided`.
+        gap: the ops that the sequence may have configured but that are not in `decided`.
     """
 
     before: Handle
@@ -234,7 +234,7 @@ class State:
 
 
 def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
-    """Build a cast of a handle to another type, if it has another one."""
+    """Build a cast of a handle to a type unless the handle already has that type."""
     if handle.type == kind:
         return handle
     return create(names.CAST, [handle], [kind])[0]
@@ -243,7 +243,7 @@ def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
 def include_instead(
     operation: mlir.Operation, target: str, operands: Sequence[Handle], failures: int
 ) -> Handle:
-    """Replace an op by an include with one more result, and return that."""
+    """Replace an op with an include that has one more result, and return that result."""
     kinds = [*(result.type for result in operation.results), any_op()]
     with operation.location, mlir.InsertionPoint(operation):
         *results, last = include([target], operands, kinds, failures)
@@ -254,7 +254,7 @@ def include_instead(
 
 
 def declare_ownership(sequence: mlir.Operation) -> None:
-    """Declare for the arguments of a sequence whether its body consumes them."""
+    """Declare for each argument of a sequence whether the body consumes or only reads it."""
     declared = sequence.attributes.get("arg_attrs")
     attributes = []
     for number in range(len(signature(sequence).inputs)):

@@ -34,8 +34,8 @@ __all__ = ["check_configurations", "verify_spec"]
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     """Report all faults of a spec, or of each of the specs nested in a module.
 
-    An error is a construct that the compiler rejects, at once or when the spec is linked or applied, or that changes a
-    program in an invalid way. A warning is a construct without effect. The module is not modified.
+    A construct is an error if the compiler rejects it (immediately, or when the spec is linked or applied), or if it
+    changes a program in an invalid way. A construct without effect is a warning. The module is not modified.
 
     Args:
         module: a `builtin.module`, which need not be verified yet.
@@ -98,7 +98,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
 def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     """Run the compiler's verifier on `module` and forward its diagnostics.
 
-    A `foreach_match` that uses a matcher twice is an error, on which the compiler is not run.
+    A `foreach_match` that uses a matcher twice is an error; the compiler's verifier is then not run.
 
     Returns:
         Whether the compiler accepts `module`.
@@ -134,7 +134,8 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
 def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
     """Return the matchers of an op that may be invalid.
 
-    The result is empty unless the attributes are pairs of references: the compiler then rejects the op at once.
+    The result is empty unless the attributes are pairs of references, since the compiler rejects any other op
+    immediately.
     """
     matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
     return matchers if len(matchers) == len(actions) else []

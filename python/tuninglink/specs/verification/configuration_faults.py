@@ -1,4 +1,4 @@
-"""Faults in the configurations of entries that the spec alone reveals.
+"""Faults in the configurations of entries that can be detected from the spec alone.
 
 A fault is a warning if the compiler silently uses another configuration, and an error if code generation fails or no
 device runs the code.
@@ -114,7 +114,7 @@ def _report(
     places: KnobPlaces,
     diagnostics: DiagnosticSink,
 ) -> None:
-    """Report a fault in an operation, at the place of its knob and with the text that repairs that."""
+    """Report a fault in an operation, at the place of its knob and with the replacement text."""
     start = None if operation is None else place_of(operation.location)
     at = places.find(start, fault.knob)
     severity = Severity.ERROR if fault.is_error else Severity.WARNING
@@ -139,7 +139,7 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
 
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    """Yield a fault for an attribute that is set under the name of another one."""
+    """Yield a fault for an attribute that is set under the name of another attribute."""
     if not is_dialect_attribute(value):
         return  # `verify_spec` reports that it is ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
@@ -207,7 +207,7 @@ def _part_faults(decomposition: mlir.Attribute, matched: MatchedOp | None) -> It
 
 
 def _misspelt(entries: Iterable[str], valid: Sequence[str]) -> Iterator[Fault]:
-    """Yield an error for each name that is like a valid one: code generation fails without that."""
+    """Yield an error for each name that resembles a valid name, without which code generation fails."""
     for name in entries:
         if suggestion := misspelt(name, valid):
             message = f"code generation reads no '{name}'"
@@ -267,7 +267,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterato
 
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
-    """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
+    """Return the remedy for an intrinsic with the wrong types: the most similarly named intrinsic for these types."""
     closest = nearest(name, [*intrinsics_multiplying(types, context)], cutoff=0)
     if not closest:
         return "choose an intrinsic for the types that are matched"
@@ -275,7 +275,7 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
-    """Return an intrinsic for these types, of the target if that is known; empty if there is none."""
+    """Return an intrinsic for these types, of the target if it is known; empty if no intrinsic exists."""
     names_of_types = intrinsics_multiplying(types, context)
     return next(
         (name for name in names_of_types if target is None or name in target.intrinsics), ""
@@ -283,7 +283,7 @@ def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mli
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
-    """Return the constant in a matcher that holds a configuration, None if it is not in the matcher."""
+    """Return the constant in a matcher that holds a configuration, None if the constant is elsewhere."""
     if matcher is None:
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)

@@ -1,4 +1,4 @@
-"""Faults of entries: configurations without effect, constants of the wrong type; and faults of entry points."""
+"""Faults of entries (configurations without effect, constants of the wrong type) and faults of entry points."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
 
 
 def _has_ranges(action: mlir.Operation) -> bool:
-    """Return whether a spec has ranges of sizes, some of which it may deliberately leave to the compiler."""
+    """Return whether a spec has ranges of sizes; it may deliberately leave some ranges to the compiler."""
     module = action.parent
     return module is not None and any(RANGES in op.attributes for op in body(module.operation))
 
@@ -144,7 +144,7 @@ def _has_ranges(action: mlir.Operation) -> bool:
 def check_entry_points(
     module: mlir.Operation, table: SequenceTable, diagnostics: DiagnosticSink
 ) -> list[mlir.Operation]:
-    """Check the entry points of a spec, and sequences that look like one.
+    """Check the entry points of a spec, and sequences that resemble an entry point.
 
     Returns:
         The entry points whose bodies can be checked further.

@@ -1,4 +1,4 @@
-"""Faults of configurations, and the places of knobs in the text of a spec, since attributes have no places in MLIR."""
+"""Faults of configurations, and the places of knobs in the text of a spec, since MLIR attributes have no locations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _VALUE: Final = re.compile(r'"?\w+"?\s*=\s*(?P<value>\[|-?\d+)')
 
 
 class KnobPlaces:
-    """Finds knobs in the files that specs were read from; each file is read once."""
+    """A finder of knobs in the files that specs were read from; each file is read once."""
 
     def __init__(self) -> None:
         self._outlines: dict[str, SpecOutline | None] = {}
@@ -70,7 +70,7 @@ class KnobPlaces:
         return at if located is None else located[0].place(located[1])
 
     def renamed(self, at: Place | None, knob: str, name: str) -> tuple[Replacement, ...]:
-        """Return the replacement of a knob's name; empty if it is not found. For the arguments see `find`."""
+        """Return the replacement of a knob's name; empty if the knob is not found. For the arguments see `find`."""
         located = self._locate(at, knob)
         if located is None:
             return ()
@@ -90,7 +90,7 @@ class KnobPlaces:
         return (Replacement(source.place(start), source.place(end), value),)
 
     def _locate(self, at: Place | None, knob: str) -> tuple[SpecText, int] | None:
-        """Return the text with a knob, and its position there; None if it is not found."""
+        """Return the text that contains a knob, and the knob's position in it; None if the knob is not found."""
         outline = self._outline(at.file) if at is not None and knob else None
         if at is None or outline is None:
             return None
@@ -120,7 +120,7 @@ def _read(file: str) -> SpecOutline | None:
 
 
 def _end(source: SpecText, start: int) -> int:
-    """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
+    """Return the end of an op: after the body of a named sequence, before the result type of any other op."""
     is_sequence = False
     for token in source.tokens(start, len(source.text)):
         is_sequence |= token.text == names.NAMED_SEQUENCE
@@ -161,9 +161,9 @@ def _in_aliases(
 
 
 def similar_integers(value: mlir.Attribute) -> list[int]:
-    """Return the integers in an array, and in a list as other numbers or strings, with 0 for its other elements.
+    """Return the integers in an array, or in a list of numbers or strings, with 0 for all other elements.
 
-    Nothing without any.
+    The result is empty if there are no integers.
     """
     if isinstance(value, (mlir.DenseI32ArrayAttr, mlir.DenseI64ArrayAttr)):
         return [max(0, integer) for integer in value]
@@ -226,7 +226,7 @@ def level_faults(
 
 
 def _unscalable(level: str, sizes: Sequence[int], target: Target | None) -> Iterator[Fault]:
-    """Yield a fault for scalable sizes on a CPU without such vectors, on which the compiler crashes."""
+    """Yield a fault for scalable sizes on a CPU without scalable vectors, for which the compiler crashes."""
     if target is None or target.backend != "llvm-cpu":
         return
     is_error = target.family == _UNSCALABLE
@@ -240,7 +240,7 @@ _TILE_SIZES: Final = "tile_sizes"
 
 
 def tile_size_faults(lowering: mlir.Attribute, pipeline: str, loops: int | None) -> Iterator[Fault]:
-    """Yield faults in the levels of a `#iree_codegen.lowering_config`, whose further sizes the compiler ignores.
+    """Yield faults in the levels of a `#iree_codegen.lowering_config`. The compiler ignores surplus sizes.
 
     Args:
         lowering: a lowering config; those of other kinds have no faults.

@@ -58,7 +58,7 @@ def knob_faults(
         knobs: the entries.
         pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
         op: the configured op, None if unknown.
-        intrinsic: an intrinsic for the types of the op; empty if there is none, or the types are unknown.
+        intrinsic: an intrinsic for the types of the op; empty if no intrinsic exists or the types are unknown.
     """
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
@@ -81,7 +81,7 @@ def knob_faults(
 
 
 def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
-    """Yield a fault for loads straight into shared memory that the target does not have.
+    """Yield a fault for direct loads into shared memory that the target does not support.
 
     Args:
         knobs: the entries of the lowering config.
@@ -109,7 +109,7 @@ def _unread(name: str) -> Fault:
 
 
 def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
-    """Yield the missing knobs of a product; code generation fails without most of them, determined by experiment."""
+    """Yield the missing knobs of a product; experiments show that code generation fails without most of them."""
     advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
     if pipeline == "VectorDistribute":
         yield from _missing_in_vector_distribute(knobs, advice)
@@ -184,7 +184,7 @@ def _malformed(
 
 
 def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:
-    """Return the integers of a malformed list, one for each loop of a known op; nothing if they are unknown."""
+    """Return the integers of a malformed list, one for each loop of a known op; empty if they are unknown."""
     integers = similar_integers(value)
     if name == gpu.PROMOTED_OPERANDS:
         return integers or [0, 1]
@@ -194,13 +194,13 @@ def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list
 
 
 def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
-    """Return the sizes of a knob for another number of loops, with 0 for further ones."""
+    """Return the sizes of a knob resized to another number of loops, with 0 for additional loops."""
     zeros = [0] * (loops - len(sizes))
     return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
 
 
 def _because(value: mlir.Attribute) -> str:
-    """Return which element of a list is not an integer, as the end of a sentence."""
+    """Return a clause that names the element of a list that is not an integer."""
     if not isinstance(value, mlir.ArrayAttr):
         return ""
     others = (element for element in value if not isinstance(element, mlir.IntegerAttr))
@@ -253,7 +253,7 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 def _of_shared_sums(
     name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
 ) -> Iterator[Fault]:
-    """Yield a fault for tiles by which threads or subgroups add to one result without synchronization."""
+    """Yield a fault for tiles that make threads or subgroups add to one result without synchronization."""
     loops = gpu.shared_reductions(name, knobs, parallel) if pipeline == gpu.TILE_AND_FUSE else ()
     if loops:
         sizes = [*(gpu.read_integers(knobs[name]) or ())]
@@ -263,7 +263,7 @@ def _of_shared_sums(
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator[Fault]:
-    """Yield the faults of a knob that is written for another number of loops or operands."""
+    """Yield the faults of a knob whose value is for another number of loops or operands."""
     loops = len(op.parallel)
     asked = f"for the {counted(loops, 'loop')} that the matcher requires"
     if name in _SIZES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:

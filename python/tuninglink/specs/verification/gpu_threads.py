@@ -88,7 +88,7 @@ def subgroup_faults(
 
 
 def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to one of this size.
+    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
 
     Args:
         name: the intrinsic, None if unknown.
@@ -151,7 +151,7 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
         name: the knob.
         value: its value.
         loops: the number of loops of the configured op.
-        asked: the words for that number.
+        asked: the description of that number.
     """
     basis = gpu.read_basis(value)
     if basis is None:
@@ -192,6 +192,6 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
 
 
 def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
-    """Return the index of a count greater than 1 that is along several loops, None if there is none."""
+    """Return the index of a count greater than 1 that several loops share, or None if no count is shared."""
     shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
     return next(shared, None)

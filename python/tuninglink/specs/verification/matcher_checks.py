@@ -58,7 +58,7 @@ class MatchOperations:
     """The ops that the compiler runs in a matcher: those with its interface for matching.
 
     The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
-    `transform.match.structured`, so it is run on one that contains the op.
+    `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
 
 
 class MatcherChecks:
-    """Checks every matcher of a spec once, however many entries use it.
+    """A checker that checks every matcher of a spec once, even if many entries use it.
 
     Args:
         reach: the sequences that run when the spec is applied.

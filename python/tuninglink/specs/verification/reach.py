@@ -39,11 +39,11 @@ class MatchedOp:
     """The requirements of a matcher on an op.
 
     Attributes:
-        parallel: for each of its loops whether it is parallel, not a reduction.
+        parallel: for each loop, whether it is parallel rather than a reduction.
         types: the element types of its first two operands; empty if unknown.
         operands: the number of its operands, including results.
-        is_product: whether it is a contraction or a convolution, whose knobs were tried one by one.
-        parts: the products of an attention by the names of their attributes.
+        is_product: whether the op is a contraction or a convolution, for which each knob was tested individually.
+        parts: the products of an attention, by the names of their attributes.
     """
 
     parallel: tuple[bool, ...]
@@ -98,7 +98,7 @@ def _type(operation: mlir.Operation, name: str) -> str:
 
 
 def _root_of_dag(operation: mlir.Operation) -> MatchedOp | None:
-    """Return the requirements on the last op of a DAG, None if it has no loops."""
+    """Return the requirements on the last op of a DAG, or None if that op has no loops."""
     operations = [op for op in body(operation) if op.name != names.YIELD]
     root = StructuredOp(operations[-1]) if operations else None
     if root is None or not root.loop_count:
@@ -117,9 +117,9 @@ class Code:
         sequence: the op.
         table: resolves the sequences that it refers to.
         top: the ops of its body; empty if it is only declared.
-        operations: these and all nested ops, parents before their children.
+        operations: the ops in `top` and all nested ops, parents before their children.
         matchers: the matchers that the ops refer to.
-        callees: all sequences that they refer to, matchers included.
+        callees: all sequences that the ops refer to, including matchers.
     """
 
     sequence: mlir.Operation
@@ -145,11 +145,11 @@ class ReachedEntry:
     """An entry of a `foreach_match`.
 
     Attributes:
-        matcher: the matcher's symbol, as written there.
-        action: the action's symbol, likewise.
+        matcher: the matcher's symbol, as written in the `foreach_match`.
+        action: the action's symbol, as written in the `foreach_match`.
         matcher_code: the matcher.
         action_code: the action.
-        table: resolves both.
+        table: the table that resolves both symbols.
     """
 
     matcher: str
@@ -166,13 +166,13 @@ _NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
 
 
 class Reach:
-    """All sequences that some sequences reach, collected in one walk.
+    """All sequences reachable from the entry points, collected in one walk.
 
     Undefined references are ignored, since the compiler's verifier rejects them.
 
     Args:
         table: the sequences of the module.
-        entry_points: the first sequences.
+        entry_points: the sequences at which the walk starts.
 
     Attributes:
         codes: all sequences that run, in the order of discovery.
@@ -190,12 +190,12 @@ class Reach:
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
-        """Return the sequence that an op of `code` refers to as `path`."""
+        """Return the sequence that `path` refers to in an op of `code`."""
         resolved = code.table.resolve(path)
         return self._codes[resolved[1]] if resolved else None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
-        """Yield the sequences that an op of `code` refers to, each with the reference."""
+        """Yield the sequences that an op of `code` refers to, each with its reference."""
         for path in code.callees.get(operation, ()):
             callee = self.callee(code, path)
             if callee:

@@ -1,4 +1,4 @@
-"""The database: every trial with everything that its result depends on."""
+"""The database of trials, each with all conditions that affect its result."""
 
 from tuninglink.tuning.database.database import Database
 from tuninglink.tuning.database.records import (

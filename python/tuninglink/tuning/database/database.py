@@ -40,12 +40,12 @@ NOT_CHECKED: Final = "not checked"
 
 
 class Database:
-    """Trials in an SQLite file. They are only ever added, and kept from the moment they are recorded.
+    """Trials in an SQLite file. Trials are only added, and are durable as soon as they are recorded.
 
-    Several processes may use one file. An object belongs to the thread that made it.
+    Several processes may use one file. An object may only be used by the thread that created it.
 
     Args:
-        path: the file; made if there is none. None for a database in memory.
+        path: the file; created if it does not exist. None for a database in memory.
         read_only: whether nothing will be recorded.
         on_wait: called if another process has locked the file, before waiting for it.
 
@@ -74,7 +74,7 @@ class Database:
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Add a trial; it is kept when this returns, even if the process ends.
+        """Add a trial. It is durable when the function returns, even if the process ends.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -112,7 +112,7 @@ class Database:
 
         Args:
             problem_key: the problem.
-            environment: only those of this environment; of all by default.
+            environment: the environment of the trials; by default, all environments.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -205,7 +205,7 @@ class Database:
         return 1
 
     def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
-        """Return the number of a record, which is added if it is new."""
+        """Return the number of a record; add the record if it is new."""
         condition = " AND ".join(f"{column} = ?" for column in unique)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
         fetchone = self._connection.execute(query, values[: len(unique)]).fetchone()
@@ -233,9 +233,9 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
 
 
 def results_of(trials: Iterable[Trial]) -> dict[str, str]:
-    """Return the recorded verdicts on results of configurations by their keys, from trials of one problem.
+    """Return the recorded verdicts on configurations' results by key, from trials of one problem.
 
-    That is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
+    A verdict is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
     """
     results: dict[str, str] = {}
     failures: dict[str, str] = {}
@@ -272,7 +272,7 @@ def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trial of each configuration with the best figures, without configurations of which any trial failed."""
+    """Return the best trial of each configuration, without configurations that have a failed trial."""
     failed = {trial.configuration.key for trial in trials if trial.failure}
     ranked = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
     by_key = {trial.configuration.key: trial for trial in ranked if trial.samples}

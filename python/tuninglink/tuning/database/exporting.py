@@ -103,7 +103,7 @@ def to_t4(trials: Iterable[Trial]) -> Object:
 
 
 def to_csv(trials: Iterable[Trial]) -> str:
-    """Return trials as comma-separated values: a line for each trial, and a column for each knob of any of them."""
+    """Return trials as comma-separated values: a line for each trial, and a column for each knob of any trial."""
     trials = list(trials)
     results = _results(trials)
     knobs = sorted({knob for trial in trials for knob in trial.configuration.knobs})
@@ -172,10 +172,10 @@ def to_tables(
 ) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
     """Return the first measurements of each candidate, as a table for each problem and environment.
 
-    Races and confirmations are left out, as they measure few candidates, and with more care than the others.
+    Races and confirmations are left out, since they measure few candidates, with more samples.
 
     Returns:
-        The tables; None where the time of the compiler's choice is not known, or that of no candidate with knobs.
+        The tables; None where the compiler's choice, or every candidate with knobs, has no known time.
     """
     groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
@@ -235,7 +235,7 @@ def _table(
 
 
 def _recorded(trial: Trial, result: str) -> RecordedTrial:
-    """Return a trial of a table; one that turned out to fail later has no time."""
+    """Return a trial of a table; a candidate that failed later has no time."""
     candidate, median = _candidate(trial.configuration), trial.median
     if median is None or result not in (RIGHT, NOT_CHECKED):
         return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)

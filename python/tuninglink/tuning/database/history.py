@@ -178,7 +178,7 @@ _Place = tuple[str, str, str, str, int, int]
 
 
 def _place(environment: EnvironmentRecord) -> _Place:
-    """Return the parts that must be equal for a comparison of times."""
+    """Return the properties of a trial that must be equal for its time to be comparable."""
     return (
         environment.target,
         environment.sku,
@@ -204,8 +204,8 @@ def _grouped(trials: Iterable[Trial], key: Callable[[Trial], _Key]) -> dict[_Key
 def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
     """Yield the trials of each problem in each place.
 
-    Another version of the compiler may form a dispatch of the same computation in another way, so that its hash differs.
-    Then the words decide, unless two problems of one version have the same words.
+    Another version of the compiler may form a different dispatch for the same computation, so that its hash differs.
+    Then the words identify the problem, unless two problems of one version have the same words.
     """
 
     def described(trial: Trial) -> tuple[str, str, _Place]:

@@ -1,7 +1,7 @@
 """Insights of a database: common properties of fast candidates, and of failing ones.
 
-Both are conjunctions of conditions that a decision tree of scikit-learn finds, of the trials of one kind of operation
-and one target.
+Both are conjunctions of conditions from a scikit-learn decision tree, which is trained on the trials of one kind of
+operation and one target.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ class _Measured:
 
     Attributes:
         quantities: their quantities.
-        problems: the number of the problem.
+        problems: the index of the problem.
         slowdowns: the logarithm of the time divided by the best time of the problem.
         limits: the slowdown of the compiler's choice of the problem, at least that of `_SLOW`; candidates beyond it are
             equally slow.
-        are_defaults: whether it is the compiler's choice.
+        are_defaults: whether the candidate is the compiler's choice.
     """
 
     quantities: Quantities
@@ -166,7 +166,7 @@ class _Measured:
         )
 
     def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
-        """Return a decision list: each condition is that of a tree's path that leaves the least regret."""
+        """Return a decision list: each condition is the one on a tree's path with the least remaining regret."""
         fewest = max(FEWEST, int(_LEAF_SHARE * rows.sum()))
         conditions: list[QuantityCondition] = []
         regret = self.regret(rows)
@@ -202,7 +202,7 @@ class _Measured:
                 yield from path
 
     def chosen(self, conditions: Iterable[QuantityCondition], rows: Mask) -> Mask:
-        """Return the rows that a decision list leaves of each problem."""
+        """Return the rows of each problem that remain after a decision list."""
         for condition in conditions:
             met = rows & self.quantities.holds(condition)
             is_met = np.isin(self.problems, self.problems[met])

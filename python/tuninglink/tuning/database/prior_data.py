@@ -1,4 +1,4 @@
-"""Prior data: the recorded times of a program's dispatches, and trials of a problem elsewhere and of related ones."""
+"""Prior data: times of a program's dispatches, and trials of the same problem elsewhere and of related problems."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KnownCandidates(Protocol):
     """The candidates of a problem, found by their knobs."""
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate that gives the knobs these values, None if it is not valid."""
+        """Return the candidate with these values of the knobs; None if it is not valid."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class PriorData:
 
     Attributes:
         problem: the problem that is being tuned.
-        same: its trials elsewhere, the fastest first.
-        others: those of each other problem in each environment, the fastest first; the nearest problems first.
+        same: the trials of the problem in other environments, the fastest first.
+        others: the trials of each other problem by environment, the fastest first; the nearest problems first.
     """
 
     problem: SearchProblem
@@ -68,10 +68,10 @@ class PriorData:
         """Read the prior data of a problem.
 
         Args:
-            database: where it is kept.
+            database: the database with the prior data.
             problem: the problem that is being tuned.
-            key: its key.
-            environment: where it is tuned. Measurements from there are not prior data.
+            key: the key of the problem.
+            environment: the environment of tuning. Its own measurements are not prior data.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -88,12 +88,12 @@ class PriorData:
         return cls(problem, tuple(same), tuple(others))
 
     def winners(self, candidates: KnownCandidates) -> list[Candidate]:
-        """Return the fastest configurations of the same problem, then of each of the others, as far as they are valid."""
+        """Return the fastest valid configurations of the same problem, then those of each other problem."""
         by_rank = chain.from_iterable(zip_longest(*self.others))
         return self._candidates(candidates, chain(self.same, filter(None, by_rank)), _MOST_WINNERS)
 
     def winners_elsewhere(self, candidates: KnownCandidates) -> list[Candidate]:
-        """Return the fastest configurations of the same problem in other environments, as far as they are valid."""
+        """Return the fastest valid configurations of the same problem in other environments."""
         return self._candidates(candidates, self.same, _MOST_SAME)
 
     @staticmethod
@@ -111,7 +111,7 @@ class PriorData:
         return list(result.values())
 
     def measured(self) -> list[MeasuredProblem]:
-        """Return the problems to learn from: those with operands of the same width, as far as their programs are kept."""
+        """Return the problems to learn from: those with a stored program and operands of the same width."""
         result: list[MeasuredProblem] = []
         left = _MOST_TRIALS
         for group in filter(None, (self.same, *self.others)):
@@ -148,7 +148,7 @@ class RecordedTimes:
 
     Attributes:
         by_dispatch: for each dispatch, by its name, the times of its configurations.
-        device: the device that measured them; empty if several did.
+        device: the device that measured the times; empty if there were several.
     """
 
     by_dispatch: Mapping[str, Times]
@@ -224,10 +224,10 @@ _NEAREST: Final = 3
 
 @dataclass(frozen=True)
 class RelatedTrials:
-    """Candidates that repaired wrong defaults, and the fastest next to them.
+    """Candidates that repaired wrong defaults, and the fastest neighbors of these.
 
-    Tasks are related if their operations, element types and roles of loops are equal: what computes one of them right
-    most likely computes the others right. Candidates for one are valid for others unless tiles exceed sizes.
+    Tasks are related if their operations, element types and roles of loops are equal: a configuration that is correct
+    for one is most likely correct for the others. Candidates remain valid unless their tiles exceed the sizes.
     """
 
     _fast: dict[str, tuple[SearchProblem, tuple[Candidate, ...]]] = field(default_factory=dict)

@@ -143,7 +143,7 @@ def _quantities(trial: Trial) -> Mapping[str, float]:
 
 
 def _named(quantity: str) -> str:
-    """Return the name of a quantity; a knob has that of its place in a configuration, as `init` and `explain` show."""
+    """Return the name of a quantity; for a knob, its place in a configuration, as `init` and `explain` show it."""
     if not quantity.startswith(_KNOB):
         return quantity
     return f"{_KNOB}{knob_place(quantity.removeprefix(_KNOB))}"
@@ -158,7 +158,7 @@ def _problem(program: str, device: str) -> SearchProblem | None:
 
 
 def _unit(name: str, value: float) -> float:
-    """Return a feature that is not a logarithm."""
+    """Convert a feature from a logarithm to its own unit."""
     if name.startswith(_PIPELINE) or name in _FRACTIONS:
         return round(value, _DIGITS)
     return 0.0 if name.startswith(_KNOB) and value < 0 else round(2.0**value, _DIGITS)
@@ -197,7 +197,7 @@ class FailureRule:
 def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[FailureRule]:
     """Yield the rules of the failures among trials of a kind of operation on a target.
 
-    Each rule is learned from the failures that those before it leave unexplained.
+    Each rule is learned from the failures that the previous rules leave unexplained.
     """
     candidates: dict[tuple[str, str], Trial] = {}
     for trial in trials:
@@ -240,7 +240,7 @@ def _reason(trial: Trial) -> tuple[str, str] | None:
 def _common_conditions(
     quantities: Quantities, failed: Mask, succeeded: Mask
 ) -> tuple[tuple[QuantityCondition, ...], Mask]:
-    """Return the path of a tree that holds for most failures and for no success, and the rows that meet it."""
+    """Return the path of a tree that most failures and no successes meet, and the rows that meet it."""
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to load
 
     best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)

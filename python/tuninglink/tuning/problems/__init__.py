@@ -1,4 +1,4 @@
-"""Problems given without a program, as words or as lines of other tools: their kinds."""
+"""Kinds of problems that are given without a program, as words or as lines of other tools."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Attention:
         features: the size of a query, a key and a value.
         element: the type of the operands.
         mask: a mask that is an operand, or the one that hides keys behind a query's position.
-        kv_heads: the number of heads of the keys and values; None for that of the queries.
+        kv_heads: the number of heads of the keys and values; None if equal to that of the queries.
     """
 
     heads: int
@@ -187,7 +187,7 @@ class MoveOperation(Enum):
 
 @dataclass(frozen=True)
 class RowMove:
-    """Rows that are read from or written to positions of a matrix, which are an operand.
+    """A read or a write of rows at positions of a matrix; the positions are an operand.
 
     Attributes:
         operation: whether rows are read or written.
@@ -246,7 +246,7 @@ class TopK:
     Attributes:
         rows: the number of rows.
         columns: the size of a row.
-        count: the number of elements that are taken of a row.
+        count: the number of elements selected from a row.
         element: the type of the matrix.
     """
 

@@ -1,7 +1,7 @@
-"""Reading operations of PyTorch with the shapes of their operands, as BOO's driver takes them and profiles have them.
+"""Reading operations of PyTorch with the shapes of their operands, in the form of BOO's driver and of profiles.
 
-Such as `aten::mm "[[64, 32], [32, 48]]" "['c10::Half', 'c10::Half']" "[[32, 1], [48, 1]]" "['', '']"`: the shapes, types
-and strides of tensors, and the values of other arguments.
+A line has the shapes, types and strides of tensors, and the values of other arguments:
+`aten::mm "[[64, 32], [32, 48]]" "['c10::Half', 'c10::Half']" "[[32, 1], [48, 1]]" "['', '']"`.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class _Tensor:
 
     @classmethod
     def of(cls, shape: Sequence[int], strides: Sequence[int]) -> _Tensor:
-        """Return a tensor of a shape and the distances between elements of each dimension.
+        """Return a tensor with a shape and strides.
 
         Raises:
-            UnsupportedError: its elements are not next to each other.
+            UnsupportedError: the elements are not contiguous.
         """
         order = sorted(range(len(shape)), key=lambda index: -strides[index])
         step = 1
@@ -80,7 +80,7 @@ class _Tensor:
         """Whether the last two dimensions are stored in reverse order.
 
         Raises:
-            UnsupportedError: the others are not in order.
+            UnsupportedError: the other dimensions are not in order.
         """
         *outer, row, column = range(len(self.shape))
         if self.order not in ((*outer, row, column), (*outer, column, row)):
@@ -93,7 +93,7 @@ class _Tensor:
         """Return the sizes of the matrix whose rows are the dimensions from `first` on, stored in order.
 
         Raises:
-            UnsupportedError: they are stored in another order.
+            UnsupportedError: the dimensions are stored in another order.
         """
         if self.order != tuple(range(len(self.shape))):
             raise UnsupportedError(
@@ -115,7 +115,7 @@ class _Call:
     element: ElementType
 
     def tensors(self, *positions: int) -> list[_Tensor]:
-        """Return the tensors at positions."""
+        """Return the tensors at the given positions."""
         tensors = [self.value(position) for position in positions]
         if not all(isinstance(tensor, _Tensor) for tensor in tensors):
             raise ProblemError(f"expected tensors as arguments {', '.join(map(str, positions))}")

@@ -65,7 +65,7 @@ def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
     """Read a line of TunableOp, which `TUNABLE_OP` matches.
 
     Raises:
-        ProblemError: the operation, its type or its sizes are not known.
+        ProblemError: the operation, its type or its sizes are unknown.
     """
     indent = len(line) - len(line.lstrip())
     # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.

@@ -20,7 +20,7 @@ class Stored:
 
     Attributes:
         shape: its sizes.
-        kind: the type of its elements, as MLIR prints it.
+        kind: the type of the elements, as MLIR prints it.
     """
 
     shape: list[int]
@@ -32,19 +32,19 @@ Parts = tuple[Sequence[list[int] | Stored], Callable[..., Value | Sequence[Value
 
 
 def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
-    """Return the map from loops to the dimensions of an operand, which are loops; a letter can stand for each."""
+    """Return the map from loops to the dimensions of an operand; each loop can be named by a letter."""
     dims = [mlir.AffineDimExpr.get(list(loops).index(loop)) for loop in access]
     return mlir.AffineMap.get(len(loops), 0, dims)
 
 
 def zeros(shape: Sequence[int], element: ElementType) -> Value:
-    """Return zeros of the type in which sums are computed."""
+    """Return a tensor of zeros in the type of sums."""
     kind = accumulator_type(element)
     return value_of(linalg.fill(constant_zero(kind), outs=[tensor.empty(list(shape), kind)]))
 
 
 def narrowed(result: Any, element: ElementType) -> Value:
-    """Return sums in the type of the operands, as PyTorch does for floating-point types."""
+    """Convert sums to the type of the operands, as PyTorch does for floating-point types."""
     value = value_of(result)
     shaped = mlir.RankedTensorType(value.type)
     narrow = mlir.RankedTensorType.get(shaped.shape, mlir_type(element))
@@ -53,7 +53,7 @@ def narrowed(result: Any, element: ElementType) -> Value:
 
 
 def padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
-    """Return an image with a scalar before and after the elements of each dimension."""
+    """Return an image padded with a scalar before and after the elements of each dimension."""
     if not any(map(any, margins)):
         return image
     kind = mlir.RankedTensorType(image.type)
@@ -107,7 +107,7 @@ def computed(
 
 
 def added_product(left: Value, right: Value, total: Value) -> Value:
-    """Return a sum with the product of two numbers of at most its width."""
+    """Return the sum of an accumulator and the product of two numbers that are at most as wide."""
     left, right = widened(left, total.type), widened(right, total.type)
     if isinstance(total.type, mlir.IntegerType):
         return value_of(arith.addi(total, value_of(arith.muli(left, right))))
@@ -115,7 +115,7 @@ def added_product(left: Value, right: Value, total: Value) -> Value:
 
 
 def widened(number: Value, kind: mlir.Type) -> Value:
-    """Return a number as one of a type of at least its width."""
+    """Extend a number to a type that is at least as wide."""
     if number.type == kind:
         return number
     extend = arith.extsi if isinstance(kind, mlir.IntegerType) else arith.extf
@@ -123,7 +123,7 @@ def widened(number: Value, kind: mlir.Type) -> Value:
 
 
 def reinterpreted(stored: Value, shape: Sequence[int], kind: mlir.Type) -> Value:
-    """Return bytes as elements of another type."""
+    """Reinterpret bytes as elements of another type."""
     op = mlir.Operation.create(
         "iree_tensor_ext.bitcast",
         results=[mlir.RankedTensorType.get(shape, kind)],
@@ -150,6 +150,6 @@ def accumulator_type(element: ElementType) -> mlir.Type:
 
 
 def value_of(op: Any) -> Value:
-    """Return the result of an op, for which the bindings return the op or its result."""
+    """Return the result of an op; the bindings return either the op or its result."""
     value: Value = op if isinstance(op, mlir.Value) else op.results[0]
     return value

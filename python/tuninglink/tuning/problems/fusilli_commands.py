@@ -85,7 +85,7 @@ def _fusilli_attention(flags: CommandFlags) -> Attention:
 
 
 def _fusilli_layer_norm(flags: CommandFlags) -> Normalization:
-    """Read a layer normalization, which is over all dimensions but the first."""
+    """Read a layer normalization over all dimensions but the first."""
     if flags.number("F", 0, 1) != 1:
         message = "only forward layer normalizations are supported ('-F 1')"
         raise UnsupportedError(message, flags.column("F"))

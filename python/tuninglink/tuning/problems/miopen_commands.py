@@ -1,4 +1,4 @@
-"""Reading command lines of MIOpen's driver, which logs them, and those of BOO and Fusilli in its form."""
+"""Reading command lines that MIOpen logs for its driver, and those of BOO and Fusilli in the same form."""
 
 from __future__ import annotations
 
@@ -195,14 +195,14 @@ _READERS: Final[dict[str, Callable[[str, re.Match[str], ElementType], tuple[Prob
 
 
 def _switched_type(flags: CommandFlags, element: ElementType) -> ElementType:
-    """Return the type of the operands, which Fusilli gives as a switch and MIOpen in the name of the operation."""
+    """Return the type of the operands: a switch in Fusilli, and a part of the operation's name in MIOpen."""
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
     given = [switched for name, switched in switches.items() if flags.has(name)]
     return given[0] if given else element
 
 
 def _directions(flags: CommandFlags) -> int:
-    """Return the directions as a sum of bits; BOO and we take the forward one unless they are given."""
+    """Return the directions as a sum of bits; the default is the forward direction, as in BOO."""
     # Fusilli has another long name for this flag.
     name = "m" if flags.text("m", "").isdecimal() else "F"
     value, every = flags.number(name, 0, 1), sum(_DIRECTIONS)
@@ -222,7 +222,7 @@ def _is_transposed(flags: CommandFlags) -> bool:
 
 
 def _padding(flags: CommandFlags, padding: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the padding, where neither it nor a type follows from other flags."""
+    """Return the padding, which is 0 in the mode `valid`. Casts of operands are rejected."""
     modes = ("default", "conv", "valid")
     if (mode := flags.text("z", modes[0])) not in modes:
         raise UnsupportedError.unknown("padding mode", mode, modes, flags.column("z"))
@@ -237,7 +237,7 @@ _AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def _rank(flags: CommandFlags) -> int:
-    """Return the number of an image's extents, which layouts imply."""
+    """Return the number of an image's extents, which follows from the layouts."""
     implied = (len(flags.text(name, "")) - 2 for name in "IfO")
     rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
     if rank not in _AXES:
@@ -247,7 +247,7 @@ def _rank(flags: CommandFlags) -> int:
 
 
 def _layout(flags: CommandFlags, rank: int) -> Layout:
-    """Return the layout, whose letters N and C count filters and their channels in filters, images and filters in results."""
+    """Return the layout; N and C are filters and channels in filters, and images and filters in results."""
     default = f"NC{_AXES[rank]}"
     given = [flags.text(name, default) for name in "IfO"]
     for name, layout in zip("IfO", given, strict=True):

@@ -39,7 +39,7 @@ LARGEST_SIZE: Final = (1 << 31) - 1
 
 
 def read_size(text: str, least: int = 1) -> int | None:
-    """Return the size that a text gives; None unless it is a number from `least` to `LARGEST_SIZE`."""
+    """Parse a size; return None unless it is a number from `least` to `LARGEST_SIZE`."""
     if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
         return None
     size = int(text)
@@ -70,7 +70,7 @@ class ElementType(Enum):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether results have the type of sums: they do not fit into eight bits."""
+        """Whether results have the type of sums, because they do not fit into eight bits."""
         return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
 
 
@@ -99,7 +99,7 @@ _AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
 class Layout:
     """The orders of a convolution's dimensions.
 
-    A letter stands for each: n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
+    The letters are n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
 
     Attributes:
         image: the order of the image.
@@ -122,7 +122,7 @@ class Layout:
 
     @property
     def transposed(self) -> Layout:
-        """The layout of the convolution whose image is the result of this one, and the other way round."""
+        """The layout of the transposed convolution: image and result are exchanged."""
         letters = str.maketrans("cf", "fc")
         return Layout(self.result.translate(letters), self.filters, self.image.translate(letters))
 
@@ -140,7 +140,7 @@ class Layout:
             column: the position of the text in its line.
 
         Raises:
-            ProblemError: an order lacks a dimension or has another one.
+            ProblemError: an order has a missing or an unknown dimension.
         """
         image, *orders = text.split("_")
         filters, result = (*orders, _of_result(image))[:2] if orders else ("", "")
@@ -160,7 +160,7 @@ class Layout:
 
 
 def _of_result(image: str) -> str:
-    """Return the order of a result that is that of an image."""
+    """Return the order of a result that corresponds to the order of an image."""
     return image.replace("c", "f")
 
 

@@ -1,4 +1,4 @@
-"""Programs of problems: a module with a function for each, in the forms that PyTorch exports; attentions."""
+"""Programs of problems: a module with a function for each problem, in the forms that PyTorch exports; attentions."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _indices(*dimensions: int) -> mlir.ArrayAttr:
 
 
 def program_of(problems: Iterable[Problem]) -> str:
-    """Return a module with a function for each problem, equal ones once, as text."""
+    """Return the text of a module with one function for each distinct problem."""
     with thread_context(), mlir.Location.unknown():
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):

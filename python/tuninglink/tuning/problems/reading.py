@@ -135,7 +135,7 @@ def _lines(path: str) -> list[str]:
     """Return the lines of a file or of standard input.
 
     Raises:
-        TuninglinkError: it cannot be read.
+        TuninglinkError: the input cannot be read.
     """
     try:
         is_stream = path == STANDARD_STREAM

@@ -102,7 +102,7 @@ def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
 def _elementwise(
     build: Callable[..., Value], first: Value, second: Value | None = None, access: str = "r"
 ) -> Value:
-    """Return numbers of 32 bits.
+    """Compute 32-bit numbers element by element.
 
     Args:
         build: builds a number from those of the operands.

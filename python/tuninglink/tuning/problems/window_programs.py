@@ -1,6 +1,6 @@
 """Programs of problems that slide windows over images: poolings, convolutions and their gradients.
 
-A letter stands for each dimension of an operand: those of layouts, and g for groups.
+Each dimension of an operand is named by a letter: the letters of layouts, and g for groups.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WindowLoops:
     def maps(self, accesses: Sequence[str]) -> list[mlir.AffineMap]:
         """Return the indexing maps of the image, of the windows and of the result, given their dimensions.
 
-        The loops are in the order of BOO: those of the result, then those of the windows.
+        The loops are in the order of BOO: the loops of the result, then the loops of the windows.
         """
         image, window, result = accesses
         inner = [self._inner(letter) for letter in window]
@@ -132,7 +132,7 @@ def _larger(element: Value, _window: Value, largest: Value) -> Value:
 
 
 def _divided(sums: Value, problem: Pooling) -> Value:
-    """Return sums of windows as averages."""
+    """Divide sums of windows to get averages."""
     count = mlir.FloatAttr.get(accumulator_type(problem.element), math.prod(problem.kernel))
     counts = mlir.DenseElementsAttr.get_splat(sums.type, count)
     return narrowed(arith.divf(sums, value_of(arith.constant(sums.type, counts))), problem.element)
@@ -185,7 +185,7 @@ class _Operands:
 
     @classmethod
     def of(cls, problem: Convolution) -> _Operands:
-        """Return the operands of a convolution, whose groups have a dimension of their own."""
+        """Return the operands of a convolution, with a separate dimension for groups."""
         layout = problem.layout
         image, filters, result = layout.image, layout.filters, layout.result
         if problem.is_depthwise:

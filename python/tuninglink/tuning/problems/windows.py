@@ -55,7 +55,7 @@ class _Windows:
             raise ProblemError(f"the {noun} of {kernel} does not fit into padded images of {size}")
 
     def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
-        """Yield the words for steps other than the defaults; `stride` is that of strides."""
+        """Yield the words for steps that differ from the defaults; `stride` is the default stride."""
         steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
         for word, (value, default) in {**steps, "dilation": (self.dilations, (1,))}.items():
             if shortest(value) != shortest(default):

@@ -1,4 +1,4 @@
-"""Reading a problem in our own words, such as `matmul 2048x1280x5120 f16 transpose_b`."""
+"""Reading a problem in Tuninglink's own words, such as `matmul 2048x1280x5120 f16 transpose_b`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Words:
         """Return the next word.
 
         Args:
-            form: the description of the word in the error without one.
+            form: the description of the word in the error if the line has no more words.
         """
         if not self._rest:
             raise ProblemError(f"expected {form}", self._end)
@@ -65,7 +65,7 @@ class _Words:
         return word[0]
 
     def sizes(self, *forms: str) -> tuple[int, ...]:
-        """Return the next word as sizes, as many as one of the forms has."""
+        """Return the next word as sizes; their number must be that of one of the forms."""
         return self.read_sizes(self.take(f"sizes {' or '.join(forms)}"), forms)
 
     def read_sizes(self, text: str, forms: Sequence[str], least: int = 1) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class _Words:
         return valid
 
     def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
-        """Return a value of an enumeration: the next word, or `text`, which was taken."""
+        """Return a value of an enumeration from the next word, or from the word `text` that was already taken."""
         values = [value.value for value in kind]
         text = self.take(f"{noun}: one of {', '.join(values)}") if text is None else text
         if text not in values:
@@ -263,7 +263,7 @@ def _read_move(operation: MoveOperation, words: _Words) -> RowMove:
 
 
 def _last_type(words: _Words, operation: str) -> ElementType:
-    """Return the last word as such a type."""
+    """Return the last word as the type of a floating-point operation and of its results."""
     element = _wide_type(words, operation)
     _check_end(words)
     return element
@@ -276,7 +276,7 @@ def _check_end(words: _Words) -> None:
 
 
 def _wide_type(words: _Words, operation: str) -> ElementType:
-    """Return the next word as a type of an operation that computes in floating point, and of its results."""
+    """Return the next word as the type of a floating-point operation and of its results."""
     element = words.member("type", ElementType)
     if element.is_narrow:
         raise ProblemError(f"{operation} needs the type f16, bf16 or f32", words.column)
