@@ -1,6 +1,6 @@
 """Peak rates of this machine's processors, measured once by kernels that the compiler builds.
 
-Data sheets rarely list the rates of a processor: its clock depends on its load and its vectors, and a virtual machine or
+Data sheets rarely list a processor's rates: its clock depends on its load and its vectors, and a virtual machine or
 a container may have only a part of it. Three kinds of kernels reach the peaks of compiled code: chains of
 fused multiply-adds in registers, products of packed matrices in the caches, and reads and writes of long arrays.
 """

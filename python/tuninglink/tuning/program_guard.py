@@ -171,7 +171,7 @@ class ProgramGuard:
         write: Callable[[Sequence[TaskResult]], str],
         failure: TuninglinkError | None,
     ) -> ModelVerdict:
-        """Run the whole program with and without the entries, unless there is a reason not to.
+        """Run the whole program with and without the entries, unless an obstacle prevents it.
 
         Args:
             results: the results of the tasks.
@@ -225,7 +225,7 @@ class ProgramGuard:
 
 
 def _program_us(defaults: DefaultQueue) -> float:
-    """Return the time of all calls of all dispatches; those without a time count as the mean of the others."""
+    """Return the time of all calls of all dispatches; calls without a time count with the mean of the others."""
     measured = defaults.measured
     called = sum(bool(task.calls) for task in defaults.waiting)
     total = sum(default.task.calls * default.program_us for default in measured)

@@ -66,7 +66,7 @@ def time_dispatches(
         settings: the settings of measurements.
 
     Returns:
-        The times by dispatch, and a note on each dispatch that was not measured.
+        The times by dispatch, and a note on each unmeasured dispatch.
 
     Raises:
         DeviceError: the device cannot be opened, or is lost.

@@ -11,7 +11,7 @@ from tuninglink.tuning.devices import Caches
 
 
 class Numerics(Enum):
-    """The acceptance policy for results of tuned programs. The values are those of the flag."""
+    """The acceptance policy for results of tuned programs. The values match the flag's."""
 
     BITWISE = "bitwise"
     """Accept results that are bitwise equal to the default's."""
@@ -24,7 +24,7 @@ class Numerics(Enum):
 
 
 class LastStage(Enum):
-    """The stages after which a run can end. The values are those of the flag."""
+    """The stages after which a run can end. The values match the flag's."""
 
     CANDIDATES = "candidates"
     """Draw candidates."""

@@ -91,7 +91,7 @@ def suggest(
 
 
 def promising_candidates(prepared: PreparedTask) -> list[Candidate]:
-    """Return candidates of a dispatch: those from specs, then the others in the order of their estimates."""
+    """Return candidates of a dispatch: candidates from specs, then the others in the order of their estimates."""
     sampled = prepared.spaces.sample(MOST_CANDIDATES, _SEED)
     return [*prepared.spaces.given, *fastest_first(prepared.spaces.problem, sampled)]
 

@@ -53,7 +53,7 @@ def tune(
 
     Raises:
         ValueError: a text gives no sizes.
-        TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
+        TuninglinkError: the program does not compile, or none of its dispatches can be tuned on the device.
     """
     ledger = Ledger(settings.seconds, settings.trials)
     check_search(settings.search)

@@ -98,7 +98,7 @@ class Tuner:
         """Tune until the budget is over or stopped, and return the results so far.
 
         Raises:
-            TuninglinkError: nothing of the program can be tuned on the devices.
+            TuninglinkError: no dispatch of the program can be tuned on the devices.
         """
         for omission in self._program.omissions:
             self._omit(omission)
@@ -250,7 +250,7 @@ class Tuner:
         return replace(entry, specializations=boxes)
 
     def _entries(self, result: TaskResult) -> list[SpecEntry]:
-        """Return the entries of a winner, those for ranges of sizes first."""
+        """Return the entries of a winner, starting with the entries for ranges of sizes."""
         entries = map(self._entry, (*result.ranges, result))
         return [entry for entry in entries if entry is not None]
 

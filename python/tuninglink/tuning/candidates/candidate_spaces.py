@@ -185,7 +185,7 @@ class CandidateSpaces:
         }
 
     def _make(self, number: int, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate of a space with values of its knobs and options; None if it is invalid or unpromising."""
+        """Return the candidate of a space for knob and option values; None if it is invalid or unpromising."""
         space = self.spaces[number]
         options = self._options[space.constraints.pipeline]
         values = {option.name: knobs[option.name] for option in options if option.name in knobs}

@@ -133,7 +133,7 @@ class ModelComparison:
 
     Attributes:
         default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
-            each as often as it counts.
+            weighted by their calls.
         tuned_ms: the time with the spec.
         speedup: the speedup with the spec.
         functions: the times by function.
@@ -195,7 +195,7 @@ def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> C
 
     Args:
         times: the times of the slower program by round, or of several copies of it.
-        others: the times of the faster program in the same rounds, likewise.
+        others: the times of the faster program in the same rounds, in the same form.
         seed: the seed of the resamples of rounds.
 
     Raises:

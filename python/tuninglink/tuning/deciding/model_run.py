@@ -254,7 +254,7 @@ class ModelRuns:
         )
 
     def _require(self, seconds: float) -> None:
-        """Check that there is time left.
+        """Check that enough time is left.
 
         Raises:
             ModelRunError: too little time is left.

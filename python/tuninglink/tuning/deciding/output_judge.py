@@ -37,7 +37,7 @@ _LARGEST: Final = 0.5
 def relative_error(actual: Arrays, expected: Arrays) -> float:
     """Return the largest relative error of outputs, in the Frobenius norm.
 
-    Infinities and NaN must be where they are expected. The error of integers is the fraction that differs.
+    Infinities and NaNs must be at the expected positions. The error of integers is the fraction that differs.
 
     Args:
         actual: the outputs.

@@ -170,7 +170,7 @@ class ProgramVerdict:
         judgement: whether its outputs are right.
         source: the origin of the expected outputs; empty if the program was not run.
         error: the relative error of the outputs; None without a comparison.
-        tolerance: the largest error explained by rounding; None likewise.
+        tolerance: the largest error explained by rounding; None without a comparison.
     """
 
     judgement: OutputVerdict = field(metadata=FLAT)

@@ -61,7 +61,7 @@ def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
 
 
 def hal_type(name: str) -> Any:
-    """Return the runtime's element type for one that MLIR writes as `name`.
+    """Return the runtime's equivalent of an MLIR element type.
 
     Raises:
         MeasurementError: the runtime has no such type.

@@ -119,7 +119,7 @@ class ClusterDevices:
         timeout: the seconds after which a benchmark counts as hanging.
 
     Raises:
-        DeviceError: no worker has such a device, or one cannot be opened.
+        DeviceError: no worker has such a device, or a device cannot be opened.
     """
 
     def __init__(

@@ -141,7 +141,7 @@ _END_SECONDS: Final = 5.0
 
 
 class Cluster:
-    """Workers of Dask, some of which have devices as resources.
+    """Workers of Dask, of which some offer devices as resources.
 
     Args:
         address: the address of the scheduler, as in `tcp://10.0.0.1:8786`.

@@ -78,7 +78,7 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
         cores: the processors that a threaded CPU device is pinned to; see `open_device`.
 
     Raises:
-        DeviceError: there is no such driver or device.
+        DeviceError: the driver or device does not exist.
     """
     driver = driver_of(uri)
     if driver in LOCAL_DRIVERS:
@@ -106,7 +106,7 @@ def check_devices(uris: Sequence[str]) -> None:
     Vendors' drivers, which may crash or hang, are loaded in a separate process.
 
     Raises:
-        DeviceError: there is no such driver or device.
+        DeviceError: the driver or device does not exist.
     """
     for uri in uris:
         if driver_of(uri) in LOCAL_DRIVERS:
@@ -137,7 +137,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
             process may run on.
 
     Raises:
-        DeviceError: there is no such driver or device, or it is busy.
+        DeviceError: the driver or device does not exist, or it is busy.
     """
     if driver_of(uri) == THREADED_DRIVER:
         pinned = ",".join(map(str, cores or physical_cores()))
@@ -155,7 +155,7 @@ def runtime_uri(uri: str) -> str:
     """Return the URI by which the runtime and its tools open a device, which `uri` may give by number.
 
     Raises:
-        DeviceError: there is no such driver or device.
+        DeviceError: the driver or device does not exist.
     """
     driver, _, path = uri.partition("://")
     if driver in LOCAL_DRIVERS | _NUMBERING_DRIVERS or not path.isdecimal():

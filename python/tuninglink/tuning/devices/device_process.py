@@ -48,7 +48,7 @@ class Request(Generic[Answer]):
     Attributes:
         work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
         arguments: its other arguments.
-        expected_seconds: the duration of the work where it depends on the arguments; it extends the time limit.
+        expected_seconds: the duration of the work if it depends on the arguments. It extends the time limit.
     """
 
     work: Callable[..., Answer]
@@ -139,7 +139,7 @@ class DeviceProcess(Device):
         timeout: the seconds that a request may take before its benchmark counts as hanging; see `Request`.
 
     Raises:
-        DeviceError: there is no such device, or it cannot be opened.
+        DeviceError: the device does not exist or cannot be opened.
     """
 
     def __init__(

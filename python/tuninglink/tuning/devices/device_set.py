@@ -89,7 +89,7 @@ class DeviceSet(Protocol):
 
     @property
     def at_once(self) -> int:
-        """The number of benchmarks accepted at once: one for each device, and those loaded ahead of their measurement."""
+        """The number of benchmarks accepted at once: one for each device, and those loaded ahead."""
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
@@ -176,7 +176,7 @@ class DefaultTimes:
 
 
 class Measure(Protocol):
-    """Measures benchmarks, as many at once as there are devices."""
+    """Measures benchmarks, as many at once as `at_once`."""
 
     @property
     def at_once(self) -> int:

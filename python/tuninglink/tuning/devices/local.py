@@ -2,7 +2,7 @@
 
 Modules are loaded ahead of their measurement, for drivers that compile on loading. CUDA's driver compiles PTX when a
 module is loaded, which takes longer than measuring it, and keeps the result in a cache on disk that all processes
-share. Loaded in another process first, a module is loaded instantly where it is measured.
+share. A module that another process has loaded before loads instantly in the process that measures it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class AheadLoader:
             self._limit = min(seconds, self._timeout)
 
     def load(self, benchmark: Benchmark) -> Failure | None:
-        """Load a benchmark. Where that fails at once, the measurement reports the failure.
+        """Load a benchmark. If loading fails at once, the measurement reports the failure.
 
         Returns:
             The failure of a benchmark that takes too long; None for any other.

@@ -136,7 +136,7 @@ class LoadedModule:
         """Return a function of the module.
 
         Raises:
-            MeasurementError: there is no such function.
+            MeasurementError: the function does not exist.
         """
         function = self._module.lookup_function(name)
         if function is None:
@@ -182,7 +182,7 @@ class Loader:
             copy: distinguishes copies of one module, each of which has its own place in memory.
 
         Raises:
-            MeasurementError: the device rejects the module, or there is no such function.
+            MeasurementError: the device rejects the module, or the function does not exist.
         """
         return self.load_module(image, copy).function(function)
 

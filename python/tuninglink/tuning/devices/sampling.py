@@ -186,7 +186,7 @@ class Repetition:
 
 
 def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
-    """Return how often a benchmark is repeated at each of its sizes.
+    """Return the repetitions of a benchmark at each of its sizes.
 
     Args:
         times: its times, in microseconds.

@@ -58,7 +58,7 @@ class GivenInput:
         """Read `[FUNCTION:]VALUE`.
 
         Raises:
-            ValueError: there is no value.
+            ValueError: the value is missing.
         """
         parts = _INPUT.fullmatch(text)
         if parts is None:

@@ -39,7 +39,7 @@ class TypedPart:
     """A part of a binding that a dispatch reads as another type.
 
     Attributes:
-        element_type: the element type, as MLIR writes it.
+        element_type: the element type, in MLIR syntax.
         offset: the offset of the part in the binding, in bytes.
         byte_length: its length in bytes.
     """
@@ -55,7 +55,7 @@ class Binding:
 
     Attributes:
         access: the use of the binding by the dispatch.
-        element_type: the element type, as MLIR writes it.
+        element_type: the element type, in MLIR syntax.
         shape: the static sizes.
         offset: the offset of the binding in its set, in bytes.
         byte_length: its length in bytes.
@@ -103,9 +103,9 @@ class SizedFunction:
     Attributes:
         name: its name.
         layout: the buffer that it expects.
-        sizes: the sizes, as a user writes them.
+        sizes: the sizes, in the syntax of the command line.
         weight: the weight of its time; 0 if only its outputs count.
-        loops: the sizes of the loops of the root op, None where they are not known.
+        loops: the sizes of the loops of the root op; None for unknown ones.
         is_between: whether the size lies between the given ones, and nothing may be much slower there.
     """
 

@@ -155,7 +155,7 @@ def _read(module: mlir.Operation) -> _Parts:
 
 
 def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
-    """Return the constants that a benchmark passes to its dispatch; those of the first variant if it has several.
+    """Return the constants that a benchmark passes to its dispatch, in the first variant if it has several.
 
     Raises:
         NoBenchmarkError: the constants are known only when the program runs.

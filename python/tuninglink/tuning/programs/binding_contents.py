@@ -69,7 +69,7 @@ class _Content:
     """The content of one binding of a dispatch.
 
     Attributes:
-        access: how it uses the binding.
+        access: its use of the binding.
         element_type: the element type.
         element_bytes: the bytes of one element in memory.
         shape: the sizes of the largest tensor in it; None if unknown.
@@ -88,7 +88,7 @@ class _Content:
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
-        """Return the sizes of all elements in a binding of this number of bytes."""
+        """Return the sizes of a tensor that fills a binding of the given number of bytes."""
         if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)

@@ -41,7 +41,7 @@ class Parameter:
     Attributes:
         scope: the scope of its name; empty without one.
         key: its name.
-        element_type: the element type, as MLIR writes it.
+        element_type: the element type, in MLIR syntax.
         shape: its sizes.
     """
 
@@ -104,7 +104,7 @@ class ProgramInput:
 
     Attributes:
         shape: the sizes.
-        element_type: the element type, as MLIR writes it.
+        element_type: the element type, in MLIR syntax.
         content: the bytes of the elements; None for random ones.
         is_scalar: whether it is a number instead of a tensor.
         is_updated: whether the function writes results to it.
@@ -124,7 +124,7 @@ class CompiledProgram:
     Attributes:
         image: the module, a VM FlatBuffer.
         function: the name of the function.
-        inputs: its arguments, fences aside.
+        inputs: its arguments other than fences.
         has_fences: whether a fence to wait for and a fence to signal follow the arguments.
         is_stateful: whether its results may depend on earlier calls; if so, each call gets a fresh context.
         parameters: the source of its weights.
@@ -167,7 +167,7 @@ def element_type(name: str) -> np.dtype | None:
     """Return the type of the elements of a tensor in memory.
 
     Args:
-        name: an element type as MLIR writes it.
+        name: an element type in MLIR syntax.
 
     Returns:
         The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,

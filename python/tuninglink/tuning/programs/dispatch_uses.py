@@ -148,7 +148,7 @@ def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
     """Return the layouts of dispatches with the sets that the program uses between two calls of each.
 
     Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
-    dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
+    dispatch on the same data shows neither that cost nor the savings of cache tiles. Data that the program has just
     computed is in the caches, so this is for dispatches that mostly read weights, and that may wait for memory, as all
     products in a decode step do. Others run at the rate of the arithmetic either way.
     """

@@ -32,8 +32,8 @@ class Argument:
     """An argument of a function.
 
     Attributes:
-        element_type: the element type, as MLIR writes it.
-        shape: the sizes of a tensor, None where they are dynamic; None for a scalar.
+        element_type: the element type, in MLIR syntax.
+        shape: the sizes of a tensor, None if dynamic; None for a scalar.
         is_updated: whether the function writes results to the argument.
     """
 
@@ -47,8 +47,8 @@ class Result:
     """A result of a function.
 
     Attributes:
-        element_type: the element type, as MLIR writes it.
-        shape: the sizes of a tensor, None where they are dynamic; empty for a scalar.
+        element_type: the element type, in MLIR syntax.
+        shape: the sizes of a tensor, None if dynamic; empty for a scalar.
     """
 
     element_type: str
@@ -68,7 +68,7 @@ class EntryFunction:
         arguments: its arguments without fences.
         has_fences: whether a fence to wait for and a fence to signal follow its arguments.
         obstacle: the reason why it cannot be called; empty if it can.
-        results: its results without the arguments that it updates; None where they cannot be read.
+        results: its results without the arguments that it updates; None if they cannot be read.
     """
 
     name: str

@@ -292,6 +292,6 @@ def _advance_to_abi(run: Run, first: Phase) -> Phase:
 def _load_functions(module: mlir.Operation) -> None:
     """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
 
-    The passes of that phase do not load it; those of later ones would.
+    The passes of that phase do not load it, unlike the passes of later phases.
     """
     module.context.dialects[names.FUNCTION.partition(".")[0]]

@@ -126,7 +126,7 @@ def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
 
 
 def _terms(op: StructuredOp) -> int:
-    """Return the number of summed values: in attention, those of both products."""
+    """Return the number of summed values: in attention, that of the longer product."""
     loops = zip(op.iterator_types, op.sizes, strict=True)
     sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
     return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)

@@ -50,7 +50,7 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
 
     Args:
         query: the query.
-        operand: the number of the operand; its last dimension may be left out where it has size 1.
+        operand: the number of the operand; its last dimension may be omitted if it has size 1.
         batch: the positions.
         depth: the number of indices at each.
     """

@@ -28,7 +28,7 @@ class Budget:
 
     Attributes:
         began: its start, in seconds of `time.monotonic()`.
-        deadline: its end, likewise.
+        deadline: its end, in seconds of `time.monotonic()`.
         trials: the limit on the candidates of a dispatch.
     """
 

@@ -77,7 +77,7 @@ class Alternating(Schedule):
     batch: int
 
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return the batch size once nothing waits or is measured."""
+        """Return the batch size once no candidate waits or is being measured."""
         return 0 if compiling or ready or measuring else self.batch
 
     def may_measure(self, compiling: int) -> bool:

@@ -122,7 +122,7 @@ class Generalizer:
 
 
 def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
-    """Yield proposed ranges, those of most loops first."""
+    """Yield proposed ranges, starting with the ranges of the most loops."""
     op = StructuredOp(entry.dispatch.root)
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])

@@ -276,7 +276,7 @@ class TaskEndings:
         self._omit(Omission(measured.task.dispatches, reason + _part(measured.share) + wrong))
 
     def omit_rest(self, waiting: Sequence[TuningTask]) -> None:
-        """Omit the tasks without a turn: the open ones, and those whose defaults are not measured."""
+        """Omit the tasks without a turn: open tasks, and tasks with unmeasured defaults."""
         why = "tuning was interrupted" if self._ledger.whole.is_stopped else "the budget was over"
         for task in list(self.open):
             if self._is_wrong(task.measured.task):

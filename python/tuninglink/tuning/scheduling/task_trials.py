@@ -222,7 +222,7 @@ class TaskTrials:
         self._exploration.close()
 
     def _search(self) -> Search:
-        """Return a search seeded with the records of this task on other devices and of similar tasks."""
+        """Return a search seeded with records of this task in other environments and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
         if prior:
