@@ -188,7 +188,7 @@ class UnsizedOp:
         return self._forced[dimensions]
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
-        """Return the tile sizes of the operation's loops in configurations; see `tiles`."""
+        """Return the tile sizes of the operation's loops in configurations; see the function `tiles`."""
         if configurations not in self._tiles:
             _make_room(self._tiles)
             self._tiles[configurations] = tiles(configurations, self.template.op)
