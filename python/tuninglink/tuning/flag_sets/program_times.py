@@ -115,8 +115,8 @@ class ProgramTimer:
         """Time programs, interleaved with two copies of the default.
 
         A program is dropped when it can no longer be the fastest, even after its call for `outputs`. The rounds
-        end when the remaining programs are alike and certainly faster, when their intervals are narrow, or when the
-        time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
+        end when the remaining programs are equally and certainly faster, when their intervals are narrow, or when the
+        time is over. If an earlier comparison was less noisy, they continue for a while without dropping programs, as
         a load slows some programs down more than others. Where not even the fewest rounds fit into the time, as for
         programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
