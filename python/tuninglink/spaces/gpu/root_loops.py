@@ -102,7 +102,7 @@ _BYTE = 8
 
 
 _MOST_ITERATIONS = 1 << 31
-"""The exclusive upper bound of sizes of ops on a GPU."""
+"""The exclusive upper bound of the sizes of ops on a GPU."""
 
 
 @dataclass(frozen=True)
