@@ -1,4 +1,4 @@
-"""The exceptions of Tuninglink, raised at the borders of its layers, and words of messages.
+"""The exceptions of Tuninglink, raised at the boundaries of its layers, and helpers for the words of messages.
 
 An error that the user can fix is always a `TuninglinkError`, whose diagnostics have a place and a remedy. Any other
 exception is a bug in Tuninglink.
@@ -19,7 +19,7 @@ class TuninglinkError(Exception):
     """An error that the user can fix.
 
     Attributes:
-        diagnostics: the diagnostics, the error that ended the work first.
+        diagnostics: the diagnostics, beginning with the error that ended the work.
     """
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
@@ -32,19 +32,19 @@ class TuninglinkError(Exception):
 
 
 class SpecError(TuninglinkError):
-    """A spec cannot be read, is not a spec, or cannot be linked."""
+    """An error for a spec that cannot be read, is not a spec, or cannot be linked."""
 
 
 class TargetError(TuninglinkError):
-    """A target is unknown."""
+    """An error for an unknown target."""
 
 
 class PipelineError(TuninglinkError):
-    """A textual pass pipeline or an option of a pass is malformed."""
+    """An error for a malformed textual pass pipeline or option of a pass."""
 
 
 class CompileError(TuninglinkError):
-    """The compiler reported an error, with any exit code."""
+    """An error that the compiler reported, with any exit code."""
 
 
 def reason_for_user(failure: Exception) -> str:
@@ -83,7 +83,7 @@ _LIKE: Final = 0.8
 
 
 def misspelt(name: str, valid: Sequence[str]) -> str:
-    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
+    """Return the valid name that is most similar to `name`; empty if `name` is valid or resembles no valid name."""
     return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
 
 

@@ -36,7 +36,7 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary file to write to, which replaces `path` if the block succeeds.
 
-    A link is kept, and its target is replaced. A file other than a regular one, such as `/dev/null` or a named pipe,
+    A link is kept, and its target is replaced. A file that is not regular, such as `/dev/null` or a named pipe,
     is written to directly.
 
     Raises:
@@ -65,7 +65,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
-    """Yield a new directory, which is removed after the block, and if an interrupt ends the process."""
+    """Yield a new directory, which is removed after the block or when an interrupt ends the process."""
     with TemporaryDirectory(prefix="tuninglink-") as name:
         remove = partial(shutil.rmtree, name, ignore_errors=True)
         with interrupt_hook(remove):
@@ -73,10 +73,10 @@ def temporary_directory() -> Iterator[Path]:
 
 
 def make_directory(path: str | os.PathLike[str]) -> Path:
-    """Make a directory and its parents unless they exist, and return its path.
+    """Create a directory and its parents unless they exist, and return the directory's path.
 
     Raises:
-        TuninglinkError: it cannot be made.
+        TuninglinkError: the directory cannot be created.
     """
     place = Path(path)
     try:
@@ -87,10 +87,10 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_directory(path: str | os.PathLike[str]) -> Path:
-    """Make a directory for outputs unless it exists, and check that it is writable.
+    """Create a directory for outputs unless it exists, and check that it is writable.
 
     Raises:
-        TuninglinkError: it cannot be made, or is read-only.
+        TuninglinkError: the directory cannot be created, or is read-only.
     """
     place = make_directory(path)
     if not os.access(place, os.W_OK):
@@ -99,10 +99,10 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_output_directory(path: str) -> None:
-    """Check that files can be written to a directory, which need not exist, before work is spent on them.
+    """Check that files can be written to a directory, which need not exist, before the files are computed.
 
     Raises:
-        TuninglinkError: it is a file or read-only, or cannot be made.
+        TuninglinkError: the directory is a file or read-only, or cannot be created.
     """
     place = Path(path).absolute()
     existing = next(folder for folder in (place, *place.parents) if folder.exists())
@@ -126,10 +126,10 @@ def write_output(path: str, content: bytes) -> None:
 
 
 def check_input(path: str) -> None:
-    """Check that a file can be read, before work is spent on others.
+    """Check that a file can be read, before other files are processed.
 
     Raises:
-        TuninglinkError: it is missing, a directory or not readable.
+        TuninglinkError: the file is missing, a directory or not readable.
     """
     if path == STANDARD_STREAM:
         return
@@ -140,10 +140,10 @@ def check_input(path: str) -> None:
 
 
 def check_output(path: str) -> None:
-    """Check that an output can be written, before hours of work are spent on it.
+    """Check that an output can be written, before hours of computation.
 
     Raises:
-        TuninglinkError: it is a directory or read-only, or its directory is missing or cannot be written to.
+        TuninglinkError: the output is a directory or read-only, or its directory is missing or cannot be written to.
     """
     if path == STANDARD_STREAM:
         return
@@ -178,7 +178,7 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Return the error that the file at `path` cannot be read, written or made, as named by `do`."""
+    """Return the error that the operation `do`, such as `read`, is impossible for the file at `path`."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 

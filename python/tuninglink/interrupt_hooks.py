@@ -1,4 +1,4 @@
-"""Abnormal ends of the process: cleanup hooks for interrupts, and the traces of crashes.
+"""Abnormal termination of the process: cleanup hooks for interrupts, and stack traces of crashes.
 
 This module imports only modules that Python itself has loaded, as an interrupt may precede other imports.
 """

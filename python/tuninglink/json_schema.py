@@ -1,4 +1,4 @@
-"""JSON Schemas of the objects that `plain_data` makes of data classes. Their descriptions are the docstrings."""
+"""JSON Schemas of the objects that `plain_data` creates from data classes, with docstrings as descriptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 def schema_of(kind: type) -> Schema:
     """Return the JSON Schema of the documents of a data class.
 
-    Readers ignore properties that they do not know, so that a newer version may add some.
+    Readers ignore unknown properties, so that a newer version may add properties.
     """
     builder = _Builder()
     root = builder.object(kind)

@@ -34,7 +34,7 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], obje
 def load_on_use(name: str) -> None:
     """Defer the import of a top-level module until one of its attributes is read.
 
-    `importlib.util.LazyLoader` does not help: an import statement reads `__spec__`, which triggers the import.
+    `importlib.util.LazyLoader` is not suitable: an import statement reads `__spec__`, which triggers the import.
     """
     sys.modules.setdefault(name, _Stub(name))
 

@@ -24,7 +24,7 @@ _JOINED: Final = re.compile(r"-([a-z])(\d+)")
 
 
 class UsageError(Exception):
-    """A command line is invalid."""
+    """An error for an invalid command line."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def read_fraction(text: str) -> float:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a reader of one of several words. Its `ValueError` lists them."""
+    """Return a function that reads one of several words. Its `ValueError` lists them."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -228,7 +228,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    """Return a reader of a value of an enumeration. Its `ValueError` lists the values."""
+    """Return a function that reads a value of an enumeration. Its `ValueError` lists the values."""
     read = one_of(*(member.value for member in kind))
     return lambda text: kind(read(text))
 
@@ -253,7 +253,7 @@ def switch(target: str, help_: str, *, value: bool = True) -> Flag:
     Args:
         target: the field of the command's options.
         help_: its description in help texts.
-        value: what the flag sets the field to; `=false` sets it to the opposite.
+        value: the value of the field with the flag; `=false` sets the field to the opposite.
     """
 
     def read(text: str) -> bool:
@@ -269,7 +269,7 @@ def _is_word(argument: str) -> bool:
 def _with_response_files(
     arguments: Iterable[str], own_flags: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replace each `@file` by the arguments in the file, if it exists and is not the value of one of the flags."""
+    """Replace each `@file` with the file's arguments, if the file exists and is not the value of one of the flags."""
     is_value = False
     for argument in arguments:
         path = Path(argument[1:])

@@ -34,7 +34,7 @@ class Writing:
     Attributes:
         name: the name in JSON; that of the field if empty.
         is_hidden: whether the field is not written.
-        is_flat: whether the properties of its value are those of the object, all null without a value.
+        is_flat: whether the properties of its value become properties of the object, all null without a value.
         is_nullable: whether an empty string is null.
         is_text: whether the value is written as a string.
     """
@@ -96,7 +96,7 @@ class Member:
 
 @cache
 def members(kind: type) -> tuple[Member, ...]:
-    """Return the written members of a data class: fields, then methods. Of two with one name, the later one holds."""
+    """Return the written members of a data class: fields, then methods. A later one overrides one of the same name."""
     result: list[Member] = []
     for field in fields(kind):
         writing = field.metadata.get(_METADATA, Writing())
@@ -177,7 +177,7 @@ def _nothing(kind: type) -> dict[str, None]:
 def to_json_by_line(value: object) -> str:
     """Return a value as the text of a JSON document with a line for each element of its lists.
 
-    With `indent`, the library takes ten times as long.
+    With `indent`, the `json` library takes ten times as long.
     """
     parts = [f"{json.dumps(name)}: {_lines(part)}" for name, part in plain(value).items()]
     return "{{\n{}\n}}\n".format(",\n".join(parts))

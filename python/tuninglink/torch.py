@@ -1,6 +1,6 @@
 """Tuning of PyTorch programs: modules and exported programs, through the exporter of iree-turbine.
 
-It needs the extra `torch`; `tune` needs the extra `tune` as well.
+The module needs the extra `torch`; `tune` needs the extra `tune` as well.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ def call_options(
 
     Args:
         model: see `export`. It is not changed.
-        arguments: see `export`. By default an exported program has those that it was exported with.
+        arguments: see `export`. The default for an exported program is the arguments of its export.
         directory: the directory for the values.
 
     Returns:
-        The call. It has random inputs without example arguments, or if some are not tensors. It has no expected
-        results for a model in training mode.
+        The call. Its inputs are random without example arguments, or if some arguments are not tensors. It has no
+        expected results for a model in training mode.
     """
     from tuninglink.tuning.programs import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
 
@@ -147,7 +147,7 @@ def _tensors(values: Any) -> list[torch.Tensor]:
 
 
 def _saved(tensor: torch.Tensor, path: Path) -> Path:
-    """Write a tensor in NumPy's format; types that NumPy lacks as plain bytes."""
+    """Write a tensor in NumPy's format, or as plain bytes if NumPy lacks its type."""
     plain = tensor.detach().cpu().contiguous()
     try:
         array = plain.numpy()
@@ -205,7 +205,7 @@ def backend(
         specs: the specs. With settings, their configurations are candidates as well.
         flags: compiler flags; by default those for the device of a graph.
         settings: the settings for tuning a graph when it is first called; None to compile with the specs alone.
-        database: the file that keeps the results of tuning, so that later processes do not measure again.
+        database: the file that stores the results of tuning, so that later processes need not repeat measurements.
 
     Raises:
         TuninglinkError: raised by the backend if a graph does not compile, or cannot be tuned on the device.

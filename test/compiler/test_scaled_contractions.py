@@ -90,7 +90,7 @@ def test_a_spec_for_a_candidate_gives_its_binary(program: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "program", "flags"),
     [
-        ("of another form", EVEN.replace("mulf %wide_x", "addf %wide_x"), GFX950),
+        ("a form other than", EVEN.replace("mulf %wide_x", "addf %wide_x"), GFX950),
         ("blocks of 32, not of 16", EVEN.replace("x32xf8", "x16xf8"), GFX950),
         ("no intrinsic of the target", EVEN, (*GFX950[:1], "--iree-rocm-target=gfx942")),
     ],

@@ -29,7 +29,7 @@ class EntryReport:
         payload: a description of the op that was generated for it; empty if none could be generated.
         matches: whether it configures the op that was generated for it.
         is_valid: whether its configuration satisfies the constraints of the target; None without a target.
-        compiles: whether a program generated for it compiles; None if not requested.
+        compiles: whether a program generated for the entry compiles; None if not requested.
         is_reachable: whether it matches ops that no earlier entry matches.
         overlap: the earlier entries with other configurations that match some of the same ops, None without any.
         knob_place: the place of the knob that should be changed in its configuration; None if unknown.
@@ -146,7 +146,7 @@ class CheckReport:
     Attributes:
         target: the target of the configurations; None without one.
         specs: the findings about each spec.
-        schema_version: the version of the form; grows when a field changes its meaning or goes, not when one is added.
+        schema_version: the version of the form; increased when a field is changed or removed, not when one is added.
     """
 
     schema_version: Literal[1] = field(default=1, init=False)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class CheckState:
-    """The entries of a spec that were checked individually so far; thread-safe."""
+    """The entries of a spec that have been checked individually; thread-safe."""
 
     def __init__(self) -> None:
         self._source = ""
@@ -51,11 +51,11 @@ class CheckState:
         return sorted(self._entries.values(), key=attrgetter("position"))
 
     def load(self, source: str) -> None:
-        """Start to load a spec, which has no entries yet, and to check it as a whole."""
+        """Note the start of loading a spec, which has no entries yet, and of checking it as a whole."""
         self.begin(source, "", 0)
 
     def begin(self, source: str, kind: str, count: int) -> None:
-        """Start the check of the entries of a spec.
+        """Note the start of checking the entries of a spec.
 
         Args:
             source: its origin.
@@ -69,11 +69,11 @@ class CheckState:
         self._entries[report.position] = report
 
     def end(self) -> None:
-        """End the check of the spec: its report is complete."""
+        """Note that the report of the spec is complete."""
         self.begin("", "", 0)
 
     def partial(self) -> SpecReport | None:
-        """Return a partial report of the spec, None between specs."""
+        """Return a partial report of the spec; None between specs."""
         if not self._kind:
             return None
         return SpecReport(self._source, self._kind, entries=tuple(self.entries))
@@ -92,7 +92,7 @@ class Checker:
     Args:
         target: the target of configurations; None to skip their check.
         compile_limits: the limits of compilations for the target; None to skip them.
-        limits: time limit of a solver query.
+        limits: the time limit of a solver query.
         upgrade: whether specs for older compilers are upgraded first; otherwise they are rejected.
         model: a model on whose ops configurations are checked as well.
         processes: the maximum number of processes for the entries of a large spec.
@@ -208,7 +208,7 @@ class Checker:
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink
     ) -> Mapping[tuple[str, str], Sequence[ModelMatch]] | None:
-        """Return the ops of the model that each entry configures, None without a model that compiles."""
+        """Return the ops of the model that each entry configures; None without a model that compiles."""
         if self._model is None:
             return None
         # Compilations need a quarter of the modules of this command.
@@ -248,7 +248,7 @@ class Completion:
 
     Args:
         reachability: the answers that depend on other entries.
-        in_model: the ops of the model that each entry configures, None without a model.
+        in_model: the ops of the model that each entry configures; None without a model.
         judge: computes the nearest valid configurations.
     """
 

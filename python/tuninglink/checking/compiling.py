@@ -38,7 +38,7 @@ class CompileLimits:
     """The limits of compilations.
 
     Attributes:
-        seconds: the time limit of each.
+        seconds: the time limit of each compilation.
         processes: the number of parallel compilations.
     """
 
@@ -60,7 +60,7 @@ class Model:
 
 
 def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
-    """Run jobs, and return for each whether the program compiles with the configuration of the spec."""
+    """Run jobs; return for each job whether its program compiles with the spec's configuration."""
     with Pool(limits.processes, _prepare) as pool:
         futures = [pool.submit(_compile, job, seconds=limits.seconds) for job in jobs]
         return [_answer(future) for future in futures]

@@ -39,8 +39,8 @@ class Judged:
     """The verdict about a configuration, which can be sent to another process.
 
     Attributes:
-        answer: whether it is valid; the nearest valid one is not among its details.
-        key: the key of a rejected configuration, which equal ones of equal ops share; empty for any other.
+        answer: whether the configuration is valid, without the nearest valid one among the details.
+        key: the key of a rejected configuration, the same for equal configurations of equal ops; empty for others.
         details: computes all details, including the nearest valid configuration, which takes the most time; None for a
             configuration that is not rejected, and for a verdict from another process.
     """
@@ -54,17 +54,17 @@ class Judged:
 
 
 class Proposals:
-    """The nearest valid configurations of the first rejected ones."""
+    """The nearest valid configurations for the first few rejected ones."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Answer] = {}
 
     def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
-        """Return the answer about a configuration, with the nearest valid one for the first rejected ones.
+        """Return the answer about a configuration; the first few rejected ones get the nearest valid one.
 
         Args:
             judged: the verdict about the configuration.
-            again: computes all details if `judged` cannot.
+            again: computes all details if `judged` does not provide them.
         """
         if not judged.key:
             return judged.answer
@@ -85,7 +85,7 @@ class ConfigurationChecks:
 
     Args:
         registry: the providers of constraints.
-        limits: time limit of a solver query.
+        limits: the time limit of a solver query.
     """
 
     def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
@@ -196,7 +196,7 @@ def _judged(outcome: ConfigurationAnswer, key: bytes, configuration: Configurati
 
 
 def _same(configuration: Configuration) -> Configuration:
-    """Return the argument. Cached, it returns the first of equal ones, which has cached properties."""
+    """Return the argument. The cache makes it return the first of equal values, whose properties are cached."""
     return configuration
 
 

@@ -89,12 +89,12 @@ class Reachability:
         return Answer(result.verdict, result.reason)
 
     def overlap(self, position: int) -> EntryOverlap | None:
-        """Return the earlier entries that the one at a position overlaps with, None without any."""
+        """Return the earlier entries that overlap with the entry at a position; None without any."""
         return self._overlaps.get(position)
 
 
 def _failing_entry_point(spec: Spec) -> str:
-    """Return why entries may be unreachable: an entry point that may fail; empty without one."""
+    """Return why an entry point that may fail makes entries unreachable; empty without such an entry point."""
     for entry_point in spec.anatomy.entry_points:
         check = next(spec.anatomy.table.failing_checks(entry_point.sequence), None)
         if check is not None:
@@ -107,7 +107,7 @@ def check_sizes(
 ) -> None:
     """Warn about entries that only match ops over loops or dimensions of size 0.
 
-    The interpreter matches such ops. But the compiler removes them, or crashes on a reduction of size 0, before it
+    The interpreter matches such ops, but the compiler removes them, or crashes on a reduction of size 0, before it
     applies specs.
     """
     for entry in {entry.matcher: entry for entry in entries}.values():

@@ -89,7 +89,7 @@ class Finding:
 
 
 def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks it.
+    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks the knob.
 
     Args:
         answer: the answer, None without one.
@@ -110,7 +110,7 @@ _TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
 
 
 def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
-    """Return the values of the nearest valid configuration in place of those of the spec, if all are in its text.
+    """Return the replacements for the nearest valid configuration, if the spec's text contains all replaced values.
 
     Args:
         answer: see `knob_place`.

@@ -1,4 +1,4 @@
-"""Judging entries one by one: generates a program for each and checks its configuration on the program.
+"""Judging entries one by one: a program is generated for each entry, and its configuration checked on the program.
 
 A program with a fused elementwise op shows how much stack the code of an entry may need in a model.
 """
@@ -52,7 +52,7 @@ def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> b
     """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch.
 
     Returns:
-        Whether it was added; only tensors of floating-point numbers get one.
+        Whether the op was added, which requires tensors of floating-point numbers.
     """
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):
@@ -141,7 +141,7 @@ class JudgingOptions:
     Attributes:
         target: the target of the programs, None for any.
         attribute: the target as a `#hal.executable.target`, in MLIR; empty without one.
-        limits: time limit of a query to the solver.
+        limits: the time limit of a solver query.
         wants_programs: whether programs for `iree-compile` are written.
     """
 
@@ -228,7 +228,7 @@ class Judge:
         return Judgement(Answer(Verdict.PROVEN), payload.shapes)
 
     def _judge_rewriting(self, entry: Entry) -> Judgement:
-        """Judge an entry that rewrites its op: whether the interpreter does so with the program made for it."""
+        """Judge an entry that rewrites its op, by running the interpreter on the program generated for it."""
         try:
             payload = self._synthesizer.payload(entry)
         except PayloadError as failure:
@@ -254,7 +254,7 @@ class Judge:
         return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
 
     def _with_consumer(self, dispatch: Workload, judged: Judged) -> Judged:
-        """Return a verdict with the reason why the code crashes once an elementwise op is fused into the dispatch.
+        """Return a verdict with the reason for a crash of the code after an elementwise op is fused into the dispatch.
 
         Args:
             dispatch: the dispatch, for a CPU or another target. It is changed.

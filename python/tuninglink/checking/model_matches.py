@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelMatch:
-    """An op of a model that an entry is the first to match.
+    """An op of a model, for the first entry that matches it.
 
     Attributes:
         dispatch: the dispatch of the op.

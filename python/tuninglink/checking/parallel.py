@@ -45,7 +45,7 @@ class Asked:
 class ParallelJudge:
     """Judges entries in this process and, for many entries, in further processes.
 
-    This process starts with the first entries and the others with the last, until they meet. The judgements equal those
+    This process begins with the first entries and the others with the last, until they meet. The judgements equal those
     of a single process; only their order differs.
 
     Args:
@@ -110,7 +110,7 @@ class ParallelJudge:
             yield from judgements
 
     def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
-        """Yield the judgements of another process; a slice that it has not begun, or failed on, is judged here."""
+        """Yield the judgements of another process; a slice that is not begun, or failed, is judged in this process."""
         if future.cancel() or future.exception() is not None:
             yield from self._here(entries)
             return
@@ -162,7 +162,7 @@ def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
 
 @lru_cache(maxsize=1)
 def _judge_for(options: JudgingOptions) -> Judge:
-    """Return the judge of a worker process, which caches its results."""
+    """Return the judge of a worker process; results are cached."""
     return Judge(options, _said.append)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two reports, or of two specs: what changed from one to a later one."""
+"""Comparison of two reports or two specs: the changes from one to a later one."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _WIDTH: Final = 0.05
 
 
 class ChangeKind(Enum):
-    """Whether a change is for better or worse."""
+    """The direction of a change: for better or worse."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
@@ -80,9 +80,9 @@ class Estimate:
 
 
 def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None:
-    """Return whether a time is longer or shorter than another one; None if that is not shown.
+    """Return whether a time is longer or shorter than another one; None if the intervals do not show it.
 
-    It is if their intervals are apart. A time without an interval is one point.
+    Times differ if their intervals are disjoint. The interval of a time without bounds is a single point.
 
     Args:
         old: a time.
@@ -132,7 +132,7 @@ class ComparedItem:
         what: the item, in words.
         old: the item in the old one; None if it is missing.
         new: the item in the new one; None if it is missing.
-        changes: what changed.
+        changes: the changes between the old and the new item.
     """
 
     what: str

@@ -33,7 +33,7 @@ _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_c
 def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Comparison:
     """Return the changes of the dispatches.
 
-    A dispatch that was tuned and now is not, or is missing, is a regression. One that is newly tuned is an improvement.
+    A dispatch that is no longer tuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
 
     Args:
         paths: the paths of the reports.
@@ -118,7 +118,7 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     """Return the changes of the problems, and of the program.
 
     Under one compiler and driver, the compiler's choice is the same code in both reports, and the speedups over it are
-    compared: the clocks of two days cancel. Otherwise times are compared.
+    compared, since clock differences between the runs cancel. Otherwise times are compared.
 
     Args:
         paths: the paths of the reports.

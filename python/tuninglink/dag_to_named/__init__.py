@@ -76,13 +76,13 @@ class ConvertedSpec:
 
 
 class _Different(Exception):  # noqa: N818 - an answer, not an error
-    """An old and a new matcher are not proven equivalent."""
+    """An error for an old and a new matcher that are not proven equivalent."""
 
 
 def convert_dags(spec: Spec) -> ConvertedSpec:
-    """Convert DAG matchers to contraction and convolution matchers, where that changes nothing.
+    """Convert DAG matchers to contraction and convolution matchers where the matches stay the same.
 
-    For each entry, a matching program and variants that differ from it in one respect are made. The interpreter runs the
+    For each entry, a matching program and variants with one difference each are generated. The interpreter runs the
     old and the new matcher on all of them. An entry is converted if both match the first program and agree on the
     others. One difference is intended: a DAG matcher rejects an op with any attribute that the DAG lacks, and the new
     matcher only one with a configuration.
@@ -213,7 +213,7 @@ def _same_answers(old: Entry, new: Entry) -> int:
 
 
 def _matched(entry: Entry, payload: Payload, programs: Sequence[Program]) -> list[bool]:
-    """Return for each program whether an entry alone matches it."""
+    """Return for each program whether a spec with only one entry matches it."""
     context = entry.anatomy.module.context
     alone = Anatomy(parse_module(spec_of(entry), "entry", context))
     payloads = [replace(payload, body=program.text) for program in programs]

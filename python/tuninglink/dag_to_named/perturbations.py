@@ -71,15 +71,14 @@ def perturbations(
 ) -> Iterator[Program]:
     """Yield the perturbations of a program, a function whose last operation is a contraction or convolution.
 
-    Loops are longer, shorter or dynamic. Single sizes of operands are dynamic. Element types differ. Operands are
-    exchanged or transposed, and loops exchanged. Operations of the body are replaced, added or have exchanged
-    operands. Operands are computed or equal. The operation has a configuration already. Variants that the compiler
-    rejects are left out.
+    Perturbations make loops longer, shorter or dynamic; make single sizes of operands dynamic; change element types;
+    exchange or transpose operands; exchange loops; replace or add operations of the body or exchange their operands;
+    make operands computed or equal; and add a configuration. Variants that the compiler rejects are left out.
 
     Args:
         text: the program.
         context: the context of the programs.
-        selects: returns whether to build a program, for its difference.
+        selects: returns whether to build the program with a given difference.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
@@ -118,7 +117,7 @@ def _read(root: mlir.Operation) -> _Shape:
 
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    """Return the size of a dimension that loops of these sizes cover."""
+    """Return the size of a dimension indexed by loops of these sizes."""
     _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
     return DYNAMIC if last == inf else last + 1
 
@@ -238,7 +237,7 @@ def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Opera
 
 
 def _exchange_op(root: mlir.Operation, index: int, name: str) -> None:
-    """Replace an operation in the body by another one of the same types."""
+    """Replace an operation in the body with another operation on the same types."""
     old = list(body(root))[index]
     with mlir.InsertionPoint(old):
         fresh = mlir.Operation.create(

@@ -26,7 +26,7 @@ _ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegme
 
 
 class NotExpressible(Exception):  # noqa: N818 - an answer, not an error
-    """A DAG matcher has no equivalent named matcher op, for the reason in `reason`."""
+    """An error for a DAG matcher without an equivalent named matcher op; `reason` is the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -77,7 +77,7 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
     """Read a DAG matcher of one contraction or convolution.
 
     Raises:
-        NotExpressible: it matches something else.
+        NotExpressible: the DAG matcher matches something else.
     """
     operations = [op for op in body(dag) if op.name != names.YIELD]
     if len(operations) != 1:

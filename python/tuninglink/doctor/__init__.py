@@ -1,6 +1,6 @@
 """The state of an installation: versions, extras, drivers, devices and caches; and checks of the installed compiler.
 
-The checks are of the behaviour that all commands of Tuninglink depend on.
+The checks cover the behaviour that all commands of Tuninglink depend on.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Environment:
         drivers: the drivers of the runtime; none without the runtime.
         cache: the directory of downloaded specs.
         cached_files: the number of files in it.
-        cached_bytes: their total size.
-        peaks: the measured peak rates of processors, which are in the cache, too.
+        cached_bytes: the total size of these files, in bytes.
+        peaks: the measured peak rates of processors, which are also in the cache.
     """
 
     versions: Mapping[str, str]

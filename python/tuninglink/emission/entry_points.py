@@ -116,7 +116,7 @@ def window_copies(dispatch: Workload) -> tuple[int, ...]:
     """Return the number of copies of the root op by loop if its window is unrolled, 0 for the other loops.
 
     Returns:
-        Nothing if the op has no window, a large one, or adds up channels, which is a product of matrices.
+        The numbers of copies; empty if the op has no window or a large one, or sums over channels, as a matmul does.
     """
     target = read_executable_target(dispatch.target) if dispatch.target is not None else None
     if target is None or target.backend != "llvm-cpu":

@@ -53,7 +53,7 @@ def match_in_ranges(
 def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
     """Add ops to a matcher that bound the dynamic loops of an operation, for the compiler.
 
-    They refer to the output: on GPUs, the compiler does not propagate bounds of an input.
+    The bounds refer to the output, since the compiler does not propagate bounds of an input on GPUs.
 
     Args:
         dispatch: the dispatch.
@@ -72,7 +72,7 @@ def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
     """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number.
 
     Raises:
-        NoMatcherError: there are none.
+        NoMatcherError: no operand dimension is indexed by the loop.
     """
     places = [
         (operand, loops.index(loop))
@@ -97,7 +97,7 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
 
 
 def _complete_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Complete ranges by exact ones for the other loops of the same roles, since a matcher op handles a whole role."""
+    """Add exact ranges for the other loops of the same roles, since a matcher op handles a whole role."""
     completed: dict[int, SizeRange] = {}
     for loops in op.loops.values():
         if any(loop in ranges for loop in loops):
@@ -154,8 +154,8 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     """Return a spec in default-entrypoint form, as text.
 
     The form requires an entry. Without entries, the spec has an entry point that does nothing. If entries need a
-    preparation, the entry point runs it first, and the spec is not in this form; nor is it if entries rewrite their
-    operations.
+    preparation, the entry point runs it first. A spec with a preparation, or with entries that rewrite their
+    operations, is not in default-entrypoint form.
 
     Args:
         name: the symbol of its module.

@@ -55,7 +55,7 @@ def explain(
         spec_directories: searched for default specs before the shipped ones.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
         name: the name of a content in locations.
-        derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
+        derived_entries: whether entries are derived for ops that express the same problem in another form.
         upgrade: whether specs for an older compiler are upgraded; otherwise they are rejected.
         times: measured times, such as `tuninglink.explaining.read_profile` returns.
         sizes: the sizes of dynamic dimensions for costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
@@ -92,10 +92,10 @@ def explain(
 def until_configured(options: CompileOptions) -> CompileOptions:
     """Return options that end a compilation at the choice of configurations.
 
-    The output is discarded, so it is written as bytecode, which is fast.
+    The output is discarded, so it is written as bytecode, the fastest format.
 
     Raises:
-        CompileError: it ends earlier.
+        CompileError: the compilation ends earlier.
     """
     check_reaches_dispatches(options)
     return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
@@ -140,7 +140,7 @@ def check_reaches_dispatches(options: CompileOptions) -> None:
     """Reject a compilation in which no spec is applied.
 
     Raises:
-        CompileError: it ends too early, begins too late, or has another mode.
+        CompileError: the compilation ends too early, begins too late, or has another mode.
     """
     reason = ""
     if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):

@@ -74,7 +74,7 @@ class CompilersChoices:
                     self._failures[executable] = failure
 
     def _ask(self, executables: list[str]) -> str:
-        """Record the compiler's choices; return its error, or an empty text."""
+        """Record the compiler's choices; return its error, or an empty string."""
         program = to_bytecode(self._sources.program(executables).operation)
         errors = self._configure(program, self._note)
         return errors[0].message if errors else ""
@@ -122,7 +122,7 @@ class CompilersChoices:
 def same_op(
     operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
 ) -> mlir.Operation | None:
-    """Return an op of a configured dispatch as matchers saw it, None if unknown."""
+    """Return an op of a configured dispatch as matchers saw it; None if unknown."""
     if prepared is None or prepared == configured:
         return None if prepared is None else operation
     place = str(operation.location)
@@ -147,7 +147,7 @@ def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Oper
 
 
 def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
-    """Return whether unrolled loops, which have a number of copies, are those of an op with these sizes."""
+    """Return whether unrolled loops, given by their numbers of copies, belong to an op with these sizes."""
     return len(sizes) == len(copies) and all(
         count in (0, size) for size, count in zip(sizes, copies, strict=True)
     )

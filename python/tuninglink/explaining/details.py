@@ -1,4 +1,4 @@
-"""Details for the page only, as they take longer to compute: specs to start from, and valid values."""
+"""Details that take longer to compute and are only on the page: specs to start from, and valid values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_details(
     Args:
         explanation: the explanation.
         sources: the executables at `executable-sources`, as bytecode.
-        configured: the same with the compiler's own configurations, without specs.
+        configured: the same executables with the compiler's own configurations, without specs.
         calls: the number of calls of each dispatch.
     """
     reader = ProgramReader(sources, configured, calls)

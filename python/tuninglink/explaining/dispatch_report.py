@@ -99,7 +99,7 @@ class OperationReport:
 
     @property
     def recorded_saving(self) -> float | None:
-        """The microseconds that the entry saves in a call, as its provenance records; None if it does not."""
+        """The microseconds that the entry saves in a call, according to its provenance; None if not recorded."""
         provenance = self.match.provenance if self.match else {}
         times = provenance.get("default_us"), provenance.get("tuned_us")
         default, tuned = (time if isinstance(time, int | float) else None for time in times)
@@ -211,7 +211,7 @@ class DispatchReport:
     def saved_microseconds(self) -> float | None:
         """The time that the entries save in all calls of one run of the program; None if unknown.
 
-        It is measured if both times are known. Otherwise it is the saving that the entry recorded when it was tuned.
+        The saving is measured if both times are known. Otherwise it is the saving that tuning recorded in the entry.
         """
         if self.status is not Status.TUNED:
             return None

@@ -110,7 +110,7 @@ class Explainer:
         self._sources = None
 
     def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
-        """Keep all dispatches before configuration, and with the compiler's own configurations."""
+        """Store all dispatches before configuration and with the compiler's own configurations."""
         self._step("configuring without specs")
         before = to_bytecode(sources.program(sources.names()).operation)
         after: list[bytes] = []

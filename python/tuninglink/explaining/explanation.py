@@ -1,4 +1,4 @@
-"""The effects of specs on a program, as data: a JSON document and its schema follow from `Explanation`; and measured times in it."""
+"""Effects of specs on a program, as data: `Explanation` with its JSON document and schema; and measured times."""
 
 from __future__ import annotations
 

@@ -73,7 +73,8 @@ def _first(values: Mapping[str, float], dispatch: str, functions: Sequence[str])
 def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
     """Return the number of runs of a program in a profile, or 0 if it is unknown.
 
-    It is the most frequent ratio of calls in the profile to calls in the program, of which those in loops are unknown.
+    The number is the most frequent ratio of a dispatch's calls in the profile to those in the program, since calls in
+    loops are unknown.
 
     Args:
         counts: the calls in the profile, by dispatch.
@@ -91,7 +92,7 @@ def read_profile(path: str) -> Profile:
     `tracy-csvexport`.
 
     Raises:
-        TuninglinkError: it cannot be read, or has another format.
+        TuninglinkError: the file cannot be read, or has another format.
     """
     try:
         content = Path(path).read_bytes()
@@ -120,7 +121,7 @@ def _explained(document: Mapping[str, Any], path: str) -> Profile:
     """Return the times in an explanation.
 
     Raises:
-        TuninglinkError: it has none.
+        TuninglinkError: the explanation has no times.
     """
     timed = [entry for entry in document["dispatches"] if entry["microseconds"] is not None]
     if not timed:
@@ -157,7 +158,7 @@ class DispatchEvent:
     Attributes:
         function: the name of its function.
         microseconds: its duration.
-        is_of_device: whether the device took the time, and not the host.
+        is_of_device: whether the time was measured on the device, not on the host.
     """
 
     function: str
@@ -169,7 +170,7 @@ def profile_of(events: Iterable[DispatchEvent], path: str) -> Profile:
     """Return the mean times of dispatches.
 
     Args:
-        events: the executions of dispatches; where there are times of the device, those of the host do not count.
+        events: the executions of dispatches; times of the host are ignored if there are times of the device.
         path: the file with the events, for messages.
 
     Raises:
@@ -229,7 +230,7 @@ def runtime_tool(name: str) -> Path:
     """Return the path of a tool of the runtime.
 
     Raises:
-        TuninglinkError: the runtime is not installed, or does not have it.
+        TuninglinkError: the runtime is not installed, or lacks the tool.
     """
     try:
         from iree import _runtime_libs  # type: ignore[attr-defined] # noqa: PLC0415 - an extra
@@ -265,7 +266,7 @@ def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _table(text: str) -> dict[str, float]:
-    """Return times of a CSV, which the runtime precedes with lines about the machine."""
+    """Return times of a CSV; the runtime writes lines about the machine before it."""
     lines = text.splitlines(keepends=True)
     start = next(
         at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))

@@ -108,8 +108,8 @@ class SpecSummary:
         usages: its entries, in order.
         configured: the number of ops that it configured.
         covered: the number of dispatches that it configured.
-        dispatches: the number of dispatches that it was for.
-        is_automatic: whether it was selected without being named.
+        dispatches: the number of dispatches that the spec applied to.
+        is_automatic: whether the spec was selected without being named.
     """
 
     source: str

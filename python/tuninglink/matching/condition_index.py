@@ -1,6 +1,6 @@
-"""The index of conditions in order of precedence: by groups that differ only in sizes, and in them by sizes.
+"""The index of conditions in order of precedence: by groups of conditions that differ only in sizes, then by sizes.
 
-Groups are compared only if they agree in all values that both require. They are looked up by these values, so that
+Groups are compared only if they agree in all values that both require. Groups are looked up by these values, so that
 conditions on other ops, types or maps have no cost.
 """
 
@@ -24,7 +24,7 @@ from tuninglink.matching.predicates import LOOP, Dimension
 from tuninglink.matching.size_index import SizeIndex
 
 MAX_WORK: Final = 500_000
-"""The most comparisons between the conditions of groups that may overlap."""
+"""The maximum number of comparisons between the conditions of groups that may overlap."""
 
 
 class Relation(Enum):
@@ -65,10 +65,10 @@ class ConditionGroups:
 
 
 def make_groups(conditions: Iterable[tuple[int, Condition]]) -> ConditionGroups:
-    """Put conditions into groups.
+    """Divide conditions into groups.
 
     Args:
-        conditions: each with its position, in order.
+        conditions: the conditions with their positions, in order.
     """
     groups: dict[Hashable, ConditionGroup] = {}
     of: dict[int, ConditionGroup] = {}
@@ -137,7 +137,7 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
 
 
 def _work(group: ConditionGroup, other: ConditionGroup) -> int:
-    """Return the cost of relating two groups: the members of the other one, or of both if dimensions are renamed."""
+    """Return the cost of relating two groups: the members of the second one, or of both if dimensions are renamed."""
     is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
     return len(group.members) + (len(other.members) if is_renamed else 0)
 

@@ -1,8 +1,8 @@
-"""The conditions under which matchers match, and witnesses in words: operations that meet them.
+"""The conditions under which matchers match, and witnesses: operations in words that satisfy them.
 
 A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared directly; sizes are compared
 by arithmetic. A dimension of the payload may be dynamic. It then equals no size. Whether it is a multiple of a number
-or within bounds depends on what the compiler can prove, which is assumed to be arbitrary but consistent.
+or within bounds depends on the facts that the compiler can prove, which are assumed to be arbitrary but consistent.
 
 Conditions are exact, or the matcher is opaque: proving that a matcher matches requires its full condition. `exact`
 derives conditions from predicates.
@@ -87,7 +87,7 @@ class Opaque:
     """A matcher whose condition is unknown.
 
     Attributes:
-        reason: why it is not understood.
+        reason: why the matcher is not understood.
         key: equal for equivalent matchers; None if unknown.
         is_contradiction: whether the matcher provably matches nothing.
     """
@@ -188,12 +188,12 @@ def _is_linalg(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Witness:
-    """An operation, as far as matchers test it.
+    """The properties of an operation that matchers test.
 
     Attributes:
         kind: the kind of operation in words.
         sizes: the sizes of its loops, by role if known; None is a dynamic loop, with nothing known beyond the matcher's
-            requirements. Loops that are not listed may have any size.
+            requirements. Omitted loops may have any size.
     """
 
     kind: str

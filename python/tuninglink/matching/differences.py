@@ -1,6 +1,6 @@
 """The differences between the predicates of a matcher and an op, in the order of the compiler's interpreter.
 
-Predicates after an undecidable one are not compared, so that the first reported difference is really the first one.
+Comparison stops at an undecidable predicate, so that the first reported difference is always the first difference.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Difference:
 
 
 class CannotTellError(Exception):
-    """It is unknown whether a predicate holds; the message gives the reason."""
+    """The value of a predicate cannot be determined; the message gives the reason."""
 
 
 @dataclass(frozen=True)

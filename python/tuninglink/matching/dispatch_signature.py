@@ -1,4 +1,4 @@
-"""Dispatch signatures: bounds on the operations that matchers will see, read before preprocessing.
+"""Dispatch signatures: bounds on the operations that matchers will receive, read before preprocessing.
 
 Matchers run after the backend's preprocessing, which renames, fuses, splits and replaces operations. It preserves the
 following properties of a dispatch that consists of known operations:
@@ -45,10 +45,10 @@ class DispatchSignature:
 
 
 ANYTHING: Final = DispatchSignature(None, None, None)
-"""The signature of a dispatch that holds an unknown operation."""
+"""The signature of a dispatch that contains an unknown operation."""
 
 _STABLE_TYPES: Final = frozenset({"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "index"})
-"""The element types that no preprocessing replaces. Those of 1 bit become bytes, other small ones may."""
+"""The element types that no preprocessing replaces. 1-bit types become bytes, and other small types may be replaced."""
 
 _HARMLESS_DIALECTS: Final = frozenset({"affine", "arith", "func", "math", "scf"})
 _HARMLESS: Final = frozenset(

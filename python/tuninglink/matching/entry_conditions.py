@@ -98,7 +98,7 @@ class EntryConditions:
     ) -> Sequence[Condition | Opaque]:
         """Return the conditions of the entries that apply to the targets of most entries.
 
-        If an entry does not apply, a later one decides about the ops that it matches.
+        If an entry does not apply, a later one may configure the ops that it matches.
         """
         scopes = scopes_of(self.spec, range(start, start + len(conditions)))
         if len(set(scopes)) <= 1:

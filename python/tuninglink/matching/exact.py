@@ -24,8 +24,8 @@ _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
 def exact_condition(matcher: Matcher) -> Condition | Opaque:
     """Return the condition under which a matcher matches.
 
-    An op matches if and only if the condition holds. A matcher with any part that is not understood is opaque, and
-    contains the reason.
+    An op matches if and only if the condition holds. A matcher with any part that is not understood is opaque; the
+    result contains the reason.
     """
     if matcher.stop:
         rest = matcher.stop.rest

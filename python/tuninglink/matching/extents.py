@@ -1,4 +1,4 @@
-"""Constraints on the dimensions of an op, the loops that index them, and arithmetic decisions about them.
+"""Constraints on the dimensions of an op, the loops that index the dimensions, and arithmetic on the constraints.
 
 The size of a static dimension is known. For a dynamic one, the compiler may know bounds and a divisor. A matcher that
 requires more than the compiler knows does not match. A fact about all sizes therefore need not hold for a dimension:
@@ -69,7 +69,7 @@ def contains(wide: Box, narrow: Box) -> bool:
     Args:
         wide: any box.
         narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known
-            but their constraints. Several boxes together therefore contain it only if one of them does.
+            but their constraints. Several boxes together therefore contain `narrow` only if one of them does.
     """
     return all(
         narrow.get(dimension, ANYTHING).implies(extent) for dimension, extent in wide.items()

@@ -1,4 +1,4 @@
-"""Indexing of specs: the same entries, arranged so that an operation is compared with few of them."""
+"""Indexing of specs: the entries are rearranged so that an operation is compared with few of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 LONGEST_LIST: Final = 64
-"""The maximum number of entries of a list that is not split, by default: it is tried as fast as the compiler walks."""
+"""The default maximum length of a list that is not split: trying its entries takes no longer than the walk itself."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _count_groups(items: Sequence[Item]) -> int:
 
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
-"""Prefixes of the names of operations that are worth their own group, since a dispatch has few of them."""
+"""The name prefixes of operations that get a group of their own, since a dispatch has few of them."""
 
 
 class IndexReader:
@@ -159,7 +159,7 @@ class IndexReader:
 
 
 _Check = tuple[str, dict[str, mlir.Attribute], int]
-"""The name, the attributes and the number of results of an operation that matches an operation."""
+"""The name, the attributes and the number of results of a matcher op."""
 
 
 def _check(condition: Condition) -> _Check | None:

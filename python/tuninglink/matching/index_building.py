@@ -1,9 +1,9 @@
 """The builder of indexed specs: trees of `foreach_match` ops, each in the action of a pair of its parent.
 
 The list of a group is a `foreach_match restrict_root` on the operation that passed the group's check. Such a walk also
-visits the operations nested in its root, which the outer walk visits, too. They are distinguished by identity: every
-matcher receives the root as a further argument, and the first pair of each list matches all other operations and does
-nothing.
+visits the operations nested in its root, although the outer walk already visits them. The root is distinguished by
+identity: every matcher receives the root as a further argument, and the first pair of each list matches all other
+operations and does nothing.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class IndexBuilder:
     # --- Matchers of entries in groups ---------------------------------------------------------------------
 
     def _adapted_matcher(self, entry: IndexEntry) -> mlir.Attribute:
-        """Return a matcher that also takes the root of a list; it is the entry's own if there is no other use of it."""
+        """Return a matcher that also takes the root of a list; reuse the entry's own matcher if it has no other use."""
         if entry.position not in self._adapted:
             path = reference(self._pairs[entry.position][0])
             sequence = self._anatomy.table.lookup(path)

@@ -1,6 +1,6 @@
 """The plan of an indexed spec: a tree of checks that narrow down the entries to compare with an operation.
 
-A group is a check and a list. An operation that passes the check is compared with the list, and with nothing after the
+A group is a check and a list. An operation that passes the check is compared with the list, and with no entry after the
 group. The list of a group therefore contains, in order, *every* entry that can match an operation that passes the
 check. Only entries whose matchers imply the check may be omitted from the list that contains the group. Thus the first
 matching entry is the same with and without groups, even if entries overlap.
@@ -21,7 +21,7 @@ Axis = tuple[int, int]
 """A dimension of an operand: the number of the operand, and the dimension."""
 
 _LEAST_MEMBERS: Final = 4
-"""A group of fewer entries costs more than it saves."""
+"""The minimum number of entries in a group. A smaller group costs more than it saves."""
 
 _MOST_STRUCTURES: Final = 64
 """The maximum number of groups of the first level: every other entry is compared with each of them."""

@@ -1,4 +1,4 @@
-"""A matcher as data: its predicates, where reading it stopped, and the meanings of its values; and its reading.
+"""Matchers as data: predicates, the place where reading stopped, and the meanings of values; and their reading.
 
 The readings of one module share a cache.
 """
@@ -116,14 +116,14 @@ class ReadingCache:
 
 
 _MAX_DEPTH: Final = 32
-"""The depth to which nested includes are followed."""
+"""The maximum depth to which nested includes are followed."""
 
 _MAX_OPS: Final = 10_000
-"""The most ops that are read of one matcher; those of an included sequence count each time."""
+"""The maximum number of ops read for one matcher. The ops of an included sequence count each time."""
 
 
 class Reading:
-    """The reading of one matcher. Ops from the first that is not understood on are represented by their structure.
+    """The reading of one matcher. From the first op that is not understood, ops are represented by their structure.
 
     Args:
         cache: the cache of the readings of one module.
@@ -209,7 +209,7 @@ class Reading:
         self.define_unknown(op, key)
 
     def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
-        """Record that only a key of the op is known about its results."""
+        """Record the results of an op as unknown, identified only by a key of the op."""
         if list(op.results):
             number = self.cache.number(key)
             self.define(

@@ -186,7 +186,7 @@ class _Linker:
         )
 
     def warn_about_foreign(self) -> None:
-        """Warn of the entries that were not linked because they are foreign to a target."""
+        """Warn about the entries that were not linked because they are foreign to a target."""
         if self._diagnostics:
             for selection in self._selections.values():
                 selection.warn(self._diagnostics)

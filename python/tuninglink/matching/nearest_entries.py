@@ -1,7 +1,7 @@
 """The index of entries by form and sizes: finds the entries nearest to an op without comparing all of them.
 
-The entries of one form are compared with an op only once. Among them, those that share sizes with the op are looked up;
-the more sizes an entry shares, the nearer it is.
+Each form is compared with an op only once. Among the entries of a form, those that share sizes with the op are looked
+up; the more sizes an entry shares, the nearer it is.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tuninglink.matching.predicates import (
 from tuninglink.matching.pruning_keys import MatcherForm, form_of, kind_of
 
 _PER_FAMILY: Final = 8
-"""The number of entries of a family that are examined more closely."""
+"""The number of entries of a family that are compared with an op in detail."""
 
 _FAMILIES: Final = 24
 """The maximum number of examined families, those with the fewest differences first."""
 
 _UNSIZED: Final = 256
-"""The entries without fixed sizes that are compared with an op, the first ones."""
+"""The maximum number of entries without fixed sizes that are compared with an op, in order."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class _FormEntries:
         )
 
     def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
-        """Return the entries that share most sizes with an op, and those of similar size."""
+        """Return the entries that share the most sizes with an op, and entries of similar size."""
         shared: Counter[int] = Counter()
         for slot, size in enumerate(sizes):
             if size is not None:

@@ -1,4 +1,4 @@
-"""An op as matchers see it, and keys of regions and graphs: equal for those that the compiler considers equivalent."""
+"""The properties of an op that matchers test, and keys that are equal for equivalent regions and graphs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Graph:
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return those producers of the operands of an op that are in the graph."""
+    """Return the producers of the operands of an op that are in the graph."""
     if NAME_ONLY in operation.attributes:
         return []
     results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
@@ -114,7 +114,7 @@ def _attributes(operation: mlir.Operation) -> Hashable:
 def regions_key(operation: mlir.Operation) -> Hashable:
     """Return a key of regions that does not depend on the names of values.
 
-    Keys are equal for regions that `isStructurallyEquivalentTo` takes for equivalent.
+    Keys are equal for regions that `isStructurallyEquivalentTo` considers equivalent.
 
     Raises:
         NotUnderstoodError: a region captures values.

@@ -20,8 +20,8 @@ Dimension = tuple[str, int, int]
 
 - `("operand", number, dimension)` and `("result", number, dimension)`;
 - `(role, position, 0)`, the size of a loop in a role, such as `contraction m`;
-- `("loop", number, n)`, the n-th dimension that runs over a loop (`loops` numbers them), which takes the place of the
-  others where the indexing maps are known.
+- `("loop", number, n)`, the n-th dimension that runs over a loop (`loops` numbers them), which replaces the other names
+  where the indexing maps are known.
 """
 
 OPERAND: Final = "operand"
@@ -99,7 +99,7 @@ class HasElementType:
     Attributes:
         kind: the kind.
         operand: the index of the operand; negative indices count from the last one.
-        role: the matcher op's name of the operand, such as `lhs`.
+        role: the matcher op's name for the operand, such as `lhs`.
         element: the element type, as MLIR prints it.
     """
 
@@ -115,8 +115,8 @@ class HasMaps:
 
     Attributes:
         maps: the maps.
-        inputs: the matcher op's names of the first operands.
-        outputs: the matcher op's names of the last operands.
+        inputs: the matcher op's names for the first operands.
+        outputs: the matcher op's names for the last operands.
     """
 
     maps: Maps
@@ -181,7 +181,7 @@ class Extent:
         return is_size and self.low <= size <= self.high and size % self.factor == 0
 
     def implies(self, other: Extent) -> bool:
-        """Return whether every dimension, static or dynamic, that satisfies this constraint satisfies another one."""
+        """Return whether every dimension, static or dynamic, with this constraint also satisfies another one."""
         if self.size is not None:
             return other.admits(self.size)
         is_within = other.low <= self.low and self.high <= other.high

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MAX_LOOPS: Final = 10
-"""The maximum number of loops for looking up all subsets; an operation with more counts as any."""
+"""The maximum number of loops for looking up all subsets. An operation with more loops counts as unknown."""
 
 
 class _Family:
@@ -129,7 +129,7 @@ class EntryIndex:
                 yield position
 
     def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
-        """Keep the entries all of whose extents admit some loop."""
+        """Keep the entries whose extents each admit some loop."""
         for position in positions:
             if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
                 yield position

@@ -44,7 +44,7 @@ _RUNNING: Final = frozenset(
         names.NAMED_SEQUENCE,
     }
 )
-"""Operations of a spec with the effects of the operations that they run."""
+"""The operations of a spec whose effects are those of the operations that they run."""
 
 
 class PruningLinker:
@@ -96,7 +96,7 @@ class PruningLinker:
 
     @cached_property
     def _prunable(self) -> list[bool]:
-        """For each spec, whether it can be pruned: not after a spec that changes programs."""
+        """For each spec, whether it can be pruned; specs after one that changes programs cannot."""
         prunable: list[bool] = []
         is_as_it_was = True
         for spec in self._specs:
@@ -118,7 +118,7 @@ class PruningLinker:
         Args:
             signature: the signature of the dispatch.
             roots: reads the root ops for which entries are derived and appended; none by default.
-            never_nothing: whether to return a linked spec even if no entry may match.
+            never_nothing: whether to return a linked spec even if no entry can match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.

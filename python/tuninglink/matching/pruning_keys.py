@@ -1,4 +1,4 @@
-"""Keys of matchers: their form with all sizes left open, and requirements that can be tested before preprocessing.
+"""Keys of matchers: their forms without sizes, and their requirements that can be tested before preprocessing.
 
 A pruning key is folded from the predicates up to where reading stopped, which are necessary. If the key does not fit,
 the matcher fails silently. If it fits, the matcher may match.
@@ -30,7 +30,7 @@ class MatcherForm:
     """A matcher, split into its form and its sizes.
 
     Attributes:
-        predicates: the predicates with all sizes left open.
+        predicates: the predicates with all sizes unconstrained.
         sizes: the dimensions with one fixed size; dimensions of roles are named by role only.
         bounds: the predicates on dimensions without a fixed size.
     """
@@ -75,7 +75,7 @@ def _without_sizes(type_: ValueType) -> ValueType:
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
     """Return the kind of op that predicates require, None if they require none.
 
-    It is one of the kinds in `ROLES`.
+    The kind is one of those in `ROLES`.
     """
     kinds: list[OpKind] = []
     for predicate in conjunction:
@@ -103,7 +103,7 @@ class LoopSizes:
 
     Attributes:
         sizes: the known sizes, in ascending order.
-        is_complete: whether these are all.
+        is_complete: whether `sizes` are all sizes.
     """
 
     sizes: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Entries that are never reached, and entries that match some of the same ops."""
+"""Unreachable entries, and overlapping entries, which match some of the same ops."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SUBSUMED: Final = Opaque("it is subsumed")
 
 @dataclass(frozen=True)
 class EntryReachability:
-    """Whether an entry can be the first of its `foreach_match` to match.
+    """The answer to whether an entry can be the first of its `foreach_match` to match.
 
     Attributes:
         position: the position of the entry among all entries of the spec.
         entry: the entry.
-        verdict: proven: it can; refuted: it cannot for any payload; not decided: unknown.
-        subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if it matches
-            nothing.
+        verdict: proven: the entry can; refuted: the entry cannot for any payload; not decided: unknown.
+        subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if the entry
+            matches nothing.
         subsumed_by: the entries at these positions.
         witness: if proven, an op for which it is the first match.
         reason: if not decided, why not.
@@ -150,7 +150,7 @@ def _find(
 def _unless_changed(
     answer: SubsumptionAnswer, position: int, changing: Sequence[int]
 ) -> SubsumptionAnswer:
-    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one.
+    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one runs.
 
     Args:
         answer: the answer according to the conditions.

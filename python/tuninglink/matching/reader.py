@@ -47,8 +47,8 @@ class StructuredMatcher:
 
     Attributes:
         kind: the kind.
-        inputs: its names of the first operands, whose element types are its attributes.
-        outputs: its names of the last operands, whose element types are also attributes.
+        inputs: its names for the first operands, whose element types are its attributes.
+        outputs: its names for the last operands, whose element types are also attributes.
         op_name: the required name of the op, if there is only one.
     """
 
@@ -207,7 +207,7 @@ def _regions(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
-    """Read a DAG; the candidate op must equal its last op, whose sizes may be dynamic."""
+    """Read a DAG; the candidate op must equal the last op of the DAG, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
     reading.ask(pred.NameIn((root.name,)))

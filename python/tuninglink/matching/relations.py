@@ -35,15 +35,15 @@ from tuninglink.matching.predicates import Dimension, Extent
 from tuninglink.solver.answers import Verdict
 
 _TRIES: Final = 8
-"""The maximum number of conditions that are examined for certain overlaps with another one."""
+"""The maximum number of conditions that are checked for proven overlaps with another one."""
 
 
 @dataclass(frozen=True)
 class OverlapAnswer:
-    """Whether two conditions can hold for the same operation.
+    """The answer to whether two conditions can hold for the same operation.
 
     Attributes:
-        verdict: proven: they can, with `witness`; refuted: they cannot; not decided: unknown.
+        verdict: proven: both can hold, with `witness`; refuted: they exclude each other; not decided: unknown.
         witness: static sizes for which both hold.
         reason: if not decided, why not.
     """
@@ -59,7 +59,7 @@ class WinningCondition:
 
     Attributes:
         position: the position of the condition.
-        form: the position of the condition that describes the operation apart from sizes.
+        form: the position of the condition that describes the operation except for its sizes.
         witness: the static sizes of the operation.
     """
 
@@ -73,7 +73,7 @@ class EarlierOverlaps:
     """The earlier conditions that overlap with a condition.
 
     Attributes:
-        winners: some that provably overlap, in order.
+        winners: some conditions that provably overlap, in order.
         at_most: an upper bound on the number of overlapping conditions with other labels.
     """
 
@@ -182,12 +182,12 @@ def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
 
 @dataclass(frozen=True)
 class SubsumptionAnswer:
-    """Whether earlier conditions subsume a later one: for every op for which it holds, one of them holds.
+    """The answer to whether earlier conditions subsume a later one, so that it is never the first to hold.
 
     Attributes:
-        verdict: proven: they do; refuted: they do not; not decided: unknown.
+        verdict: proven: the earlier ones subsume it; refuted: they do not subsume it; not decided: unknown.
         subsuming: if proven, the position of a single condition that subsumes it; none if the later one never holds.
-        witness: if refuted, sizes for which the condition holds and none of the others does. None is a dynamic
+        witness: if refuted, sizes for which the condition holds and none of the earlier ones does. None is a dynamic
             dimension, with nothing known beyond the condition's requirements.
         reason: if not decided, why not.
     """
@@ -250,7 +250,7 @@ class Subsumption:
         return self._refute(condition, group, position)
 
     def _doubt(self, group: ConditionGroup, position: int) -> str:
-        """Return why a refutation is impossible; empty if it is possible."""
+        """Return why a refutation is impossible; empty if a refutation is possible."""
         index = self._index
         if index.first_opaque is not None and index.first_opaque < position:
             return "an earlier matcher is not understood, and may match as well"

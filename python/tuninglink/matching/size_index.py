@@ -1,7 +1,7 @@
-"""The index of boxes by sizes: finds those that contain or intersect another box without trying all of them.
+"""The index of boxes by sizes: finds the boxes that contain or intersect another box without trying all of them.
 
-Boxes with fixed sizes are looked up by these in a dictionary. Among boxes with the same fixed sizes, each bound and
-each factor has a set of boxes, stored as the bits of an integer. A query intersects a few of these sets.
+Boxes with fixed sizes are looked up in a dictionary by these sizes. Among boxes with the same fixed sizes, each bound
+and each factor has a set of boxes, stored as the bits of an integer. A query intersects a few of these sets.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ _FEW: Final = 8
 """The maximum number of boxes that are tried one by one."""
 
 _CONTAINING_AXES: Final = 8
-"""The number of fixed sizes by which boxes that contain another one are found; it is tried with and without each of them."""
+"""The number of fixed sizes used to look up boxes that contain another one. All combinations of them are tried."""
 
 _MEETING_AXES: Final = 4
-"""The number of fixed sizes by which boxes that meet another one are found: fewer, as any of both may have none."""
+"""The number of fixed sizes used to look up boxes that meet another one. It is lower, since either box may lack any of
+them.
+"""
 
 _STRIDE: Final = 64
-"""The number of bounds between two stored sets of all boxes up to a bound."""
+"""The number of bounds between two stored sets, each of which contains all boxes up to a bound."""
 
 
 class SizeIndex:

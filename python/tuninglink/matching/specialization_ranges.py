@@ -1,6 +1,6 @@
 """Specialization ranges: the loop sizes for which a dynamic op is compiled separately.
 
-An entry with unconstrained sizes may have ranges on its matcher. They are set on the matched root ops before the
+An entry with unconstrained sizes may have ranges on its matcher. The ranges are set on the matched root ops before the
 compiler configures dispatches. `iree-codegen-specialize-exports` then creates a function for each range, and entries
 with bounds configure these functions.
 """
@@ -36,7 +36,7 @@ class _Specialization:
     """A matcher with ranges.
 
     Attributes:
-        matcher: its predicates.
+        matcher: the predicates of the matcher.
         ranges: the ranges.
         sequence: the matcher itself.
     """
@@ -53,7 +53,7 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
         dispatches: the dispatches, with the specs that are linked for them.
 
     Raises:
-        SpecError: the ranges of an entry have another form, or are not one for each loop.
+        SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
     """
     specializations: dict[int, Sequence[_Specialization]] = {}
     for dispatch in dispatches:
@@ -74,7 +74,7 @@ def has_ranges(spec: Spec) -> bool:
 def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
     """Report malformed ranges of a spec as errors, and wrong numbers of ranges as warnings.
 
-    Both make a compilation with the spec fail, since the compiler itself accepts wrong numbers silently.
+    Both make a compilation with the spec fail, since the compiler itself silently accepts wrong numbers of ranges.
     """
     table = spec.anatomy.table
     reader = MatcherReader(table)
@@ -114,7 +114,7 @@ def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
     """Return the matchers with ranges, in order of precedence.
 
     Raises:
-        SpecError: the ranges of an entry have another form, or are not one for each loop.
+        SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
     """
     specializations: list[_Specialization] = []
     for part in linked.parts:
@@ -134,7 +134,7 @@ def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
 
 
 def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | None:
-    """Return the error in the form of ranges; None if it is valid."""
+    """Return the error in the form of ranges; None if the form is valid."""
     if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
         return None
     return error(f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}", sequence)
@@ -143,7 +143,7 @@ def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | Non
 def _wrong_count(
     ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
 ) -> Diagnostic | None:
-    """Return the list whose number of ranges differs from the number of loops; None if there is none, or if unknown."""
+    """Return the list whose number of ranges differs from the number of loops; None if there is none or if unknown."""
     for number, count in enumerate(range_counts(ranges)):
         if loops is not None and count != loops:
             message = (

@@ -1,4 +1,4 @@
-"""Access to the parameters of attributes, for which the bindings have no class, and ranges of affine expressions.
+"""Access to the parameters of attributes without classes in the bindings, and ranges of affine expressions.
 
 The compiler prints the parameters of some attributes like the elements of an array, and of others like the entries of
 a dictionary. The compiler's own parser reads them in that form. Attributes that it rejects are not interpreted.

@@ -52,7 +52,7 @@ class Diagnostic:
     """A message, its place if it has one, and notes about related places.
 
     Attributes:
-        fix: parts of one file with the text that repairs them; empty if no text is known.
+        fix: the replacements in one file that fix the problem; empty if no fix is known.
     """
 
     severity: Severity
@@ -73,8 +73,8 @@ Anchor = mlir.Operation | mlir.OpView | mlir.Location | Place | None
 def place_of(location: mlir.Location) -> Place | None:
     """Return the first source position in `location`, or None if it contains none.
 
-    A fused location yields the position of its first part that has one, a call site that of the callee, a named
-    location that of its child.
+    A fused location yields the position of its first part that has one; a call site yields the callee's, and a named
+    location its child's.
     """
     if type(location) is mlir.Location:
         # Locations of diagnostics have the base class.
@@ -113,7 +113,7 @@ def error(message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> 
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
-    """Convert a diagnostic of the compiler, which does not outlive the call that delivers it."""
+    """Convert a diagnostic of the compiler, which is valid only during the call that delivers it."""
     return Diagnostic(
         Severity[diagnostic.severity.name],
         diagnostic.message,
@@ -129,7 +129,7 @@ def first_error(failure: mlir.MLIRError) -> str:
 
 
 class DiagnosticSink:
-    """A consumer of diagnostics, which hides their further handling from their producers.
+    """A consumer of diagnostics that hides their handling from their producers.
 
     Args:
         handler: called with each diagnostic, in the order of emission.
@@ -222,7 +222,7 @@ def thread_context() -> mlir.Context:
 def quotes_operations(context: mlir.Context) -> bool:
     """Return whether the compiler's diagnostics about IR in `context` quote their operation.
 
-    To quote it, the compiler verifies it, which does not end if the verifier itself emits a warning about it.
+    To quote an operation, the compiler verifies it, which never ends if the verifier itself emits a warning about it.
     """
     try:
         mlir.Operation.parse(_INVALID, context=context)
@@ -239,7 +239,7 @@ _INVALID: Final = '"builtin.module"() : () -> ()'
 def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
     """Collect the compiler's diagnostics about IR in `context` while the block runs.
 
-    Errors that an `MLIRError` carries are left out. MLIR's thread pool is disabled meanwhile: a thread that emits a
+    Errors in an `MLIRError` are left out. MLIR's thread pool is disabled in the block: a thread that emits a
     diagnostic would wait for the Python lock, whose holder waits for that thread.
     """
     collected: list[Diagnostic] = []

@@ -1,4 +1,4 @@
-"""Names of operations and attributes with a meaning to the compiler, as IREE 3.13 spells them."""
+"""Names of operations and attributes that the compiler interprets, as in IREE 3.13."""
 
 from __future__ import annotations
 

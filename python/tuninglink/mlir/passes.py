@@ -47,6 +47,6 @@ class Pass(ABC):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Run the pass on `operation`.
 
-        Legality is checked before anything changes. A pass fails by emitting an error to `diagnostics` or by raising a
+        Legality is checked before any change. A pass fails by emitting an error to `diagnostics` or by raising a
         `TuninglinkError`, and then leaves the operation unchanged.
         """

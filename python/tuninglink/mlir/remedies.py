@@ -1,4 +1,4 @@
-"""Remedies for errors of MLIR's parser and verifier: the nearest known word, and the sequence that the error is in."""
+"""Remedies for errors of MLIR's parser and verifier: the nearest known word, and the sequence with the error."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _swapped(message: str, text: str) -> str:
 
 
 def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:
-    """Return the remedy for a pipeline of another family of targets; empty if no other one has it.
+    """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline.
 
     Args:
         diagnostic: an error.
@@ -133,7 +133,7 @@ def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str
 
 
 def _pipelines(family: str, word: str) -> list[str]:
-    """Return the pipelines of a family: the word if it is one, or those that the parser lists."""
+    """Return the pipelines of a family: the word if it is a pipeline, or those that the parser lists."""
     try:
         mlir.Attribute.parse(f"#{family}<{word}>", mlir.Context())
     except mlir.MLIRError as failure:

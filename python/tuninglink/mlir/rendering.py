@@ -64,7 +64,7 @@ class Sources:
 
 
 def read_source(name: str) -> bytes:
-    """Return the content of a regular file, or nothing: a device or a pipe must not be read."""
+    """Return the content of a regular file; empty for a device or a pipe, which must not be read."""
     path = Path(name)
     try:
         return path.read_bytes() if path.is_file() else b""
@@ -81,7 +81,7 @@ def render(
 ) -> str:
     """Return a diagnostic and its notes as text that ends with a newline.
 
-    A note at the place of the diagnostic before it has no source line, as in MLIR.
+    A note at the same place as the preceding diagnostic has no source line, as in MLIR.
 
     Args:
         diagnostic: the diagnostic.

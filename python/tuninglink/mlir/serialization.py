@@ -125,7 +125,7 @@ def _decode_code(data: bytes, start: Place) -> str:
     Such comments are decoded as Latin-1.
 
     Raises:
-        SpecError: such a byte is outside of a comment, or the file is not text.
+        SpecError: a byte outside of comments is not UTF-8, or the file is not text.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
@@ -208,15 +208,15 @@ _GENERIC_LIST: Final = b'"transform.foreach_match"'
 
 
 def may_repeat_matchers(data: bytes) -> bool:
-    """Return whether a list in text or bytecode may use a matcher twice, which the parser accepts in these forms."""
+    """Return whether the input has a form, such as bytecode, in which the parser accepts repeated matchers."""
     return is_bytecode(data) or _GENERIC_LIST in data
 
 
 def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:
     """Return an error for a matcher that a `foreach_match` uses more than once.
 
-    The compiler only warns about it, but overflows its stack when it prints the op in the warning, since printing
-    verifies the op again. Its flag `--mlir-print-op-on-diagnostic=false` prevents that, once in a process.
+    The compiler only emits a warning, but overflows its stack when it prints the op in the warning, since printing
+    verifies the op again. Its flag `--mlir-print-op-on-diagnostic=false` prevents that, but can be set only once.
     """
     message = (
         f"matcher '@{matcher}' is used more than once: only its first entry can apply, and the compiler crashes on "

@@ -60,7 +60,7 @@ def _quoted(name: str) -> str:
 
 
 class FreshNames:
-    """A generator of unused names, numbered as by IREE's linker: `name`, `name_0`, `name_1` and so on.
+    """A generator of unused names, numbered as IREE's linker does: `name`, `name_0`, `name_1` and so on.
 
     Args:
         taken: names in use.
@@ -162,7 +162,7 @@ class SymbolRenaming:
 
     Args:
         renames: as for `rename_symbols`.
-        nested: likewise.
+        nested: as for `rename_symbols`.
     """
 
     def __init__(

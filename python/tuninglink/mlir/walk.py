@@ -60,8 +60,8 @@ def op_names(root: mlir.Operation | mlir.OpView) -> set[str]:
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
     """Return the operations directly inside the regions of `operation`, in order.
 
-    Iterating a block creates an `OpView` for each operation, for which the bindings import the module of its dialect:
-    0.2 s for linalg. A walk does not.
+    Iteration over a block creates an `OpView` for each operation, for which the bindings import the module of its
+    dialect: 0.2 s for linalg. A walk does not.
     """
     operations: list[mlir.Operation] = []
 

@@ -182,7 +182,7 @@ class PipelineBuilder:
             self._add_element(target, child, python_pass)
 
     def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
-        """Return whether to expand a pipeline, in order to print around some of its passes."""
+        """Return whether to expand a pipeline in order to print IR around some of its passes."""
         if not self._print_selected:
             return False
         unnamed = [
@@ -197,7 +197,7 @@ class PipelineBuilder:
         return not unnamed
 
     def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
-        """Return the op that the first of `parts` is restricted to that cannot run on `anchor`."""
+        """Return the op that the first of `parts` unable to run on `anchor` is restricted to."""
         if anchor == ANY:
             return None
         # Nested passes were placed by the author of the pipeline.
@@ -231,7 +231,7 @@ class PipelineBuilder:
         )
 
     def _add_printed(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
-        """Add a pass inside a separate pass manager, which is the only way to print around one pass."""
+        """Add a pass inside a separate pass manager, the only way to print IR around one pass."""
         managers: dict[str, NativePassManager] = {}
 
         def run(operation: mlir.Operation) -> bool:

@@ -73,7 +73,7 @@ _NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
 
 
 class CompilerPasses:
-    """Queries of the compiler about its passes.
+    """Queries to the compiler about its passes.
 
     A named pipeline of the compiler consists of passes. The process ends if a pipeline is added where its passes cannot
     run, so pipelines are expanded before use.
@@ -240,7 +240,7 @@ class NativePassManager:
     def run(self, operation: mlir.Operation) -> bool:
         """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics.
 
-        Python's lock is released meanwhile, so that an interrupt need not wait for the compiler.
+        Python's global lock is released during the run, so that an interrupt need not wait for the compiler.
         """
         run = function("mlirPassManagerRunOnOp", c_int8, c_void_p, c_void_p)
         return bool(run(pointer_of(self.bindings), pointer_of(operation)))

@@ -81,7 +81,7 @@ class Execution:
         pipeline: the pipeline.
         context: the context of the operations. It should have a handler that forwards its diagnostics to
             `diagnostics`.
-        registry: the passes written in Python.
+        registry: the registry of passes written in Python.
         diagnostics: the sink for diagnostics of passes written in Python.
         instrumentation: the reports of the run.
         nest_implicitly: see `PipelineBuilder`.

@@ -85,7 +85,7 @@ def pass_list(registry: PassRegistry) -> str:
 
 
 def completion(shell: str, program: str, registry: PassRegistry) -> str:
-    """Return a script for `shell` that completes the present flags and passes, and file names."""
+    """Return a script for `shell` that completes the available flags and passes, and file names."""
     spellings = {
         *map(dashed, FLAGS),
         *(f"--{name}" for name in registry.all()),
@@ -100,7 +100,7 @@ def completion(shell: str, program: str, registry: PassRegistry) -> str:
 
 
 def _dedented(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of the list of passes, which ends at the next flag."""
+    """Yield the lines of the list of passes, up to the next flag or heading."""
     for line in lines:
         if line.startswith("  -") or (line and not line.startswith(" ")):
             return
@@ -167,7 +167,7 @@ def reference(passes: Iterable[type[Pass]]) -> str:
 
 
 def main() -> None:
-    """Print the reference of all passes that are registered, those of plug-ins included."""
+    """Print the reference of all registered passes, including those of plug-ins."""
     registry = PassRegistry(PASSES, print_diagnostic)
     sys.stdout.write(reference(registry.all().values()))
 

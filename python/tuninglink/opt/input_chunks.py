@@ -37,7 +37,7 @@ class Chunk:
 
     @property
     def in_place(self) -> bytes:
-        """The text after as much white space as keeps its lines and columns in the input."""
+        """The text, preceded by white space that preserves its lines and columns in the input."""
         return b"\n" * (self.line - 1) + b" " * (self.column - 1) + self.text
 
     @property
@@ -51,7 +51,7 @@ def split_input(
 ) -> Iterator[Chunk]:
     """Split an input at each `marker`. The part before the first marker may be empty.
 
-    A marker with a mistake at its end does not split, and gets a warning.
+    A marker with a mistake at its end does not split the input and causes a warning.
     """
     encoded = marker.encode()
     prefix, tail = encoded[:-_MARKER_TAIL], encoded[-_MARKER_TAIL:]
@@ -106,7 +106,7 @@ def parse(
 
 
 def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
-    """Parse and verify one operation, which the bindings do not support for named bytes.
+    """Parse and verify one operation from named bytes, which the bindings do not support.
 
     The handlers of the context receive the errors. Handlers attached through the bindings must not be among them: they
     crash without Python's lock.
@@ -160,7 +160,7 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
 
 
 def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
-    """Name the source of a diagnostic, and place diagnostics about a whole chunk at its start."""
+    """Set the source name of a diagnostic; place a diagnostic about a whole chunk at the chunk's start."""
     place = diagnostic.place
     if place and place.file == _UNNAMED:
         place = replace(place, file=chunk.name)

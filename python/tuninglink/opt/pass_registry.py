@@ -89,7 +89,7 @@ def check_pass(pass_type: object) -> None:
     """Check that `pass_type` is a pass that can be constructed with its default options.
 
     Raises:
-        TypeError: it is not a pass, or cannot be constructed. The message is the reason.
+        TypeError: `pass_type` is not a pass, or cannot be constructed. The message is the reason.
     """
     if not (isinstance(pass_type, type) and issubclass(pass_type, Pass)):
         raise TypeError(f"{pass_type!r} is not a subclass of {Pass.__module__}.{Pass.__qualname__}")

@@ -33,7 +33,7 @@ def _value(
 
 
 def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
-    """Return a flag with a choice of values. Without a value, it has the first."""
+    """Return a flag with a choice of values. The first value is used if none is given."""
     words = value.split("|")
     read = one_of("", *words) if optional else one_of(*words)
     return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)

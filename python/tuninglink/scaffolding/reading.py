@@ -32,7 +32,7 @@ from tuninglink.spaces.workload import read_workload
 
 
 class _NoStartError(Exception):
-    """An entry cannot be written for a dispatch. The message is the reason; `words` describes its computation."""
+    """An error for a dispatch without a possible entry; the message is the reason, `words` the computation."""
 
     def __init__(self, reason: str, words: str = "") -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class ProgramReader:
 
     Args:
         sources: the program at `executable-sources`, as bytecode.
-        configured: the same at `executable-configurations`.
+        configured: the program at `executable-configurations`.
         calls: the number of calls of each dispatch, in case the program does not determine it.
         sizes: the sizes of dynamic dimensions for the costs.
 
@@ -150,7 +150,7 @@ def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]
 
 
 def is_tunable(kind: OpKind) -> bool:
-    """Return whether tuning can pay off for ops of a kind. It does not for elementwise ops."""
+    """Return whether ops of a kind can benefit from tuning. Elementwise ops do not."""
     return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
 
 

@@ -115,7 +115,7 @@ def commented(
         text: the spec, as MLIR prints it.
         entries: the dispatches of its entries, by the symbol of the matcher.
         registry: the providers of valid values; None to leave them out.
-        heading: lines for the beginning.
+        heading: the lines of a comment at the beginning.
     """
     # Without aliases, which would be shared, each entry can be edited separately.
     text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
@@ -209,7 +209,7 @@ class Verifier:
     Args:
         backend: the compiler for both.
         sources: the program at `executable-sources`.
-        configured: the same at `executable-configurations`, without a spec.
+        configured: the program at `executable-configurations`, without a spec.
     """
 
     def __init__(self, backend: Backend, sources: bytes, configured: bytes) -> None:
@@ -249,7 +249,7 @@ class Verifier:
         return {name for name in suspected if executable_name(name) in differing}
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
-        """Return the executables whose code the spec changes. If the compiler fails, they are compiled one by one."""
+        """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         plain, code = (self._code(part, specs) for specs in ((), (spec,)))
         if len(executables) > 1 and (plain is None or code is None):

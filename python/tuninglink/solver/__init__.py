@@ -81,7 +81,7 @@ class Term:
         self.depth: int = 1 + depth
 
     def occurrences(self, name: str) -> int:
-        """Return the number of occurrences of the variable `name`, at most 2, counting each use of a shared node."""
+        """Return the number of occurrences of the variable `name`, capped at 2, counting each use of a shared node."""
         if name not in self.variables:
             return 0
         if self.kind is Kind.VARIABLE:

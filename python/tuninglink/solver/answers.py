@@ -62,7 +62,7 @@ class Limits:
 
 
 _MOST_MILLISECONDS = (1 << 32) - 2
-"""Z3 takes a number of 32 bits. The largest one means no limit."""
+"""The largest 32-bit number, which Z3 interprets as no limit."""
 
 
 class Deadline:
@@ -106,7 +106,7 @@ class Deadline:
         return Deadline(self._at, self._limits, min(steps, self._steps), self)
 
     def skip(self, steps: float) -> None:
-        """Count steps as taken whose result is known."""
+        """Count steps as taken because their result is already known."""
         self._steps -= steps
         if self._whole is not None:
             self._whole.skip(steps)
@@ -138,7 +138,7 @@ class Violation:
         provenance: the origin of the assertion.
         values: the values of the knobs in the assertion, as display text.
         grade: the consequence of the violation.
-        knobs: the names of these knobs.
+        knobs: the names of the knobs in the assertion.
     """
 
     message: str
@@ -153,7 +153,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """Whether an assignment is valid.
+    """The answer to whether an assignment is valid.
 
     Attributes:
         verdict: refuted: it violates a necessary assertion, or one of the compiler's own constraints; not decided: it
@@ -170,13 +170,13 @@ class CheckAnswer:
 
 @dataclass(frozen=True)
 class UnsatAnswer:
-    """Whether no valid assignment agrees with a partial one.
+    """The answer to whether no valid assignment agrees with a partial one.
 
     Attributes:
         verdict: proven: no such assignment exists; refuted: one exists.
         core: if proven, assertions that cannot hold together with `fixed`.
         fixed: if proven, the values of the partial assignment that the core needs.
-        minimal: whether the core and `fixed` without any one of their parts are shown to have a solution.
+        minimal: whether removing any one part of the core or of `fixed` is shown to leave a solution.
         witness: if refuted, a valid assignment that agrees with the partial one.
         reason: if not decided, why not.
     """
@@ -194,8 +194,8 @@ class NearestAnswer:
     """The valid assignment nearest to a given one.
 
     Attributes:
-        verdict: proven: `assignment` is the nearest; refuted: no valid assignment exists; not decided: the time was
-            up, `assignment` is the best one found so far, if any.
+        verdict: proven: `assignment` is the nearest; refuted: no valid assignment exists; not decided: a limit was
+            reached, and `assignment` is the best one found so far, if any.
         assignment: a valid assignment.
         changed: the changed knobs, with their values in `assignment`.
         reason: if not decided, why not.

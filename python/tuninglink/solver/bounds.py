@@ -1,7 +1,7 @@
 """Bounds propagation: intervals of variables, tightened to the values for which assertions can hold.
 
 Interval arithmetic gives the values that a term can have if its operands are in intervals. All operations
-over-approximate: a value outside of an interval is impossible, a value inside may be impossible, too.
+over-approximate: a value outside an interval is impossible, and a value inside may also be impossible.
 """
 
 from __future__ import annotations

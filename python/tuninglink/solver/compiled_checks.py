@@ -189,7 +189,7 @@ def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
 Result = tuple[list[int], list[int]]
 
 _FEW: Final = 8
-"""The number of judgements that take less time than the compilation."""
+"""The number of judgements that take less time than compiling the assertions."""
 
 
 class Judgements:
@@ -205,7 +205,7 @@ class Judgements:
         self._compiled: _Compiled | None = None
 
     def judge(self, assignment: Mapping[str, int]) -> Result:
-        """Return the indices of the assertions that an assignment violates, and of those that it does not decide."""
+        """Return the indices of the assertions that an assignment violates, and of those that it leaves undecided."""
         self._count += 1
         if self._count <= _FEW:
             return self._evaluate(range(len(self._terms)), assignment)
@@ -248,7 +248,7 @@ class _Compiled:
         )
 
     def judge(self, assignment: Mapping[str, int]) -> Result:
-        """Return the violated assertions, and those that are to be evaluated one by one."""
+        """Return the violated assertions, and the assertions that must be evaluated one by one."""
         violated, undefined = self._violations([assignment[name] for name in self._order])
         complete = self._complete
         others = [*(complete[index] for index in undefined), *self._incomplete]

@@ -122,7 +122,8 @@ def violations(
 ) -> Callable[[Values], tuple[list[int], list[int]]]:
     """Return a function from values to the indices of the assertions that do not hold, and of undefined ones.
 
-    An assertion counts as undefined if its evaluation divides by zero anywhere; it may be decided all the same.
+    An assertion counts as undefined if its evaluation divides by zero anywhere; its value may nevertheless be
+    determined.
 
     Args:
         assertions: boolean terms.
@@ -196,7 +197,7 @@ def _assigned_parts(
 
 
 _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
-"""Kinds of terms whose assigned operands are combined to one value."""
+"""The kinds of terms whose assigned operands are combined into one value."""
 
 
 def alternatives(assertion: Term, name: str) -> int:
@@ -282,7 +283,7 @@ def _inversion(
 
 
 def compile_function(lines: Sequence[str], arguments: str = "v") -> Any:
-    """Compile lines to the body of a function, by default one of values `v`."""
+    """Compile lines as the body of a function, by default with `v`, the values, as its argument."""
     source = f"def function({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, object] = {"divide": divide, "modulo": modulo}
     # The source consists only of the operators, numbers and local names written above.

@@ -2,8 +2,9 @@
 
 The variables are split into groups that no assertion connects; the numbers of solutions of the groups are multiplied.
 Within a group, variables are assigned one after the other, as in a search. The number of solutions of the remaining
-variables depends only on the subterms of the open assertions that are already determined. It is counted once for all
-values that agree in these: for a product that must be at most 1024, only the product matters, not its factors.
+variables depends only on the subterms of the open assertions that are already determined. This number is counted once
+for all values that agree in these subterms: for a product that must be at most 1024, only the product matters, not its
+factors.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Domains = Mapping[str, Sequence[int]]
 
 _NODES_BETWEEN_CHECKS = 2048
 _MOST_REMEMBERED = 1 << 19
-"""The maximum number of stored counts, of some hundred bytes each; beyond it, they are dropped."""
+"""The maximum number of stored counts, of some hundred bytes each. Beyond it, the counts are discarded."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def count_solutions(
     Args:
         assertions: boolean terms.
         domains: the values of each variable, ascending and not empty.
-        hidden: variables of which only the existence of values matters.
+        hidden: variables for which only the existence of values matters.
         deadline: the deadline of the answer.
 
     Raises:
@@ -135,12 +136,13 @@ class _Plan:
 
     Attributes:
         levels: its variables in order.
-        loops: for each level, the loop over the values for which its assertions hold, and those of later levels can
-            hold. The keys are the state that the later assertions depend on.
-        shown: the number of levels up to the last visible one; of the others, only the existence of values
+        loops: for each level, the loop over the values for which its assertions hold, and the assertions of later
+            levels can hold. The keys are the state that the later assertions depend on.
+        shown: the number of levels up to the last visible one; for the other levels, only the existence of values
             matters.
         slots: the visible levels.
-        settled: for each level, whether it is hidden and no later level depends on it, so that one value is enough.
+        settled: for each level, whether the level is hidden and no later level depends on it, so that one value is
+            enough.
     """
 
     levels: Sequence[Level]

@@ -21,7 +21,7 @@ _MOST_DEPTH: Final = 200
 _MOST_NODES: Final = 20_000
 
 _MOST_KEPT: Final = 1 << 17
-"""Counts of more parts than this are repeated: a part takes some 300 bytes."""
+"""The maximum number of parts of a count that is kept instead of repeated. A part takes some 300 bytes."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class _ExceededCount:
     """A count that was not finished.
 
     Attributes:
-        steps: the steps that it was given.
-        taken: the steps that it took.
-        counted: the solutions that it counted, without their numbers.
+        steps: the maximum number of steps.
+        taken: the number of steps taken.
+        counted: the result so far, without the solutions by number.
     """
 
     steps: float
@@ -45,7 +45,7 @@ class Decider:
     Args:
         assertions: all assertions.
         shown: the unknowns in a solution.
-        hidden: the unknowns of which only the existence of values matters.
+        hidden: the unknowns for which only the existence of values matters.
         solver: the solver for queries that the search cannot answer.
     """
 
@@ -126,7 +126,7 @@ class Decider:
     def count(self, deadline: Deadline) -> Counted | None:
         """Count the solutions, once, or return None if counting would require listing them.
 
-        A count that exceeded its steps is not repeated with as many or fewer; they count as taken.
+        A count that exceeded its step limit is not repeated with the same or a lower limit; its steps count as taken.
 
         Raises:
             UndecidedError: even planning exceeds the deadline.
@@ -186,7 +186,7 @@ class Decider:
         return [self._assertions[index].expression for index in chosen]
 
     def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
-        """Return the assertions that the knobs alone violate, and those that they do not decide."""
+        """Return the assertions that the knobs alone violate, and the assertions that the knobs alone do not decide."""
         if self.terms is None:
             return [], list(range(len(self._assertions)))
         if self._judgements is None:
@@ -199,7 +199,7 @@ class Decider:
         """Return values for which the selected assertions hold, or None if there are none.
 
         Raises:
-            UndecidedError: this cannot be decided within the limits.
+            UndecidedError: the query cannot be decided within the limits.
         """
         if self.terms is not None:
             used = {name for index in indices for name in self.terms[index].variables}
@@ -245,7 +245,7 @@ class Decider:
 
 
 def _is_small(term: Term) -> bool:
-    """Return whether a term is small enough for a recursive walk as a tree, as the search does it."""
+    """Return whether a term is small enough for the search, which walks it recursively as a tree."""
     return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
 
 

@@ -1,8 +1,8 @@
 """Terms written with Python operators, as in Z3's interface: integers, comparisons, choices, connectives, parameters.
 
 A parameter is an unknown with a value while rules are written. Code that writes rules may branch on it as on an
-integer. The condition of the branch is then an assumption of the rules: they hold for other values that meet the same
-assumptions. Code that uses the value in another way, such as in a text, fixes it.
+integer. The condition of the branch then becomes an assumption of the rules. The rules also hold for other values that
+meet the same assumptions. Code that uses the value in another way, such as in a text, fixes the value.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Expression:
 
 
 def number(value: Operand) -> Expression:
-    """Return an integer or truth value as an expression; an expression is returned as it is."""
+    """Return an integer or truth value as an expression; an expression is returned unchanged."""
     if isinstance(value, Expression):
         return value
     return Expression(constant(int(value)))
@@ -159,7 +159,7 @@ class Assumptions:
         return evaluate(term, self._values)
 
     def assume(self, term: Term) -> bool:
-        """Return the value of a condition, which is assumed from now on."""
+        """Return the value of a condition, and record the value as an assumption."""
         holds = bool(self.value(term))
         key = _key(term)
         if key not in self._terms:
@@ -181,7 +181,7 @@ class SizeParameter(Expression):
 
     Args:
         term: the expression.
-        assumptions: receives what its uses assume.
+        assumptions: receives the assumptions of its uses.
     """
 
     __slots__ = ("_assumptions",)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 1 << 17
-"""A variable that may have more values than this is not searched."""
+"""The maximum number of values of a variable that is searched."""
 
 _FEW = 16
-"""The maximum number of values of one variable that are all tried in the search for the values of another."""
+"""The maximum number of values of one variable that are all tried to find the values of another variable."""
 
 _WORTH_COMPILING = 512
 """The number of evaluations from which compiling an assertion to a function saves time."""
@@ -100,7 +100,7 @@ def _domain(
 ) -> Sequence[int]:
     """Return the values of a variable for which all of `assertions` over it alone can hold.
 
-    Assertions that also contain a second variable with few values count, too: option knobs must not weaken the result.
+    Assertions with a second variable that has few values are included, since option knobs must not weaken the result.
     """
     fixed: dict[str, int] = {}
     alone: list[Term] = []
@@ -202,7 +202,7 @@ def _divided(assertion: Term, name: str, fixed: Mapping[str, int]) -> list[int] 
 
 
 _DETERMINED = 0.9
-"""The cost of a variable that has one value at most."""
+"""The cost of a variable with at most one value."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Level:
         ranks: the positions of the values in the domain.
         terms: the assertions of which it is the last variable.
         checks: the lines of `holds`, without the end.
-        solve: computes the values for which one of `terms` can hold, if they are few.
+        solve: computes the values for which one of `terms` can hold, if there are few such values.
         is_determined: whether `solve` leaves at most one value.
     """
 
@@ -260,7 +260,7 @@ def order_variables(
     hidden: frozenset[str],
     deadline: Deadline,
 ) -> list[str]:
-    """Choose the order of the variables: first those that equations determine, then those that decide most.
+    """Choose the order of the variables: those determined by equations, then those that decide the most assertions.
 
     Hidden variables that no equation determines come last.
 

@@ -1,7 +1,7 @@
 """The search for all assignments that satisfy assertions, in an order that fails early, or for the nearest one.
 
 Variables are assigned one after the other. An assertion is checked as soon as the last of its variables has a value. If
-an equation leaves a variable only one value, the others are not tried.
+an equation leaves a variable only one value, no other value is tried.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SearchPlan:
         assertions: boolean terms that must all hold.
         variables: all variables in a solution.
         hidden: variables that a solution omits; only the existence of values matters.
-        confirm: decides about solutions that involve a division by zero.
+        confirm: decides whether solutions that involve a division by zero are valid.
         deadline: the deadline of the plan.
 
     Raises:
@@ -238,7 +238,7 @@ def nearest_by_search(
 def beyond_changes(
     search: SearchPlan, target: Mapping[str, int], most: int
 ) -> Callable[[int, Values], bool]:
-    """Return a `prune` of a search that leaves the solutions that differ from `target` in few places.
+    """Return a `prune` function that restricts a search to solutions that differ from `target` in few places.
 
     Args:
         search: the search.

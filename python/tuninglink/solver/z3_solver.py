@@ -96,7 +96,7 @@ Model: TypeAlias = dict[str, int]
 
 
 _GRACE_SECONDS: Final = 1.0
-"""The time from the time limit of a check to its interruption, and between interruptions."""
+"""The delay from the time limit of a check to its interruption, and the interval between interruptions."""
 
 
 class Solver:
@@ -247,8 +247,8 @@ class Solver:
     def _check(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> z3.CheckSatResult:
         """Check a solver within its time limit.
 
-        Z3's own timer has no effect if it fires before the check has begun, as a short one does on a busy machine: the
-        check would never end. It is interrupted a second later, until it ends.
+        Z3's own timer has no effect if it fires before the check has begun, as a short timer does on a busy machine.
+        The check would then never end, so it is interrupted a second later, repeatedly until it ends.
         """
         milliseconds = deadline.solver_milliseconds()
         solver.set("timeout", milliseconds)

@@ -1,4 +1,4 @@
-"""Search spaces: which configurations are valid for a problem, a target and a pipeline, by constraint solving.
+"""Search spaces: the valid configurations for a problem, a target and a pipeline, found by constraint solving.
 
 The package is usable by itself: it does not depend on specs, and neither parses nor prints MLIR text.
 

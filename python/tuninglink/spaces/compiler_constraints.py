@@ -1,12 +1,11 @@
-"""The compiler's constraints, separated from the sizes, and shared by workloads that differ in sizes alone.
+"""The compiler's constraints, separated from sizes and shared by workloads that differ only in sizes.
 
 The compiler usually writes the same constraints for all sizes of an op: its constraints op takes the sizes as operands
 and begins with an assertion about each. The worker process returns the op without these assertions and operands, and
-the sizes separately, so that an op that was read before need not be read again.
+the sizes separately, so that each distinct op is read only once.
 
-That most sizes share an op is learned from the compiler's answers: a dimension counts as free after two answers that
-differ in its size are otherwise the same. The compiler treats small sizes in a special way, so answers are only
-compared where small sizes are equal.
+Free dimensions are inferred from the compiler's answers: a dimension counts as free once two answers differ only in its
+size. The compiler treats small sizes specially, so answers are compared only if their small sizes are equal.
 
 Compiler passes may crash or hang, so they run in a worker process.
 """
@@ -46,7 +45,7 @@ class IsolatedPassManager:
         seconds: the time limit of a run.
 
     Attributes:
-        known_crashes: the reasons for compiler crashes on inputs, by a key that the caller chooses.
+        known_crashes: the reasons for compiler crashes, by a key that the caller chooses for the input.
     """
 
     def __init__(self, pool: Pool, seconds: float = 60.0) -> None:
@@ -70,7 +69,7 @@ class IsolatedPassManager:
         """Call a function that runs passes in a worker, and return its result.
 
         Args:
-            function: the function, as `Pool.submit` takes it.
+            function: the function, in the form that `Pool.submit` accepts.
             arguments: its arguments.
 
         Raises:
@@ -125,7 +124,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
 SHARED_PASS_MANAGER: Final = IsolatedPassManager(
     Pool(1, import_module, ("iree.compiler.passmanager",))
 )
-"""The pass manager that everything in this process shares; its worker starts with the first run."""
+"""The pass manager shared by all code in this process; its worker starts on the first run."""
 
 
 _INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
@@ -151,7 +150,7 @@ class UnsizedConstraints:
 
     Attributes:
         module: a module with the op on dimensions of size 0, as bytecode without locations.
-        dimensions: the sizes of the dimensions, None for one that is dynamic.
+        dimensions: the sizes of the dimensions, None for a dynamic one.
     """
 
     module: bytes
@@ -173,7 +172,7 @@ def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]
 
 
 def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
-    """Return the constraints ops. Their bodies, which hold most of the ops, are not visited."""
+    """Return the constraints ops, without visiting their bodies, which contain most of the ops."""
     constraints: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -261,21 +260,22 @@ def _erase(operations: Sequence[mlir.Operation]) -> None:
 Sizes = tuple[int, ...]
 
 _LARGEST_SPECIAL: Final = 128
-"""The constraints depend on products with few rows or columns, and on sizes up to the threads of a subgroup, see
-`canTargetIntrinsic`."""
+"""The largest special size. The constraints treat products with few rows or columns specially, and sizes up to the
+number of threads in a subgroup; see `canTargetIntrinsic`.
+"""
 
 _MOST_ANSWERS: Final = 256
-"""The capacity for answers. All sizes that are not special share one."""
+"""The maximum number of cached answers. All sizes that are not special share one."""
 
 
 class FamilyConstraints:
-    """The compiler's constraints on workloads that differ in sizes alone, in one pipeline."""
+    """The compiler's constraints, in one pipeline, on workloads that differ only in sizes."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[int | None, ...], _Answer] = {}
 
     def of(self, sizes: Sizes) -> Sequence[UnsizedConstraints] | None:
-        """Return the constraints on a workload with these sizes, None if only the compiler knows them."""
+        """Return the constraints on a workload with these sizes, None if the compiler must run to determine them."""
         answer = self._answers.get(_special(sizes))
         return None if answer is None else answer.of(sizes)
 
@@ -298,13 +298,13 @@ class FamilyConstraints:
 
 @dataclass
 class _Answer:
-    """The first answer of the compiler, and how others differ from it.
+    """The compiler's first answer, and the differences of other answers from it.
 
     Attributes:
         sizes: the sizes of the first workload.
         constraints: the constraints on it.
-        is_shared: whether other sizes change only the sizes in an answer, as far as known.
-        free: the dimensions whose sizes were different in equal answers.
+        is_shared: whether, as far as known, answers for other sizes differ only in the sizes.
+        free: the dimensions whose sizes differed in otherwise equal answers.
     """
 
     sizes: Sizes
@@ -351,7 +351,7 @@ def _has_sizes(constraint: UnsizedConstraints, sizes: Sizes) -> bool:
 
 
 def _resized(constraint: UnsizedConstraints, sizes: Sizes) -> UnsizedConstraints:
-    """Return the same constraints for other sizes; the messages about sizes end with them."""
+    """Return the same constraints for other sizes; messages about sizes end with the new sizes."""
     dimensions: list[FixedSize] = []
     for dimension, size in zip(constraint.dimensions, sizes, strict=True):
         assert dimension is not None

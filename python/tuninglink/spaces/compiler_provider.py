@@ -39,7 +39,7 @@ _MOST_FORMS = 64
 
 _PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
-"""The set of root ops whose constraints are requested; the others in the function are not marked."""
+"""The number of the set with the root op whose constraints are requested; other ops in the function are not marked."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Form:
 
     @classmethod
     def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
-        """Read the one constraints op in a module."""
+        """Read the only constraints op in a module."""
         module = mlir.Module.parse(bytecode, context).operation
         (operation,) = constraints_in(module)
         template = knob_template(operation)
@@ -74,7 +74,7 @@ class CompilerSpace(Space):
 
     Args:
         form: the op, for any sizes.
-        dimensions: the sizes of the dimensions, None for one that is dynamic.
+        dimensions: the sizes of the dimensions, None for a dynamic one.
         problem: the problem to configure.
     """
 
@@ -121,7 +121,7 @@ class CompilerSpace(Space):
         return not _PADDING.isdisjoint(configuration.entries)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration that the compiler makes from the values."""
+        """Return the configuration that the compiler creates from the values."""
         try:
             return iree_codegen.materialize_compilation_info(self.operation, dict(assignment))
         except (ValueError, RuntimeError) as failure:
@@ -129,10 +129,10 @@ class CompilerSpace(Space):
 
 
 class CompilerProvider(Provider):
-    """Queries the compiler for its constraints, in a worker process.
+    """The provider that queries the compiler for its constraints, in a worker process.
 
     Args:
-        passes: runs the compiler pass.
+        passes: the pass manager that runs the compiler pass.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -207,7 +207,7 @@ def _batched(problem: Problem) -> str | None:
 
 
 def _isolated(workload: Workload) -> mlir.Module:
-    """Return a module with a copy of the function, in which only the root op is marked as one."""
+    """Return a module with a copy of the function in which only this root op is marked as a root op."""
     context = workload.root.context
     with mlir.Location.unknown(context):
         module = mlir.Module.create()

@@ -1,4 +1,4 @@
-"""Configurations as the IR holds them."""
+"""Configurations as stored in the IR."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tuninglink.mlir.attributes import entries_of
 _BITS: Final = 64
 
 _MOST_CONFIGURATIONS: Final = 64
-"""The capacity of each cache. Entries that follow each other often have equal configurations."""
+"""The capacity of each cache. Consecutive entries often have equal configurations."""
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Configuration:
 
     Attributes:
         lowering_config: how the op is tiled and distributed.
-        translation_info: pipeline, workgroup size and others, None if the function has none.
+        translation_info: the pipeline, the workgroup size and further settings, None if the function has none.
         decomposition_config: the configuration of the parts of an attention, if present.
     """
 
@@ -127,7 +127,7 @@ class StrayTileError(MismatchError):
         message: the fault.
         entry: the entry with the tiles.
         covered: the entry without them.
-        narrowed: the knobs of other tiles of these loops, with the sizes that they have at most.
+        narrowed: the knobs of other tiles of these loops, with their maximum sizes.
     """
 
     def __init__(
@@ -140,11 +140,12 @@ class StrayTileError(MismatchError):
 
 
 class NearFormError(MismatchError):
-    """A configuration differs from the form that constraints cover, but needs at least what a covered one needs.
+    """A configuration differs from the covered form, but has all requirements of a covered configuration.
 
     Args:
         message: the difference.
-        assignment: the knobs of the covered one: if it breaks a necessary rule, no code is generated for this one.
+        assignment: the knobs of the covered configuration. If it breaks a necessary rule, code generation fails for
+            this configuration, too.
     """
 
     def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
@@ -153,7 +154,7 @@ class NearFormError(MismatchError):
 
 
 class CachedReading(Generic[T]):
-    """A function of configurations whose results are cached, and so are the mismatches that it raises.
+    """A function of configurations whose results and raised mismatches are cached.
 
     Args:
         function: the function.
@@ -186,10 +187,10 @@ class CachedReading(Generic[T]):
 
 
 def with_defaults(configuration: Configuration) -> Configuration:
-    """Return a configuration with the missing entries that code generation adds, without those that it does not read.
+    """Add the missing entries that code generation adds, and remove the entries that it does not read.
 
-    For GPUs, the former are the promoted operands (none) and the kind of promotion (by all threads of a workgroup
-    together). Tiles that are not a list of integers are not read.
+    For GPUs, the added entries are the promoted operands (none) and the kind of promotion (by all threads of a
+    workgroup together). Tiles that are not a list of integers are not read.
     """
     return configuration.complete
 

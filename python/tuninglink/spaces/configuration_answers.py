@@ -1,4 +1,4 @@
-"""Answers about configurations: whether they are valid, which rules they break, the nearest valid one, and known miscompilations."""
+"""Answers about configurations: validity, broken rules, the nearest valid configuration, and known miscompilations."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConfigurationAnswer:
-    """Whether a configuration is valid.
+    """The answer to whether a configuration is valid.
 
     Attributes:
-        verdict: proven: it compiles; refuted: it does not.
+        verdict: proven: the configuration compiles; refuted: it does not compile.
         pipeline: the pipeline that it configures, as MLIR prints it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
-        unsafe: if not refuted, the rules that it breaks without which its code may crash.
-        slow: if not decided, the rules that it breaks without which it may take minutes to compile.
+        unsafe: if not refuted, the broken rules that keep the code from crashing.
+        slow: if not decided, the broken rules that keep compilation from taking minutes.
         reason: if not decided, why not.
         propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
@@ -60,7 +60,7 @@ class ConfigurationAnswer:
 
     @cached_property
     def _proposed(self) -> tuple[Proposal | None, str]:
-        """The proposal, searched for on first access: the search takes longer than the verdict."""
+        """The proposal. The search runs on first access, since it takes longer than the verdict."""
         return self.propose()
 
     @property
@@ -140,8 +140,8 @@ class Miscompilations:
 
     Attributes:
         kind: the kind of the op.
-        ends_with_rows: whether the innermost dimension of its result is one over which the m of an intrinsic runs.
-        is_for_cuda: whether all intrinsics of the target are `NV_MMA_SYNC` or WMMA ones.
+        ends_with_rows: whether the m of an intrinsic runs over the innermost dimension of the op's result.
+        is_for_cuda: whether all intrinsics of the target are `NV_MMA_SYNC` or WMMA intrinsics.
     """
 
     kind: OpKind
@@ -182,7 +182,7 @@ def miscompilation(workload: Workload, configuration: Configuration) -> str:
 
 
 def _shared_sum(workload: Workload, configuration: Configuration) -> str:
-    """Return which level distributes a reduction over threads that add to one result; empty if none does."""
+    """Return the level that distributes a reduction over threads that add to one result; empty if there is none."""
     translation = configuration.translation_info
     # The loops of an implicit GEMM are others.
     if str(configuration.pipeline) != TILE_AND_FUSE or uses_igemm(translation):

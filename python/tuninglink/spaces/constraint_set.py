@@ -128,7 +128,7 @@ class ConstraintSet(SolutionSet):
     def evaluate(
         self, assignment: Mapping[str, int], auxiliary: Mapping[str, int]
     ) -> CheckAnswer | None:
-        """Return what `check` returns if evaluation alone answers it, otherwise None.
+        """Return the answer of `check` if evaluation alone determines it, otherwise None.
 
         Args:
             assignment: a value for every knob.
@@ -156,7 +156,8 @@ class ConstraintSet(SolutionSet):
     def broken_heuristics(self, assignment: Mapping[str, int]) -> frozenset[int]:
         """Return the indices in `assertions` of the heuristic assertions that an assignment violates.
 
-        The compiler's own choice may violate some. Its neighbors then do, too, but are still worth trying.
+        The compiler's own choice may violate some of these. Its neighbors then violate them, too, but are still worth
+        trying.
 
         Args:
             assignment: a value for every knob.

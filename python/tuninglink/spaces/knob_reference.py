@@ -109,7 +109,7 @@ _PLACES: Final = {
     r"loop_peeling": "enable_loop_peeling",
     r"(\w+)_(\d+)": r"\1[\2]",
 }
-"""Patterns of knob names with their places in a configuration; the first match holds."""
+"""Patterns of knob names with their places in a configuration; the first match applies."""
 
 
 def meaning(place: str, problem: Problem | None = None) -> str:
@@ -145,7 +145,7 @@ _WHOLE: Final = {
     "promoted": ("promote_operands",),
     "loaded": ("promotion_types",),
 }
-"""The entries of knobs that have one name."""
+"""The entries of the knobs whose names are fixed."""
 
 _PATTERNS: Final = (
     (re.compile(r"(\w+_)?mma_idx"), ("mma_kind", "tile_sizes")),
@@ -160,11 +160,11 @@ _PATTERNS: Final = (
 )
 
 _OF_LOOP: Final = re.compile(r"(?P<level>[a-z_]+)_\d+")
-"""The knobs for CPUs: a level of tiling, and a loop."""
+"""The pattern of knob names for CPUs: a tiling level and a loop."""
 
 
 def entries_of_knob(knob: str) -> tuple[str, ...]:
-    """Return the entries of a configuration that may contain a knob, the likeliest first."""
+    """Return the entries of a configuration that may contain a knob, the most likely first."""
     if knob in _WHOLE:
         return _WHOLE[knob]
     for pattern, entries in _PATTERNS:

@@ -1,4 +1,4 @@
-"""Configurations by knob: names, meanings, values, and the values that are valid while the other knobs stay."""
+"""Configurations by knob: names, meanings, values, and the values that are valid with the other knobs unchanged."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None
 
 
 class AllowedValues:
-    """The valid values of each knob of a configuration while the other knobs stay.
+    """The valid values of each knob of a configuration with the other knobs unchanged.
 
     Args:
         workload: the workload.
@@ -100,7 +100,7 @@ class AllowedValues:
     Attributes:
         reason: why the values are unknown; empty if they are known.
         by_place: the valid values of each knob of the space, the current one first.
-        options: the values of options of code generation, none of which is set in all configurations.
+        options: the values of options of code generation, each of which a configuration may omit.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgr
 
 
 def _tile_levels(configuration: Configuration) -> Iterator[tuple[str, str]]:
-    """Yield the tiles of a configuration for SPIR-V; one that holds a single level has the step of k last in it."""
+    """Yield the tiles of a configuration for SPIR-V; in one with a single level, the step of k is the last tile."""
     names_of_levels = SPIRV_LEVELS[str(configuration.pipeline)]
     levels = read_tile_levels(configuration.lowering_config)
     if levels is None:

@@ -35,7 +35,7 @@ class Proposal:
         compilation_info: the whole configuration, None if the provider cannot write it.
         is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
         untiled: the knobs whose old value is 0, which means the whole loop.
-        options: the options of the knobs whose values are numbers of options.
+        options: the options of the knobs whose values are indices of options.
     """
 
     changes: tuple[tuple[str, int, int], ...]
@@ -60,9 +60,9 @@ class Proposal:
 
 
 def as_intended(configuration: Configuration) -> Configuration:
-    """Return a configuration whose misspelt entries have their right names, unless it has entries of these names, too.
+    """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names.
 
-    Code generation does not read misspelt entries, but their values are those that the user wants.
+    Code generation does not read misspelt entries, but their values are what the user wants.
     """
     lowering = configuration.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
@@ -89,7 +89,7 @@ def nearest_valid(
     Args:
         space: the space.
         assignment: the knobs as code generation reads them.
-        intended: the configuration, whose misspelt entries have their right names.
+        intended: the configuration with the correct names of misspelt entries.
         untiled: the knobs that are 0 in the configuration, which means the whole loop.
         limits: the limits of the query.
     """
@@ -143,7 +143,7 @@ def replaced_entries(
 
 
 def _texts(configuration: Configuration) -> dict[str, str]:
-    """Return the entries of a configuration as they are written."""
+    """Return the entries of a configuration as text."""
     levels = read_cpu_configuration(configuration.lowering_config)
     if levels is not None:
         return {level: str([*tiling.sizes]) for level, tiling in levels.items() if tiling}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Space(ABC):
     """The configurations of a workload in a pipeline.
 
-    A verification reads a configuration in all spaces, and gets the constraints of those that can read it. A space with
-    many rules may have `constraints` as a property that builds them on first access.
+    Verification reads a configuration in all spaces, and uses the constraints of the spaces that can read it. A space
+    with many rules may define `constraints` as a property that builds them on first access.
 
     Attributes:
         constraints: the constraints on valid configurations.

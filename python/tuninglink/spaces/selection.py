@@ -25,11 +25,11 @@ from tuninglink.spaces.knobs import FixedKnob, Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 
 _LIMITS: Final = Limits(seconds=2.0, solver_seconds=1.0)
-"""The limits of a query whether a value is possible."""
+"""The limits of the query for whether a value is possible."""
 
 
 class SelectionError(TuninglinkError):
-    """A selection leaves nothing of the spaces of a dispatch."""
+    """A selection excludes all spaces of a dispatch."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SpaceSelection:
         """Return the selected part of spaces.
 
         Raises:
-            SelectionError: nothing of the spaces is left, with the names and values that are possible.
+            SelectionError: no space is left; the message lists the possible names and values.
         """
         selected = self._with_pipelines(spaces)
         for fixed in self.fixed:
@@ -106,7 +106,7 @@ def check_selection(attempts: Iterable[Callable[[], object]]) -> None:
         attempts: functions that apply the selection to one dispatch each.
 
     Raises:
-        SelectionError: it leaves none of the first dispatch, nor of any other.
+        SelectionError: the selection leaves no space of any dispatch; the error is that of the first dispatch.
     """
     first: SelectionError | None = None
     for attempt in attempts:
@@ -129,7 +129,7 @@ def pipeline_name(pipeline: str) -> str:
 class FixedSpace(Space):
     """A space in which a knob has one value.
 
-    A value that only heuristics on the knob exclude is possible: these are left out then.
+    A value is possible if only heuristics on the knob exclude it; these heuristics are then omitted.
 
     Args:
         space: the space.
@@ -180,15 +180,15 @@ class FixedSpace(Space):
 
 
 def value_text(knob: Knob, value: int) -> str:
-    """Return the value of a knob as `FixedKnob` has it."""
+    """Return the value of a knob as text, in the form of `FixedKnob`."""
     return _plain(knob.options[value]) if isinstance(knob, OneOfKnob) else str(value)
 
 
 def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
-    """Return the spaces with a knob, in which it has a value.
+    """Return the spaces that have a knob, with the knob fixed to a value.
 
     Raises:
-        SelectionError: no space has the knob, or in none it can have the value.
+        SelectionError: no space has the knob, or none allows the value.
     """
     with_knob = [
         (space, knob) for space in spaces for knob in _knobs(space) if _is_named(knob, fixed.name)
@@ -233,7 +233,7 @@ def _knobs(space: Space) -> Iterable[Knob]:
 def _is_selectable(space: Space, knob: Knob, value: int) -> bool:
     """Return whether a space has a valid assignment with a value, or would have one without heuristics on the knob.
 
-    The compiler's choice may violate heuristics, and the candidates near it, which are tried, then do, too.
+    The compiler's choice may violate heuristics. The candidates near it, which are tried, then violate them, too.
     """
     whole = space.constraints
     if _is_possible(whole, knob, value):

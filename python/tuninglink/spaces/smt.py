@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
 
 PROVIDER = "the compiler"
-"""The provider of the sets that are read here."""
+"""The provider of the sets that this module reads."""
 
 
 def read_constraints(
@@ -207,7 +207,7 @@ _COMPARISONS: Sequence[Callable[[Any, Any], Expression]] = (
     lambda a, b: a > b,
     lambda a, b: a >= b,
 )
-"""In the order of the dialect's predicates."""
+"""The comparisons, in the order of the dialect's predicates."""
 
 _COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], Any]] = {
     "smt.int.constant": _Reader._integer,  # noqa: SLF001 - a table of the class

@@ -1,4 +1,4 @@
-"""The valid assignments of a constraint set: listed, sampled and counted."""
+"""Listing, sampling and counting the valid assignments of a constraint set."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import read_partial_assignment
 
 MOST_KEPT: Final = 1 << 18
-"""A sample is drawn from all solutions if there are fewer than this."""
+"""The number of solutions below which a sample is drawn from all of them."""
 
 _FIRST_STEPS: Final = 4
-"""The steps that a search in a random order has before it starts again."""
+"""The number of steps after which a search in a random order first restarts."""
 
 
 class SolutionSet:
@@ -88,7 +88,7 @@ class SolutionSet:
         Args:
             assignment: the given assignment.
             choices: the permitted values by knob.
-            most_changes: the largest number of knobs with another value.
+            most_changes: the maximum number of knobs with a different value.
             limits: the limits of the search, including the time that the caller spends between assignments.
             without: the indices of assertions that need not hold, see `broken_heuristics`.
 
@@ -112,7 +112,7 @@ class SolutionSet:
     ) -> list[dict[str, int]]:
         """Return `n` distinct valid assignments, or all of them if there are fewer.
 
-        They are the first ones of `draws`.
+        The assignments are the first ones that `draws` yields.
 
         Args:
             n: the number of assignments.

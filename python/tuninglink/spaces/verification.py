@@ -130,12 +130,12 @@ class _Finding:
         assignment: the values of the knobs, None if the configuration has another form.
         necessary: the necessary rules that it breaks.
         compilers: the rules of the compiler's own constraints that it breaks.
-        unsafe: the rules that it breaks without which its code may crash.
-        slow: the rules that it breaks without which it compiles in less than minutes.
+        unsafe: the broken rules that keep the code from crashing.
+        slow: the broken rules that keep compilation from taking minutes.
         lacks: the missing entry that the compiler's verifier requires.
         untiled: the knobs that are 0 in the configuration, which means the whole loop.
         doubt: why it is not proven valid; empty if it is.
-        intended: the configuration with the right names of misspelt entries.
+        intended: the configuration with the correct names of misspelt entries.
     """
 
     space: Space

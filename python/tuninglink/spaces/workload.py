@@ -72,8 +72,8 @@ class Workload:
         target: its target, a `#hal.executable.target`.
         problem: the problem that the operation computes.
         module: the module around the function, if the workload must keep it alive; operations do not.
-        family: a key that it shares only with workloads for its target that differ from it in static sizes and in their
-            configurations, but in nothing else; None if unknown. Equal families have equal texts in all processes.
+        family: a key shared only by workloads for the same target that differ only in static sizes and in their
+            configurations; None if unknown. Equal families have equal texts in all processes.
     """
 
     root: mlir.Operation
@@ -131,7 +131,7 @@ def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
 
 
 _known_limits: Final[dict[str, Mapping[str, int]]] = {}
-"""The limits of targets by their text: there are few targets, and many root ops."""
+"""The cached limits of targets, by the text of the target: there are few targets, but many root ops."""
 
 
 def _read_limits(target: mlir.Attribute) -> Mapping[str, int]:

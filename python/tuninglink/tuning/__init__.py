@@ -1,4 +1,4 @@
-"""The tuner: dispatches of a program, candidates, trials, winners, and a spec that holds them; and callbacks of its progress."""
+"""The tuner: dispatches of a program, candidates, trials, winners, a spec that holds them, and progress callbacks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Listener:
         """Handle the start of tuning a dynamic task for ranges of sizes."""
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """Handle a compiler's choice that computes a wrong result."""
+        """Handle a compiler default that computes a wrong result."""
 
     def ended(self, result: TaskResult) -> None:
         """Handle the result of a task."""
@@ -50,7 +50,7 @@ class Listener:
         """Handle the end of whole-program runs, failed ones included."""
 
     def repaired(self, wrong: WrongDefaults) -> None:
-        """Handle the numbers of wrong defaults that are replaced and not, if there are any."""
+        """Handle the numbers of replaced and unreplaced wrong defaults, if there are any."""
 
     def finished(self, timeline: Timeline) -> None:
         """Handle the end of tuning."""

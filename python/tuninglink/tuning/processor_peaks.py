@@ -1,7 +1,7 @@
 """Peak rates of this machine's processors, measured once by kernels that the compiler builds.
 
-Data sheets seldom have the rates of a processor: its clock depends on its load and its vectors, and a virtual machine or
-a container may have a part of it. Three kinds of kernels reach the peaks of compiled code: chains of
+Data sheets rarely list the rates of a processor: its clock depends on its load and its vectors, and a virtual machine or
+a container may have only a part of it. Three kinds of kernels reach the peaks of compiled code: chains of
 fused multiply-adds in registers, products of packed matrices in the caches, and reads and writes of long arrays.
 """
 
@@ -69,7 +69,7 @@ class ProcessorPeaks:
         gflops: 10^9 operations per second, by class of element types; see `PeakRates`. A class is measured when a report
             needs it.
         gbps: 10^9 bytes per second to and from the memory.
-        is_busy: whether other processes held up the measurement, which is then repeated after an hour.
+        is_busy: whether other processes delayed the measurement, which is then repeated after an hour.
     """
 
     processor: str
@@ -195,7 +195,7 @@ class _Kernel:
 
 
 def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str, float], bool]:
-    """Return the rates of kernels by name, in 10^9 a second, and whether other processes held them up.
+    """Return the rates of kernels by name, in 10^9 a second, and whether other processes delayed them.
 
     Raises:
         TuninglinkError: a kernel cannot be built or run.

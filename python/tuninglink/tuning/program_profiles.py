@@ -63,7 +63,7 @@ def time_dispatches(
         program: the program.
         compiled: compiles a benchmark at `executable-sources`, given its content and its name.
         uri: the device.
-        settings: how benchmarks are measured.
+        settings: the settings of measurements.
 
     Returns:
         The times by dispatch, and a note on each dispatch that was not measured.
@@ -92,9 +92,9 @@ def time_dispatches(
 def _time(
     task: TuningTask, compiled: Callable[[bytes, str], bytes], device: DeviceProcess
 ) -> float | str:
-    """Return the microseconds of a call, or the reason why there is none.
+    """Return the microseconds of a call, or the reason for a missing time.
 
-    Of a dynamic dispatch, it is the mean over the sizes, as their costs are.
+    The time of a dynamic dispatch is the mean over its sizes, as is its cost.
     """
     driver, backend = device.description.driver, task.target.backend
     if not may_run(driver, backend):

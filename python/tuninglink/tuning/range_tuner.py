@@ -71,7 +71,7 @@ class RangeTuner:
 
         Raises:
             DeviceError: the device is lost.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
             TuninglinkError: a spec does not reproduce the measured code.
         """
         # Make a task for each range around the measured sizes.
@@ -149,7 +149,7 @@ class RangeTuner:
     def _compared(
         self, ranged: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
-        """Return a range with its times against the compiler's choice; None unless it is faster than the best so far.
+        """Return a range with its speedup over the compiler's choice; None unless it is faster than the best so far.
 
         Args:
             ranged: the range.
@@ -218,7 +218,7 @@ class RangeTuner:
     def _joined(
         self, result: TaskResult, ranges: Sequence[TaskResult], default: Benchmark
     ) -> TaskResult:
-        """Return the result of a dispatch with ranges; all other sizes keep the configuration that they have."""
+        """Return the result of a dispatch with ranges; all other sizes keep their configuration."""
         sizes = {comparison.sizes: comparison for comparison in result.sizes}
         sizes |= {comparison.sizes: comparison for part in ranges for comparison in part.sizes}
         ordered = [
@@ -243,7 +243,7 @@ class RangeTuner:
 
         Raises:
             DeviceError: the device is lost.
-            TuninglinkError: they differ, or the spec does not compile.
+            TuninglinkError: the outputs differ, or the spec does not compile.
         """
         task, seconds = result.task, self.tuner.settings.timeout * (1 + len(result.ranges))
         compiled = self.tuner.compiler.submit_program(

@@ -143,7 +143,7 @@ _COUNTING: Final = Limits(seconds=math.inf, steps=2000)
 def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
     """Return specs, the first with the best configuration of each dispatch, the second with the second best.
 
-    A dispatch with fewer configurations than another is missing in the last specs.
+    A dispatch with fewer configurations than others is missing from the last specs.
     """
     count = max((len(suggestion.candidates) for suggestion in suggestions), default=0)
     return [

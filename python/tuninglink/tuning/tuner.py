@@ -189,7 +189,7 @@ class Tuner:
 
     @property
     def _advice(self) -> str:
-        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag a value."""
+        """The flag that may avoid miscompiled defaults; empty if the program has no convolutions or the flag is set."""
         has_convolutions = any(b"conv" in task.source for task in self._program.tasks)
         if CHANNELS_LAST.conflicts(self._flags) or not has_convolutions:
             return ""
@@ -315,7 +315,7 @@ class Tuner:
         """Return the tasks selected by the user and supported by the device.
 
         Raises:
-            TuninglinkError: there are none.
+            TuninglinkError: no task remains.
         """
         driver = self._task_tuner.devices.first.description.driver
         selected = []

@@ -112,7 +112,7 @@ class AttributeRewriter:
                 rewrites.edits.replace(start, end, fresh)
 
     def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
-        """Upgrade the values of unused aliases, the last first, as they may use earlier ones."""
+        """Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones."""
         for alias in reversed(self.outline.aliases.values()):
             if self._definitions[alias.name] is None:
                 tree = self._tree(alias.name)
@@ -171,7 +171,7 @@ class AttributeRewriter:
         return self._trees[alias]
 
     def _expand(self, value: Value) -> Value:
-        """Replace aliases by their values."""
+        """Replace aliases with their values."""
         if isinstance(value, Leaf) and value.text in self.outline.aliases:
             tree = self._tree(value.text)
             if tree is None:
@@ -258,7 +258,7 @@ def _kind(node: Node, parent: str, key: str | None) -> str:
 
 
 def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
-    """Return the reason why code generation with an upgraded compilation info fails, if it is known to fail."""
+    """Return the reason why code generation fails with an upgraded compilation info, if a failure is known."""
     info = CompilationInfo.of(node)
     levels = info.levels if info is not None else None
     if info is None or levels is None:

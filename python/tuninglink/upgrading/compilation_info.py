@@ -47,7 +47,7 @@ class CompilationInfo:
         return [integers(field.value) for field in lists.fields] if lists is not None else []
 
     def tile_by_levels(self, **levels: Iterable[int]) -> None:
-        """Replace the lowering config by a GPU lowering config with both operands promoted."""
+        """Replace the lowering config with a GPU lowering config that promotes both operands."""
         node = Node("", "{")
         for name, sizes in sorted({"promote_operands": (0, 1), **levels}.items()):
             node.add(name, int_list(sizes))
@@ -89,7 +89,7 @@ def remove_subgroup_counts(levels: Node) -> None:
 
 
 def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
-    """Replace subgroup counts by a subgroup basis, and return its text."""
+    """Replace subgroup counts with a subgroup basis, and return its text."""
     text = f"[{basis}, {list(loops)}]"
     field = next(count for name in SUBGROUP_COUNTS if (count := levels.find(name)) is not None)
     field.key, field.value = "subgroup_basis", Leaf(text)

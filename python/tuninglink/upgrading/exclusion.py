@@ -1,4 +1,4 @@
-"""Exclusion of parts of a spec that today's compiler rejects: they become comments."""
+"""Exclusion of the parts of a spec that today's compiler rejects, by turning them into comments."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[i
 
 
 def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
-    """Replace a part of the text by a comment with the reason and the original text."""
+    """Replace a part of the text with a comment that contains the reason and the original text."""
     text = outline.source.text
     before = text[outline.source.line_start(part.start) : part.start]
     indent, lead = ("", "\n") if before.strip() else (before, "")
@@ -260,7 +260,7 @@ def _exclude_pairs(
     names: set[tuple[int, str]],
     edits: Edits,
 ) -> None:
-    """Turn the pairs with one of `names` into comments, and remove a comma for each."""
+    """Turn the pairs with one of `names` into comments, and remove one comma for each pair."""
     pairs = foreach_match.pairs
     has_survivor = False
     for index, pair in enumerate(pairs):

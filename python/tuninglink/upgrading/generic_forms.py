@@ -1,4 +1,4 @@
-"""Named operations in DAG matchers, converted to the `linalg.generic` that they are on a GPU.
+"""Conversion of named operations in DAG matchers to the `linalg.generic` that they become on a GPU.
 
 The compiler converts the operations of all matchers at once, in one module.
 """
@@ -219,7 +219,7 @@ class Generalization:
         return body + "\n" + (before_bracket if not before_bracket.strip() else "")
 
     def _unused_prefix(self, sequence: NamedSequence) -> str:
-        """Return a prefix without uses in the value names of a sequence."""
+        """Return a prefix that no value name of a sequence uses."""
         text = self._outline.source.text
         used = {
             match["value"] or "" for match in _VALUE.finditer(text, sequence.start, sequence.end)

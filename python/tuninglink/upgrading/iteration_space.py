@@ -211,7 +211,7 @@ class IterationSpaces:
 
 @lru_cache(maxsize=1024)
 def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
-    """Read attributes without aliases. Cached, as many matchers of a spec share them."""
+    """Read attributes without aliases. Results are cached, since many matchers of a spec share attributes."""
     maps = _maps_in(parse(SpecText(text), 0, len(text)))
     if not isinstance(maps, Node):
         return None

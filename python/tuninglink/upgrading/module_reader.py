@@ -1,4 +1,4 @@
-"""Parsing of specs of any age: old ones are upgraded first."""
+"""Parsing of specs for any version of the compiler, after an upgrade of old ones."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ def read_module(
 
 
 def _check_matchers_differ(data: bytes, name: str) -> None:
-    """Check that no list uses a matcher twice, before the compiler crashes on it.
+    """Check that no list uses a matcher twice, which would crash the compiler.
 
     Raises:
-        SpecError: a list does.
+        SpecError: a list uses a matcher twice.
     """
     for generic in _GENERIC_LIST.finditer(data):
         start = generic.start()
@@ -142,13 +142,13 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
 
 @lru_cache(maxsize=16)
 def _check_matchers_differ_apart(data: bytes) -> None:
-    """Check in a separate process that no list uses a matcher twice, before the compiler crashes on it in this one.
+    """Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
 
     The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its context
     exists.
 
     Raises:
-        SpecError: a list does.
+        SpecError: a list uses a matcher twice.
     """
     import subprocess  # noqa: PLC0415 - commands set the flag
 
@@ -163,7 +163,7 @@ def _check_matchers_differ_apart(data: bytes) -> None:
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
-    """Return the upgraded spec, or None if nothing in the spec is old."""
+    """Return the upgraded spec, or None if no part of the spec is old."""
     from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
 
     try:
@@ -174,9 +174,9 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
 
 
 def _decisive_changes(upgraded: Upgraded) -> list[RuleChange]:
-    """Return the changes that distinguish an old spec from a present one with a mistake.
+    """Return the changes that distinguish an old spec from a current one with a mistake.
 
-    The change of an operation does so only if the whole spec can be upgraded.
+    The change of an operation is decisive only if the whole spec can be upgraded.
     """
     from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
     from tuninglink.upgrading.rules import RULES  # noqa: PLC0415

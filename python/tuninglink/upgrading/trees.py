@@ -71,7 +71,7 @@ class Node:
     """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`.
 
     Attributes:
-        head: the word; empty without one, also where the compiler allows its omission.
+        head: the word; empty without a word, including where the compiler allows its omission.
         bracket: the opening bracket.
         fields: the values.
         tail: the text before the closing bracket: white space and comments.
@@ -149,8 +149,8 @@ class Node:
 class Definitions:
     """The definitions of aliases after the upgrade.
 
-    The upgraded value of an alias may depend on its use. The first use determines the definition, and a use that needs
-    another value contains it in full.
+    The upgraded value of an alias may depend on its use. The first use determines the definition. A use that needs
+    another value contains that value in full.
     """
 
     def __init__(self) -> None:

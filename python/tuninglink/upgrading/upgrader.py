@@ -113,7 +113,7 @@ def _rewrite_operations(
 
 
 def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
-    """Yield warnings about failing configurations, or remarks on unmarked entry points of a present spec."""
+    """Yield warnings about failing configurations, or remarks on unmarked entry points of a current spec."""
     outline = rewrites.outline
     for offset, reason in rewrites.failures:
         sequence = outline.sequence_at(offset)

@@ -1,4 +1,4 @@
-"""A pool of worker processes: isolated, with a time limit per job, ended together with the command."""
+"""A pool of isolated worker processes, which have a time limit per job and end with the command."""
 
 import os
 from typing import TYPE_CHECKING

@@ -36,7 +36,7 @@ class Pool:
     Leaving a `with` block waits for all jobs. Leaving it with an exception closes the pool.
 
     Args:
-        workers: the greatest number of processes.
+        workers: the maximum number of processes.
         initializer: called in each new process before its first job, with a time limit of a minute. If it fails, the
             job fails with its exception.
         arguments: the arguments of the initializer.
@@ -168,7 +168,7 @@ class Pool:
         self._unfinished = 0
 
     def _forget(self) -> None:
-        """Release the processes of the parent, in a forked child."""
+        """Release the parent's processes in a forked child."""
         for process in self._processes:
             process.forget()
         self._reset()

@@ -1,4 +1,4 @@
-"""The main program of a worker process: receives calls, runs them and sends the outcomes; and failures of jobs.
+"""The main program of a worker process, which receives and runs calls and sends outcomes; and failures of jobs.
 
 A message is a frame: a length of eight bytes, and a pickle of that many bytes. The reply to a call, `(function,
 arguments)`, is `(True, result)` or `(False, exception)`.
@@ -37,7 +37,7 @@ _SIGNALS_FROM_OUTSIDE: Final = frozenset(
 
 
 class JobTimeoutError(Exception):
-    """The time limit of a job expired, and its process was killed.
+    """An error for a job whose time limit expired and whose process was killed.
 
     Attributes:
         seconds: the time limit.
@@ -51,7 +51,7 @@ class JobTimeoutError(Exception):
 
     @property
     def is_starved(self) -> bool:
-        """Whether the process ran for less than half of the time, as on a machine under load."""
+        """Whether the process ran for less than half of the time limit, as on a loaded machine."""
         return self.processor_seconds < _STARVED * self.seconds
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class JobTimeoutError(Exception):
 
 
 class WorkerCrashedError(Exception):
-    """The process of a job ended before the job.
+    """An error for a job whose process ended before the job.
 
     Attributes:
         code: the exit status, or the negative number of the signal that ended the process.
@@ -76,7 +76,7 @@ class WorkerCrashedError(Exception):
 
     @property
     def is_from_outside(self) -> bool:
-        """Whether another process ended this one."""
+        """Whether another process killed the worker."""
         return -self.code in _SIGNALS_FROM_OUTSIDE
 
     @property
@@ -96,7 +96,7 @@ def main(channel: int, lifeline: int) -> None:
 
     Args:
         channel: the socket for calls and outcomes.
-        lifeline: the reading end of a pipe whose other end only the command holds.
+        lifeline: the reading end of a pipe whose writing end only the command has open.
     """
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
@@ -119,8 +119,8 @@ def main(channel: int, lifeline: int) -> None:
 def end_with_pipe(lifeline: int) -> None:
     """Have the kernel kill this process and its children when the other end of a pipe is closed.
 
-    A thread that waits for the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG follows the
-    thread that started this process, and spares its children.
+    A thread that waits for the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG acts at the
+    end of the thread that started this process, and does not kill its children.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
@@ -147,7 +147,7 @@ def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]
 
 
 def do_nothing() -> None:
-    """Do nothing: the default initializer, and the job that starts a process."""
+    """Do nothing, as the default initializer and as the job that starts a process."""
 
 
 def _receive(stream: BinaryIO) -> bytes | None:

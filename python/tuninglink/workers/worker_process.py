@@ -30,7 +30,7 @@ _LONGEST_POLL: Final = 1e9
 
 
 class Connection:
-    """A connection that exchanges frames with a worker and reads its output meanwhile.
+    """A connection that exchanges frames with a worker and concurrently reads its output.
 
     Args:
         channel: the socket for frames.
@@ -150,14 +150,14 @@ class WorkerProcess:
         return self._outcome(call, seconds)
 
     def close(self) -> None:
-        """Kill the process for good. A running call fails."""
+        """Kill the process permanently. A running call fails."""
         with self._lock:
             self._is_closed = True
             if self._running is not None:
                 self._running.kill()
 
     def forget(self) -> None:
-        """Release a process of the parent, in a forked child."""
+        """Release the parent's process in a forked child."""
         if self._running is not None:
             self._running.forget()
 
@@ -234,7 +234,7 @@ class _Running:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def has_ended(self, seconds: float) -> bool:
-        """Return whether the process ends within `seconds`. It stays a zombie, which keeps its number reserved."""
+        """Return whether the process ends within `seconds`. It remains a zombie, so that its ID stays reserved."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLIN)
         return bool(poll.poll(seconds * 1000))

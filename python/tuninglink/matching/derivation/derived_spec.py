@@ -1,4 +1,4 @@
-"""The entries from which others can be derived, and derived ones, each as a separate spec that is linked after all others."""
+"""Entries from which others can be derived, and derived entries, each in a separate spec linked after all others."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | 
 
 
 def _fold(matcher: Matcher) -> _Fold | None:
-    """Fold the predicates of a matcher; return None if they do not describe exactly a problem."""
+    """Fold the predicates of a matcher; return None if they do not exactly describe a problem."""
     kind = kind_of(matcher.predicates)
     maps = next(
         (predicate.maps for predicate in matcher.predicates if isinstance(predicate, pred.HasMaps)),
@@ -110,7 +110,7 @@ class _Fold:
         self.operands: dict[int, Sizes] = {}
 
     def add(self, predicate: pred.Predicate) -> bool:
-        """Add a predicate, unless it requires more than a problem."""
+        """Add a predicate, unless it has requirements that are not part of a problem."""
         match predicate:
             case pred.HasElementType(kind, operand, _, element):
                 self.types[operand % len(self.maps.operands)] = element

@@ -1,4 +1,4 @@
-"""The derivation of entries for the root ops of dispatches, and its expansion for a compiler that does not derive."""
+"""The derivation of entries for the root ops of dispatches, and their expansion for a compiler that derives none."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Deriver:
     """Derives entries from those of specs.
 
     Args:
-        specs: the specs, in order of precedence. If one is opaque, nothing is derived, since it may decide any op.
+        specs: the specs, in order of precedence. If one is opaque, nothing is derived, since it may match any op.
     """
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
@@ -178,7 +178,7 @@ def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
 
 
 _BATCHED: Final = {OpKind.CONTRACTION: (0, 1, 2), OpKind.CONVOLUTION: (0, 2)}
-"""The operands that have a dimension for a batch, by kind."""
+"""The operands that have a batch dimension, by kind."""
 
 _SCALE: Final = 3
 _ORDERS: Final = (

@@ -1,4 +1,4 @@
-"""The root ops of dispatches as matchers see them, and the forms of their problems.
+"""The root ops of dispatches in the form that matchers receive, and the forms of their problems.
 
 A problem key is equal for all forms of a problem, independent of loop numbers and loops of size 1.
 """
@@ -25,7 +25,7 @@ COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {
     OpKind.CONVOLUTION: (0, 1, 2),
     OpKind.ATTENTION: (0, 1, 2, 4),
 }
-"""The operands whose layouts and types make a problem: of an attention all but the scale, the maximum and the sum."""
+"""The operands whose layouts and types define a problem: of an attention, all but scale, maximum and sum."""
 
 OPERANDS: Final[Mapping[OpKind, int]] = {
     OpKind.CONTRACTION: 3,
@@ -200,7 +200,7 @@ class RootForm:
     """A root op, with the form of its problem.
 
     Attributes:
-        op: the op as matchers see it.
+        op: the op in the form that matchers receive.
         form: the form.
     """
 

@@ -37,13 +37,14 @@ _TILES: Final[Mapping[str, frozenset[str]]] = {
     CpuLevel.VECTOR_INNER_PARALLEL.value: frozenset(),
 }
 """The entries of lowering configs that hold a tile for each loop, and the iterators of loops of size 1 that they tile
-by 1; the others are not tiled."""
+by 1; loops of size 1 with other iterators are not tiled.
+"""
 
 _OF_CONVOLUTION: Final = (gpu.PADDING_CONV,)
-"""The entries that are for the loops of a convolution even if it becomes a matmul."""
+"""The entries that refer to the loops of a convolution even if the convolution becomes a matmul."""
 
 _BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
-"""The entries that hold an element for each operand."""
+"""The entries with an element for each operand."""
 
 
 class NotDerivableError(Exception):

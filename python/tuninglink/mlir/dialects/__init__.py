@@ -1,1 +1,1 @@
-"""Dialects whose classes of ops alone, or no classes, are loaded by the bindings; see `tuninglink.mlir.diagnostics`."""
+"""Dialects of which the bindings load only classes of ops, or no classes; see `tuninglink.mlir.diagnostics`."""

@@ -1,1 +1,1 @@
-"""No classes of hal's ops: their attributes are read by name, and loading the classes takes 30 ms."""
+"""The hal dialect without classes of ops: attributes are read by name, and loading the classes takes 30 ms."""

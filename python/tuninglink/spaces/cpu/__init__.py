@@ -1,4 +1,4 @@
-"""Tuninglink's constraints on configurations for llvm-cpu, for which the compiler has none, and the target CPU's properties."""
+"""Constraints on configurations for llvm-cpu, for which the compiler has none, and the properties of the target CPU."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 BACKEND: Final = "llvm-cpu"
 
 _EMBEDDED: Final = "embedded-elf"
-"""The prefix of formats that link no library."""
+"""The prefix of the formats whose code is linked without a library."""
 
 _NATIVE_VECTORS: Final = 512
-"""The compiler refuses vectors of as many native vectors, or more (`LLVMCPUVerifyVectorSizeLegalityPass`)."""
+"""The number of native vectors at and above which the compiler rejects a vector
+(`LLVMCPUVerifyVectorSizeLegalityPass`).
+"""
 
 _VECTOR_BYTES: Final = 8
-"""The native vector size that the compiler assumes for its limit if the target names none."""
+"""The native vector size that the compiler assumes for its limit if the target specifies none."""
 
 
 class Masking(Enum):
-    """The conditions on which the compiler creates vectors of the configured sizes, masked where they are too large.
+    """The conditions under which the compiler creates vectors of the configured sizes and masks excess elements.
 
     - `NEVER`: an operation with a tile of unknown size is not vectorized.
-    - `AS_NEEDED`: only where the size of a tile is unknown; otherwise the vectors are the tiles.
+    - `AS_NEEDED`: only where the size of a tile is unknown; otherwise, vectors have the sizes of the tiles.
     - `ALWAYS`: even if the sizes of all tiles are known.
     """
 

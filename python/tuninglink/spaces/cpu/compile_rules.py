@@ -1,9 +1,9 @@
-"""Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones; the sizes of vectors.
+"""Necessary and sufficient rules for configurations to compile, and the sizes of vectors.
 
-Two kinds of ops have their own rules. A pipeline decomposes named convolutions into one-dimensional ones. The
-layout of data-tiled products fixes the vectors, so only the workgroup tiles are knobs: one step computes the packed
-tile, in a microkernel or in one vector. Other vector tiles change nothing or break the compilation. Workgroup tiles
-determine how often an operand is read again from the cache.
+The necessary rules were determined by compiling. Two kinds of ops have their own rules. A pipeline decomposes named
+convolutions into one-dimensional ones. The layout of data-tiled products fixes the vectors, so only the workgroup tiles
+are knobs: one step computes the packed tile, in a microkernel or in one vector. Other vector tiles change nothing or
+break the compilation. Workgroup tiles determine how often an operand is read again from the cache.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def add_decomposition(rules: CpuRules) -> None:
 
 
 def _left(rules: CpuRules, loop: int) -> Expression:
-    """Return the part of a loop that the levels leave, as `verifyConvTileAndDecomposeExpertConfig` computes it."""
+    """Return the part of a loop that the levels leave; see `verifyConvTileAndDecomposeExpertConfig`."""
     size = rules.nest.loops[loop].size
     left = number(_UNKNOWN if size is None else size)
     for level in LEVELS:
@@ -108,7 +108,7 @@ def _left(rules: CpuRules, loop: int) -> Expression:
 
 
 def add_layout_rules(rules: CpuRules) -> None:
-    """Add the rules of data-tiled products: a workgroup takes whole packed tiles, a vector takes one."""
+    """Add the rules of data-tiled products: a workgroup computes whole packed tiles, and a vector holds one."""
     outer = _outer_loops(rules.nest)
     for loop in rules.loops:
         for level in CpuLevel:
@@ -124,7 +124,7 @@ def add_layout_rules(rules: CpuRules) -> None:
 
 
 def add_workgroup_rules(rules: CpuRules) -> None:
-    """Restrict workgroup tiles to the divisors of a loop, among which the compiler chooses, too."""
+    """Restrict workgroup tiles to the divisors of a loop, as the compiler does."""
     for loop in rules.loops:
         size = rules.nest.loops[loop].size
         if size is None or not _is_distributed(rules.nest, loop):
@@ -238,7 +238,7 @@ def unknown(rules: CpuRules) -> str:
 
 
 def _bound_vectors(rules: CpuRules) -> None:
-    """Require all vectors of the root op to stay below the limit, however the compiler bounds its parts."""
+    """Require all vectors of the root op to stay below the limit, for every bound that the compiler may derive."""
     has_known_parts = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
     # A peeled part has the size of the tile, even if the loop has fewer iterations.
@@ -287,7 +287,7 @@ def fused_vectors(
 ) -> Iterator[tuple[Neighbor, list[Expression], list[Expression]]]:
     """Yield the ops fused with the root op, the sizes of their vectors, and the conditions for these.
 
-    Fused ops get the vector tiles, too, unless a tiled reduction around these keeps the ops outside.
+    The vector tiles also apply to fused ops, unless a tiled reduction encloses the vector tiles but not the fused ops.
     """
     outside = [
         rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
@@ -314,7 +314,7 @@ def _outer(rules: CpuRules, loop: int) -> Expression:
 def add_stack_rules(rules: CpuRules) -> None:
     """Add the rules that keep the vectors of elementwise code on the stack.
 
-    Registers hold a few hundred bytes. The values of an elementwise body that are alive at once are on the stack, each as
+    Registers hold a few hundred bytes. The simultaneously live values of an elementwise body are on the stack, each as
     a vector over its loops.
     """
     rules.grade = Grade.UNSAFE

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CpuProvider(Provider):
-    """Derives the rejections of the compiler on llvm-cpu from the tiles, the loops and the target's vectors."""
+    """Derives the compiler's rejections on llvm-cpu from the tiles, the loops and the target's vectors."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)
@@ -51,7 +51,7 @@ def _loses_configuration(workload: Workload) -> bool:
     """Return whether the compiler rebuilds an operation after it has read a spec's configuration.
 
     It rebuilds convolutions and poolings without a batch loop, which result from a batch of one image
-    (`names.ADD_BATCH_LOOP`). An operation with a lowering config was rebuilt before.
+    (`names.ADD_BATCH_LOOP`). An operation with a lowering config has already been rebuilt.
     """
     root, problem = workload.root, workload.problem
     if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:
@@ -71,7 +71,7 @@ _BYTES: Final = "i8"
 _PRODUCTS: Final = (OpKind.CONTRACTION, OpKind.CONVOLUTION)
 _COMPUTING: Final = ("arith.", "math.")
 _VECTORS: Final = ("+v", "+zve")
-"""The beginnings of the features of RISC-V with vector registers."""
+"""The prefixes of the RISC-V features that imply vector registers."""
 
 
 def missing_instructions(workload: Workload, cpu: Cpu) -> str:
@@ -158,6 +158,6 @@ class _Uses:
 
 
 def _accumulates(operation: mlir.OpView) -> bool:
-    """Return whether one of the operands of an op in a body is the accumulator, its last argument."""
+    """Return whether an op in a body has the accumulator, the last argument of the body, as an operand."""
     arguments = list(operation.operation.block.arguments)
     return any(operand == arguments[-1] for operand in operation.operands)

@@ -1,4 +1,4 @@
-"""The builder of the rules of a space, whose knobs are the tiles of the loops, for the pipelines for CPUs.
+"""The builder of the rules of a space for the CPU pipelines, whose knobs are the tiles of the loops.
 
 The properties of the pipelines were observed by compiling.
 """
@@ -30,7 +30,7 @@ class CpuPipeline:
     Attributes:
         levels: the levels by which it tiles a root op, from the outermost to the innermost.
         unused: the levels that it does not read.
-        mixes_levels: whether it compiles where a level tiles loops of the other kind.
+        mixes_levels: whether compilation succeeds if a level tiles loops of the other kind.
         natural: the levels in which a negative size aborts the compilation.
         needs_distribution: whether building the pipeline requires a `distribution` level.
         separates: whether the compiler's verifier separates parallel from reduction levels.
@@ -102,7 +102,7 @@ PIPELINES: Final = {
 
 
 PROVIDER: Final = "tuninglink's CPU provider"
-"""The provider of the sets that are made here."""
+"""The provider of the sets that this module builds."""
 
 BYTE: Final = 8
 
@@ -243,7 +243,7 @@ class CpuRules:
         live: int,
         when: Sequence[Expression] = (),
     ) -> None:
-        """Require the vectors of a body to fit into the stack of the runtime's workers.
+        """Require the vectors of a body to fit on the stack of the runtime's workers.
 
         Args:
             what: the op.

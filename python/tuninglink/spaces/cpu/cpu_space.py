@@ -48,17 +48,18 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem
 
 _MOST_DISTRIBUTED: Final = 1024
-"""A larger tile of a workgroup is not tried."""
+"""The largest tile of a workgroup that is tried."""
 
 _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
 """The sizes of vector tiles that are tried, besides the whole loop."""
 
 _CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
-"""The steps of a reduction that are tried between the tile of a workgroup and the vector tile, besides all of them: of a
-right-hand side with k rows, the rows between lie on few pages, which other vector tiles read again."""
+"""The reduction steps that are tried between the tile of a workgroup and the vector tile, besides the whole reduction.
+The rows of the right-hand side in one step lie on few pages, which other vector tiles read again.
+"""
 
 _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
-"""The size of the data cache of the first level on the smaller ones of today's CPUs."""
+"""The size of the first-level data cache on the smaller of today's CPUs."""
 
 
 def add_heuristic_rules(rules: CpuRules) -> None:
@@ -90,7 +91,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
 
 
 def _shape_scalars(rules: CpuRules) -> None:
-    """Vary only the tiles of a workgroup, as the pipeline reads nothing else."""
+    """Vary only the tiles of a workgroup, since the pipeline reads no others."""
     rules.add(rules.tiles.peeling == 0, "loop peeling is not tried, as it changes nothing")
     for level in CpuLevel:
         for loop in rules.loops:
@@ -210,7 +211,7 @@ class CpuSpace(Space):
         self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Return the tiles of all levels; 0 where a loop is not tiled."""
+        """Return the tiles of all levels; 0 for an untiled loop."""
         levels = read_cpu_configuration(configuration.lowering_config)
         if levels is None:
             text = f"'lowering_config' is {configuration.lowering_config}"
@@ -227,7 +228,7 @@ class CpuSpace(Space):
         return result
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration with the levels that tile a loop, and always `distribution`."""
+        """Return the configuration with `distribution`, and the other levels that tile a loop."""
         context = self._pipeline.context
         loops = range(len(self.nest.loops))
         sizes = {

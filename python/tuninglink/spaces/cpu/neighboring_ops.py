@@ -1,4 +1,4 @@
-"""The operations next to a root op: the loops that they share with it, and the values that are alive at once in them.
+"""Operations next to a root op, the loops that they share with it, and their simultaneously live values.
 
 Each value that is alive in the body of an op may be a vector on the stack.
 """
@@ -44,8 +44,10 @@ _EXPANDED: Final[Mapping[str, int]] = {
     "math.asin": 4,
     "math.roundeven": 3,
 }
-"""The values alive within the code of a function, its operands and its result included: LLVM's stack frame for vectors of
-16 KiB, divided by 16 KiB and rounded up (IREE 3.13.0, f32 on znver4). That of any other op holds two."""
+"""The number of live values within the code of a function, including its operands and its result: the size of LLVM's
+stack frame for vectors of 16 KiB, divided by 16 KiB and rounded up (IREE 3.13.0, f32 on znver4). The stack frame of any
+other op holds two values.
+"""
 
 _PLAIN: Final = 2
 
@@ -92,7 +94,7 @@ def _is_constant(value: mlir.Value[mlir.Type]) -> bool:
 
 _WIDEST: Final = 64
 WIDENED: Final = 32
-"""Narrow floating-point numbers may be computed with in this width."""
+"""The width that may be used to compute with narrow floating-point numbers."""
 
 _VECTOR_LEVELS: Final = (
     CpuLevel.VECTOR_COMMON_PARALLEL,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
-"""Dialects that a certainly vectorized body may use."""
+"""The dialects of the ops in a body that is certainly vectorized."""
 
 _COMBINERS: Final = frozenset(
     f"arith.{each}"
@@ -257,7 +257,7 @@ _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
 _OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
 
 _UNKNOWN: Final = 1 << 40
-"""The assumed size of a dynamic loop before tiling: more than any tiled loop has."""
+"""The assumed size of a dynamic loop before tiling, larger than that of any tiled loop."""
 
 
 def knob_name(level: CpuLevel, loop: int) -> str:

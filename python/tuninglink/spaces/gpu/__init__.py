@@ -72,7 +72,7 @@ class Gpu:
 
     @property
     def loads_directly(self) -> bool:
-        """Whether it loads from global memory straight into shared memory, in pieces of 128 bits."""
+        """Whether the GPU loads from global memory directly into shared memory, in pieces of 128 bits."""
         return self.architecture == "gfx950"
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
@@ -88,7 +88,7 @@ def read_device(workload: Workload) -> Gpu:
     """Read the target GPU of a dispatch.
 
     Raises:
-        UndecidedError: it is unknown.
+        UndecidedError: the GPU is unknown.
     """
     # The bindings abort the process on a target that does not describe a GPU, as is the case without limits.
     if workload.target is None or not workload.problem.limits:

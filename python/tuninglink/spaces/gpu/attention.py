@@ -32,10 +32,10 @@ _ACCUMULATED = "f32"
 """The type in which attention accumulates."""
 
 _ROW_BITS = 2 * 32
-"""The maximum and the sum of a row of scores."""
+"""The size in bits of the maximum and the sum of a row of scores."""
 
 _EXCHANGING = "gfx"
-"""Architectures on which threads exchange in shared memory."""
+"""The architectures on which threads exchange values in shared memory."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_attention(workload: Workload) -> AttentionLoops:
     """Read the attention of a root op.
 
     Raises:
-        UndecidedError: it has more dimensions than are supported, or its sizes are unknown.
+        UndecidedError: the attention has too many dimensions, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
@@ -80,7 +80,7 @@ def read_attention(workload: Workload) -> AttentionLoops:
 def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Return the configurations with intrinsics for both of its matmuls.
 
-    A workgroup takes a tile of queries and of the elements of values, and goes through the keys in steps.
+    A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
 
     Raises:
         UndecidedError: the target has no intrinsic for one of the matmuls.

@@ -30,7 +30,7 @@ from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_WIDTH: Final = 16
 _MOST_ELEMENTS: Final = 256
-"""The maximum number of elements at a time, or of an operand, for one thread; more are not covered."""
+"""The maximum number of elements that one thread takes at a time, or of one operand. Larger numbers are not covered."""
 
 _SUBGROUPS: Final = "sg_cnt"
 
@@ -40,8 +40,8 @@ def attention_lanes_spaces(
 ) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
-    A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share
-    the keys of a step, lanes the keys and the elements of each key and each value.
+    A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
+    keys of a step. Lanes share the keys, and the elements of each key and each value.
 
     Raises:
         UndecidedError: sizes are unknown, or there are several dimensions of n, k1 or k2.

@@ -1,4 +1,4 @@
-"""Options of code generation for GPUs: knobs that are independent of the tiles, and therefore in no space.
+"""Options of code generation for GPUs: knobs that are independent of the tiles, and therefore not part of any space.
 
 No constraint relates them to other knobs, so they would multiply every space. The tuner varies them one by one on the
 best configurations.
@@ -39,7 +39,7 @@ CONDITIONAL_REORDERING: Final = "workgroup_reordering_strategy"
 
 
 _DIES: Final = {"gfx942": (8, 38), "gfx950": (8, 32)}
-"""The dies of a GPU and the compute units of each, by architecture: CDNA 3 and CDNA 4 ISA guides, MI300X and MI350X."""
+"""The numbers of dies and of compute units per die, by architecture (CDNA 3 and 4 ISA guides, MI300X and MI350X)."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CodeOption(ABC):
 
     Attributes:
         name: its name in configurations.
-        values: the values by their texts in configurations. The value 0 is that of an absent option.
+        values: the values by their texts in configurations. An absent option has the value 0.
     """
 
     name: str
@@ -65,7 +65,7 @@ class CodeOption(ABC):
 
 @dataclass
 class _Parts:
-    """A configuration, taken apart.
+    """The parts of a configuration.
 
     Attributes:
         lowering: the entries of its `#iree_gpu.lowering_config`.
@@ -97,7 +97,7 @@ class _FunctionAttribute(CodeOption):
 
 
 class _Denormals(CodeOption):
-    """The mode for denormals, which can save the code that handles them in exponentials."""
+    """The mode for denormals, which can eliminate the code for denormals in exponentials."""
 
     def write(self, configuration: _Parts, value: int) -> None:
         configuration.others.pop(self.name, None)
@@ -129,7 +129,7 @@ class _PipelineOption(CodeOption):
 
 
 class _ConditionalReordering(CodeOption):
-    """The order of workgroups in TileAndFuse, which is transposed where that loads fewer tiles."""
+    """The order of workgroups in TileAndFuse, which is transposed if that order loads fewer tiles."""
 
     def write(self, configuration: _Parts, value: int) -> None:
         configuration.lowering.pop(self.name, None)
@@ -177,7 +177,7 @@ def with_options(
     Args:
         info: the configuration, for a GPU.
         options: the options.
-        values: their values by name; options without one stay as they are.
+        values: their values by name; options without a value stay unchanged.
     """
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
     translation: Any = info.translation_info

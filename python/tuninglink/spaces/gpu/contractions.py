@@ -59,8 +59,8 @@ class Contraction:
         accumulates: whether sums start from given values instead of a constant.
         is_plain: whether it is a product of two matrices; the compiler's own constraints cover only these.
         image: the operand made from the image of a convolution, None if it was not a convolution.
-        filter_loops: those of `outer_k` over a filter, which code generation takes one element at a time, with any
-            tiles.
+        filter_loops: the loops of `outer_k` over a filter, which code generation processes one element at a time,
+            whatever the tiles are.
     """
 
     sizes: Sizes
@@ -215,7 +215,7 @@ def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:
-    """Return the loops that index a dimension of an operand alone."""
+    """Return the loops that index a dimension of an operand by themselves."""
     return [result.position for result in access.results if isinstance(result, mlir.AffineDimExpr)]
 
 

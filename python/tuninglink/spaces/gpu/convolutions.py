@@ -48,7 +48,8 @@ def read_igemm(workload: Workload) -> Contraction:
     """Return the contraction into which the compiler converts a convolution, from the compiler's description.
 
     Raises:
-        UndecidedError: the compiler does not convert it, it has another form, or its sizes are unknown.
+        UndecidedError: the compiler does not convert the convolution, the contraction has another form, or sizes are
+            unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     static_sizes(workload)

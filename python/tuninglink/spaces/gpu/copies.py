@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
-"""The maximum numbers of masked elements, and of those of 8 bits: four and two times as many took over a minute to compile."""
+"""The maximum numbers of masked elements, and of masked 8-bit elements; 4 and 2 times as many took over a minute to
+compile.
+"""
 TRANSFER_BITS: Final = 32
-"""The least width of a load of a thread straight into shared memory."""
+"""The minimum width of a thread's load directly into shared memory."""
 _SWIZZLED: Final = 8
 _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
@@ -27,9 +29,9 @@ _MOST_READS: Final = 1 << 5
 _MOST_COMPUTED: Final = 1 << 6
 """The maximum number of masked elements that are computed: 64 took 16 s to compile, 84 over a minute."""
 _MOST_PREFETCHED: Final = 1 << 7
-"""240 elements in each of two steps took a minute to compile."""
+"""The maximum number of prefetched masked elements: 240 elements in each of two steps took a minute to compile."""
 _MOST_GATHERED: Final = 1 << 8
-"""192 elements took 13 s to compile, 408 a minute."""
+"""The maximum number of gathered elements: 192 elements took 13 s to compile, 408 a minute."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Copies:
                 tiling.rules.unrolled(select(is_masked, count, 0), what, _MOST_COMPUTED)
 
     def limit_gathers(self, threads: Number) -> None:
-        """Limit the masked elements of an image that each thread gathers one by one, as its channels come first."""
+        """Limit the masked elements of an image that each thread gathers one by one because the channels come first."""
         image = self.tiling.contraction.image
         if not image or not self.pads:
             return
@@ -120,7 +122,7 @@ class Copies:
         return any_of(*uneven)
 
     def _elements(self, operand: Operand) -> Number:
-        """Return how many elements of an operand each thread of a subgroup takes in a step."""
+        """Return the number of elements of an operand that each thread of a subgroup takes in a step."""
         tiling = self.tiling
         taken = {**tiling.tiles, **{loop: tiling.pieces[loop] for loop in tiling.contraction.outer}}
         for loop in (tiling.contraction.m, tiling.contraction.n):
@@ -158,7 +160,7 @@ class Copies:
         rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
 
     def limit_loads(self, loads: DirectLoads, buffers: Number, threads: Number) -> None:
-        """Add the rules for loads straight into shared memory, in addition to those for copies by `threads`.
+        """Add the rules for loads directly into shared memory, in addition to those for copies by `threads`.
 
         They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight
         along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
@@ -233,7 +235,7 @@ class Copies:
         return {loop: clip(tile, whole[loop]) for loop, tile in tiles.items()}
 
     def _exchanges(self, is_odd: Number) -> tuple[Number, Number]:
-        """Return the conditions that the tile of the result certainly is in shared memory, and that it may be.
+        """Return the conditions under which the tile of the result certainly is, or may be, in shared memory.
 
         All threads certainly exchange the result between the steps of the reduction if it is padded without `padding`,
         or if sums start from given values. They may exchange it if their number does not match the tiles (`is_odd`),

@@ -1,4 +1,4 @@
-"""Ops whose threads process their parts of a tile element by element: the pipeline Distribute, and ops at indices.
+"""Ops whose threads process parts of a tile element by element: the pipeline Distribute, and indexed accesses.
 
 Elementwise ops and gathers use Distribute. Scatters use TileAndFuse with the same kind of tiles: of 32 configurations
 with random tiles and threads for gfx942 and sm_80, all compiled. An arg_compare is shared by lanes in VectorDistribute.
@@ -130,7 +130,7 @@ def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> 
     """Return the configurations of a gather, whose loops are the dimensions of its result.
 
     Raises:
-        UndecidedError: it is another op, its sizes are unknown, or there are other ops next to it.
+        UndecidedError: the root op is not a gather, its sizes are unknown, or other ops are next to it.
     """
     operation = _alone(workload, _GATHER)
     sizes, _ = _sizes(operation.operands[len(operation.operands) - 1], device)

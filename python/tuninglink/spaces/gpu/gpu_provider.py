@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 _BYTES: Final = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 _OF_AMD: Final = "FNUZ"
-"""The suffix of the types that no NVIDIA GPU has."""
+"""The suffix of the types that no NVIDIA GPU supports."""
 _CONVERTING: Final = 89
-"""The first compute capability of NVIDIA with conversions of the other types."""
+"""The first NVIDIA compute capability with conversions of the other types."""
 
 
 def missing_conversion(workload: Workload, device: Gpu) -> str:
@@ -79,7 +79,7 @@ class UnsupportedSpace(Space):
 
 
 def _computed_types(workload: Workload) -> Iterator[str]:
-    """Yield the narrow floats that ops in the body of the root op take."""
+    """Yield the narrow float types of the operands of ops in the body of the root op."""
     types: dict[str, None] = {}
 
     def add(operation: mlir.Operation) -> None:
@@ -109,16 +109,16 @@ DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
 _SHARING: Final = frozenset(
     {OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE, OpKind.ATTENTION}
 )
-"""The kinds whose forms take sizes from the problem alone. For other kinds, the IR is read."""
+"""The kinds whose forms read sizes only from the problem. For other kinds, the IR is read."""
 
 _MOST_FAMILIES: Final = 64
 
 
 class GpuProvider(Provider):
-    """Derives the requirements of code generation for GPUs from the target's limits, its intrinsics and the shapes.
+    """Derives the requirements of GPU code generation from the shapes and from the target's limits and intrinsics.
 
     It covers the configurations of the compiler's own constraints, and others. If it refutes a configuration that both
-    cover, the compiler's constraints reject it, too, or it does not compile.
+    cover, the compiler's constraints reject the configuration, too, or the configuration does not compile.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -187,7 +187,7 @@ def _check_backend(workload: Workload, pipeline: str) -> None:
     """Check that the target's backend builds a pipeline.
 
     Raises:
-        UndecidedError: it does not, as those of Vulkan and Metal.
+        UndecidedError: the backend does not build the pipeline, such as those of Vulkan and Metal.
     """
     target = read_executable_target(workload.target) if workload.target is not None else None
     if target is not None and target.backend in SPIRV_BACKENDS:

@@ -20,17 +20,19 @@ Number = Any
 """An integer expression, or an integer."""
 
 PROVIDER: Final = "the GPU provider"
-"""The default provider of the sets that are made here."""
+"""The default provider of the sets that this module builds."""
 
 THREADS_KNOB: Final = "wg_size_x"
 SUBGROUP_SIZE_KNOB: Final = "sg_size"
 STAGES_KNOB: Final = "prefetch_num_stages"
 
 MOST_INTRINSICS: Final = 384
-"""The maximum of these in one step of a loop: more take minutes to compile (480 took over a minute)."""
+"""The maximum number of intrinsics in one step of a loop: larger numbers take minutes to compile (480 took over a
+minute).
+"""
 
 MOST_STAGES: Final = 3
-"""The maximum number of stages: more are not covered; with this many, two steps are in flight; one is as good as none."""
+"""The maximum number of covered stages. With this number, two steps are in flight; one stage is equivalent to none."""
 
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
@@ -75,7 +77,7 @@ class GpuRules:
         )
 
     def unsafe(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule whose violation compiles to code that does not run."""
+        """Add a rule whose violation leads to code that compiles but does not run."""
         self._builder.require(
             condition,
             message,

@@ -39,7 +39,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Outline:
-    """A quick test that a configuration has another form.
+    """A quick test for configurations of another form.
 
     Attributes:
         names: the names of the entries of the lowering config, without those that all configurations have.
@@ -50,10 +50,10 @@ class Outline:
     first: Mapping[str, Slot] = field(default_factory=dict)
 
     def expect(self, configuration: Configuration) -> None:
-        """Check a configuration.
+        """Check that a configuration may have the form.
 
         Raises:
-            MismatchError: it has another form; the template of the form would raise the same error.
+            MismatchError: the configuration has another form; the template of the form would raise the same error.
         """
         entries = DictionarySlot(self.first, self.names | _ALWAYS)
         entries.read_entries("", configuration.entries, {})
@@ -93,7 +93,7 @@ class GpuSpace(Space):
         """Check that a configuration has the outline of the form.
 
         Raises:
-            MismatchError: it has another form.
+            MismatchError: the configuration has another form.
         """
         self._expect(with_defaults(configuration))
 

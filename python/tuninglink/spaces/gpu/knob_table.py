@@ -89,7 +89,7 @@ class KnobTable:
             loop: the loop.
             high: its maximum value.
             low: its minimum value.
-            zero: the value that a zero stands for, if different.
+            zero: the value that 0 stands for, if that is not 0.
         """
         name = knob_name(entry, loop)
         self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
@@ -135,7 +135,7 @@ class KnobTable:
 
 @dataclass(frozen=True)
 class _LevelSlot(ArraySlot):
-    """The tiles of a level, in which code generation takes missing sizes for zeros.
+    """The tiles of a level, in which code generation treats missing sizes as zeros.
 
     Attributes:
         context: the context of the tiles.
@@ -176,15 +176,15 @@ class _LevelSlot(ArraySlot):
             raise StrayTileError(tiles, path, covered, self._narrowed(strays))
 
     def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
-        """Return the knobs of other tiles that tiles of loops without a knob make smaller."""
+        """Return the knobs of other tiles that are reduced by the tiles of loops without a knob."""
         return {}
 
 
 class _ReductionSlot(_LevelSlot):
-    """The tiles of steps of a reduction, which code generation takes within the tiles of a workgroup."""
+    """The tiles of the steps of a reduction, which code generation applies within the tiles of a workgroup."""
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read the tiles; more of them than loops cannot be tiled."""
+        """Read the tiles; code generation fails if there are more tiles than loops."""
         if isinstance(actual, mlir.ArrayAttr) and len(actual) > len(self.elements):
             loops = f"{len(self.elements)} loops"
             raise InvalidFormError(f"'{path}' is {actual}, and the operation has {loops}", path)
@@ -213,7 +213,7 @@ class BasisSlot(Slot):
     rank: int
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read a basis whose numbers are in the order of the loops; ones may be anywhere."""
+        """Read a basis whose numbers are in the order of the loops; the number 1 may be anywhere."""
         mismatch = MismatchError(f"'{path}' is {actual}")
         basis = read_basis(actual)
         if basis is None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 32
-"""The maximum number of elements at a time, as many as the compiler takes of 4 bits; more are not covered."""
+"""The maximum covered number of elements that a lane takes at a time, the compiler's choice for 4-bit elements."""
 _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
@@ -43,7 +43,9 @@ _MOST_LANES_BITS: Final = 6
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
-"""The maximum number of elements of an operand for one thread, alone and with other ops next to the root op; more are not covered."""
+"""The maximum covered numbers of elements of an operand for one thread: of a lone root op, and of one with ops next to
+it.
+"""
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -255,7 +257,8 @@ def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) ->
 def _reread(loops: RootLoops, results: Number, tiles: Mapping[int, Number]) -> Number:
     """Return the size in bits of the elements read by the root op that other ops may reuse.
 
-    If the reduction takes one step, the other ops do not read again: threads exchange the elements that each op needs.
+    If the reduction takes one step, the other ops do not read the elements again: threads exchange the elements that
+    each op needs.
     """
     sizes = [(loops.sizes[loop], tiles[loop]) for loop in loops.reductions]
     if any(size is None for size, _ in sizes):

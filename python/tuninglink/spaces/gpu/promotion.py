@@ -77,7 +77,7 @@ class Promotion:
 
 
 class DirectLoads(Promotion):
-    """The promotion of both operands by loads from global memory straight into shared memory.
+    """The promotion of both operands by loads from global memory directly into shared memory.
 
     Args:
         rules: receives the knob for their order in shared memory.
@@ -103,7 +103,7 @@ class DirectLoads(Promotion):
 
 
 def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
-    """Return the entries of a lowering config that loads both operands straight into shared memory."""
+    """Return the entries of a lowering config that loads both operands directly into shared memory."""
     with context:
         loads = {name: mlir.Attribute.parse(text) for name, text in _LOADS.items()}
         types = tuple(mlir.ArrayAttr.get([loads[each] for each in order]) for order in _ORDERS)

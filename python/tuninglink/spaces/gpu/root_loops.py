@@ -102,7 +102,7 @@ _BYTE = 8
 
 
 _MOST_ITERATIONS = 1 << 31
-"""The exclusive upper bound of sizes of ops on a GPU."""
+"""The exclusive upper bound of the sizes of ops on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class RootLoops:
         accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
         reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
-        finds_places: whether a reduction returns the index of an element, too.
+        finds_places: whether a reduction also returns the index of an element.
     """
 
     sizes: Sizes

@@ -1,4 +1,4 @@
-"""Contractions of operands with block scales, with `MFMA_SCALE` intrinsics in the pipeline TileAndFuse: data and space."""
+"""Contractions of operands with block scales, using `MFMA_SCALE` intrinsics in the pipeline TileAndFuse."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ INTRINSIC_SHAPES: Final = {
     "MFMA_SCALE_F32_16x16x128_B32": (16, 16, 4),
     "MFMA_SCALE_F32_32x32x64_B32": (32, 32, 2),
 }
-"""The rows, columns and blocks of the intrinsics."""
+"""The numbers of rows, columns and blocks of the intrinsics."""
 _ELEMENT_TYPES: Final = frozenset({"f4E2M1FN", "f8E4M3FN", "f8E5M2"})
-"""The element types for which the target description of gfx950 lists them, and that it can convert."""
+"""The element types for which the target description of gfx950 lists the intrinsics, and that gfx950 can convert."""
 
 
 def is_scaled(root: mlir.Operation) -> bool:
@@ -180,7 +180,7 @@ _ARRANGED_COPIES: Final = {
     "operands, swizzled": [_SWIZZLED] * 2,
     _LOADS: ["#iree_gpu.use_global_load_dma"] * 4,
 }
-"""Those that padding against bank conflicts excludes."""
+"""The promotions that exclude padding against bank conflicts."""
 
 
 def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:

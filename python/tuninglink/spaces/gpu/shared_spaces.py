@@ -1,4 +1,4 @@
-"""Spaces of workloads that differ in sizes alone: their rules are built once, with the sizes as parameters."""
+"""Spaces of workloads that differ only in sizes: their rules are built once, with the sizes as parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_FAILURES: Final = 8
 class FamilySpaces:
     """The spaces of the workloads of a family in a pipeline.
 
-    Rules branch on sizes, so they are built again for sizes that meet other assumptions.
+    Rules branch on sizes, so they are rebuilt for sizes that do not satisfy their assumptions.
 
     Args:
         make: returns the spaces of a workload. It reads sizes only from the problem of the workload.
@@ -90,7 +90,7 @@ class _Variant:
 
 @dataclass(frozen=True)
 class _Own:
-    """The spaces of one workload, without parameters, made on first use."""
+    """The spaces of one workload, without parameters, built on first use."""
 
     workload: Workload
     make: Make

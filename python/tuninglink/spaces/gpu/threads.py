@@ -33,17 +33,17 @@ from tuninglink.spaces.workload import Problem, Workload
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
 _LEAST_STAGES: Final = 2
-"""The least number of stages that prefetch."""
+"""The minimum number of stages with prefetching."""
 _MOST_BESIDE: Final = 1 << 12
-"""The time that the compiler takes grows with the square: 8,006 elements took a minute."""
+"""The maximum number of elements of ops next to the root op. Compile time is quadratic: 8,006 took a minute."""
 _MOST_TILE: Final = 1024
-"""The maximum tile of a loop: tiles may exceed the computed part, as the compiler's own do, within limits."""
+"""The maximum tile of a loop. Tiles may exceed the computed part, as the compiler's own tiles do."""
 
 
 def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
-    Tiles need not divide the loops: the generated code is guarded by bounds.
+    Tiles need not divide the loops: the generated code checks bounds.
 
     Raises:
         UndecidedError: the loops are not supported.

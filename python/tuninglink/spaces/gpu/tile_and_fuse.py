@@ -62,11 +62,11 @@ class _Form:
     """A form of configurations.
 
     Attributes:
-        converts: whether they have `convert_acc_gemm` and it has an effect.
+        converts: whether they have `convert_acc_gemm`, and the entry has an effect.
         pads: whether they have `padding`, so that tiles need not divide the sizes.
         pads_convolution: whether they have `padding_conv`.
-        loads: whether operands are loaded straight into shared memory, with `use_global_load_dma`.
-        has_strides: whether a convolution is taken as it is and has strides.
+        loads: whether operands are loaded directly into shared memory, with `use_global_load_dma`.
+        has_strides: whether a convolution is tiled directly, without implicit GEMM, and has strides.
     """
 
     converts: bool
@@ -116,9 +116,9 @@ def tile_and_fuse_spaces(
 def tiled_convolution_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Return the space of configurations that take a convolution as it is, one element of the filter at a time.
+    """Return the space of configurations that tile a convolution directly, one element of the filter at a time.
 
-    None is valid where the convolution has strides: the compiler crashes, or its verifier refuses the code.
+    No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
 
     Raises:
         UndecidedError: the convolution has another form, or the target has no intrinsic for it.

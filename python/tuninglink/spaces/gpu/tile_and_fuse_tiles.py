@@ -15,7 +15,7 @@ from tuninglink.spaces.slots import ArraySlot, IntegerSlot, Slot
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
-"""The greatest tiles of dynamic and of padded dimensions."""
+"""The maximum tiles of dynamic and of padded dimensions."""
 
 
 @dataclass
@@ -28,8 +28,8 @@ class TileAndFuseTiles(ContractionTiles):
     Attributes:
         intrinsics: the intrinsics to choose from.
         pads: whether loops are padded to their tiles, so that tiles need not divide the sizes.
-        busy: like `counts`, without the subgroups along m and n for which a tile that exceeds its dimension has no
-            intrinsic.
+        busy: like `counts`, without idle subgroups along m and n: those beyond the last intrinsic of a dimension that
+            its tile exceeds.
     """
 
     intrinsics: Sequence[Intrinsic] = field(kw_only=True)

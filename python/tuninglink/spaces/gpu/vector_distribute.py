@@ -29,14 +29,16 @@ from tuninglink.spaces.workload import Problem, Workload
 _BYTE: Final = 8
 _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 9
-"""768 took over a minute to compile."""
+"""The maximum number of intrinsics: 768 took over a minute to compile."""
 _MOST_FUSED: Final = 512
 _REGISTER: Final = 32
-"""The registers for results that another op reads, and their bits. On gfx942, twice as many took 71 s of processor time,
-as many 7 s; twice as many without another op took 8 s, and on sm_80 four times as many took 10 s."""
+"""The maximum number of registers for results that another op reads, and the width of a register in bits. On gfx942,
+this number took 7 s of processor time to compile, and twice the number took 71 s. Without another op, twice the number
+took 8 s; on sm_80, four times the number took 10 s.
+"""
 
 WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
-"""The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
+"""The outline of configurations with an intrinsic, for contractions and for convolutions."""
 
 
 def vector_distribute_spaces(

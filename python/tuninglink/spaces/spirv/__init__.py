@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _COOPERATIVE: Final = ("WMMA", "NV_WMMA")
-"""The starts of the names of intrinsics that code generation for SPIR-V makes cooperative matrices of.
+"""The name prefixes of the intrinsics that code generation for SPIR-V converts to cooperative matrices.
 
 `vector.contract` of other shapes, such as 16x8x16, is not converted (`no GPU subgroup mma compute ops generated`).
 """
@@ -29,9 +29,9 @@ _ELEMENTS: Final = frozenset({"i8", "i32", "f16", "f32", "f64"})
 
 _BRAIN: Final = "bf16"
 _BYTES: Final = ("i8", "f8")
-"""The starts of the element types of a byte."""
+"""The prefixes of the element types of one byte."""
 _STORAGE: Final = re.compile(r"storage = ([\w|]+)")
-"""The widths of accesses to memory in a target, which the bindings do not return."""
+"""The pattern for the memory access widths of a target, which the bindings do not return."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SpirvGpu:
     stores_bytes: bool
 
     def has_vectors(self, element_type: str) -> bool:
-        """Return whether vectors of an element type in memory of any length are legalized."""
+        """Return whether vectors in memory of an element type are legalized for any length."""
         is_byte = element_type.startswith(_BYTES)
         return element_type != _BRAIN and (not is_byte or self.stores_bytes)
 
@@ -85,7 +85,7 @@ def read_spirv_device(workload: Workload) -> SpirvGpu:
     """Read the target GPU of a dispatch.
 
     Raises:
-        UndecidedError: it is unknown.
+        UndecidedError: the GPU is unknown.
     """
     gpu = read_device(workload)
     assert workload.target is not None

@@ -36,11 +36,13 @@ _MATRIX_KNOB: Final = "mma_idx"
 _MATRIX: Final = "matrix"
 _MOST_DEPTH: Final = 2
 _MOST_OTHERS: Final = 1
-"""The compiler fails on more ops around the product: `unhandled multiple matmul/generic cases`."""
+"""The maximum number of other ops around the product; with more, the compiler reports `unhandled multiple
+matmul/generic cases`.
+"""
 
 _MOST_SUBGROUPS: Final = 16
 _MOST_MATRICES: Final = 128
-"""The maximum number of products of matrices in a step of a subgroup that is proposed; the compiler's heuristics choose up to 16."""
+"""The maximum proposed number of matrix products in a step of a subgroup; the compiler's heuristics choose up to 16."""
 
 
 def cooperative_spaces(
@@ -68,7 +70,7 @@ def cooperative_spaces(
 
 
 def _is_strided(value: mlir.Value[Any]) -> bool:
-    """Return whether a value is a part of a tensor whose elements are apart."""
+    """Return whether a value is a part of a tensor whose elements are not contiguous."""
     owner = value.owner
     strides = None if isinstance(owner, mlir.Block) else owner.attributes.get("static_strides")
     return isinstance(strides, mlir.DenseI64ArrayAttr) and any(stride != 1 for stride in strides)

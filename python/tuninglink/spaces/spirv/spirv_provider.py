@@ -1,7 +1,7 @@
 """The provider of Tuninglink's constraints on configurations for Vulkan and Metal, and the pipeline SubgroupReduce.
 
-In it, all threads of a workgroup share a reduction. Threads reduce vectors, then subgroups with shuffles, and one
-subgroup the results of all.
+In SubgroupReduce, all threads of a workgroup share a reduction. Threads first reduce vectors, subgroups then reduce the
+results of their threads with shuffles, and one subgroup reduces the results of all subgroups.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tuninglink.spaces.spirv.thread_tiles import reads_nibbles, scalar_spaces, v
 from tuninglink.spaces.workload import Workload
 
 _MOST_RESULTS: Final = 1 << 16
-"""The maximum number of results, each of which takes a workgroup; more are left to other pipelines."""
+"""The maximum number of results, each of which takes a workgroup; ops with more results are left to other pipelines."""
 
 
 def subgroup_spaces(
@@ -131,7 +131,7 @@ class _SubgroupRules(SpirvRules):
 
 
 class SpirvProvider(Provider):
-    """Derives the requirements of code generation for SPIR-V from the target's limits, its matrices and the shapes."""
+    """Derives the requirements of SPIR-V code generation from the shapes and from the target's limits and matrices."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset(SPIRV_LEVELS)

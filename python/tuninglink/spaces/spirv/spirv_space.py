@@ -39,13 +39,15 @@ PROVIDER: Final = "the SPIR-V provider"
 THREADS_KNOBS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
 
 VECTOR_BITS: Final = 128
-"""The width of the widest vectors: constants of longer ones, such as partial results, are not legalized."""
+"""The maximum width of vectors: constants of longer ones, such as partial results, are not legalized."""
 
 _MOST_UNROLLED: Final = 1 << 12
-"""The multiplications of a thread in a step: 6,144 of f16 took 9 s of processor time to compile, 16,384 of f32 8 to 11."""
+"""The maximum number of multiplications of a thread in a step. Processor time to compile: 9 s for 6,144 of f16, 8 to 11
+s for 16,384 of f32.
+"""
 
 _MOST_PROPOSED: Final = 1 << 11
-"""Vendors' heuristics choose up to 2,048 (8x8x32 on NVIDIA's GPUs)."""
+"""The maximum proposed number of multiplications: vendors' heuristics choose up to 2,048 (8x8x32 on NVIDIA's GPUs)."""
 
 
 @dataclass(frozen=True)

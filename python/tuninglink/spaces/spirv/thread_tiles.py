@@ -1,7 +1,7 @@
 """Ops whose threads compute tiles by themselves: the pipelines BaseVectorize and BaseDistribute.
 
-Almost all configurations compile. Vectors are made only of tiles that divide the loops, and of ops that access their
-operands by permutations of the loops.
+Almost all configurations compile. Vectors are created only for tiles that divide the loops, and for ops that access
+their operands by permutations of the loops.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ _USEFUL: Final = range(8, 257)
 """The useful tiles: for a size without a divisor among these, other tiles are proposed, too, though code for them has no vectors."""
 
 _MOST_RESULTS: Final = 4
-"""The results of a thread of a reduction: vectors of more are not legalized."""
+"""The maximum number of results of a thread in a reduction: larger vectors are not legalized."""
 
 _MOST_VECTORS: Final = 1 << 9
-"""The vectors of a thread's results: 384 took half a minute to compile, 768 more than a minute, on a busy machine."""
+"""The maximum number of vectors for a thread's results: on a busy machine, 384 took half a minute to compile, 768 over
+a minute.
+"""
 
 _NIBBLE: Final = 4
-"""The width of elements that share a byte with another one."""
+"""The width of elements of which two share a byte."""
 
 _WORK: Final = 8
 """The number of results of a thread from which a workgroup should have at least half a subgroup of threads."""
@@ -76,7 +78,7 @@ def scalar_spaces(
 ) -> Sequence[SpirvSpace]:
     """Return the configurations in BaseDistribute.
 
-    They are proposed for ops that BaseVectorize makes no vectors of.
+    They are proposed for ops that BaseVectorize does not vectorize.
 
     Raises:
         UndecidedError: the loops are not supported.
@@ -92,7 +94,7 @@ def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _T
 
 
 def _has_vectors(workload: Workload) -> bool:
-    """Return whether a root op accesses its operands by permutations of loops, and computes with no index of them."""
+    """Return whether a root op accesses operands by permutations of loops, and does not compute with loop indices."""
     op = StructuredOp(workload.root)
     is_permuted = all(
         None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
@@ -238,7 +240,7 @@ def _contiguous(op: StructuredOp) -> Iterator[tuple[int, str]]:
 
 
 def _converted(op: StructuredOp) -> Iterator[str]:
-    """Yield the element types that other ops compute the operands of an op from."""
+    """Yield the element types of the values from which other ops compute the operands of an op."""
     for operand in op.operation.operands:
         owner = operand.owner
         if isinstance(owner, mlir.Block):

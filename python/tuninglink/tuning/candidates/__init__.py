@@ -1,6 +1,6 @@
 """Candidates of tasks, and the problems that they solve, as plain data.
 
-The modules of this package make them: search spaces, given configurations, templates, and their compilation.
+The modules of this package create candidates from search spaces and given configurations, and compile them.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Candidate:
         pipeline: the pipeline, in MLIR syntax.
         knobs: the values of the knobs and of the options of code generation that are set; empty if no space contains
             the configuration.
-        configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; the copies by loop of an op that is
-            rewritten, after which the compiler chooses; a unique text if only the knobs were recorded.
+        configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; the copies by loop if the op is
+            rewritten and then configured by the compiler; a unique text if only the knobs were recorded.
         decomposition: the `decomposition_config` of an attention; empty for other ops.
         origin: its origin.
         space: the number of its space; -1 if no space contains it.
@@ -85,7 +85,7 @@ def rewriting_candidate(default: Candidate, copies: Sequence[int]) -> Candidate:
     """Return the candidate that rewrites the op.
 
     Args:
-        default: the compiler's choice, whose pipeline it is expected to choose for the new ops.
+        default: the compiler's choice; the compiler is expected to choose its pipeline for the new ops, too.
         copies: the number of copies by loop, 0 for the other loops.
     """
     numbers = mlir.DenseI64ArrayAttr.get(list(copies), context=thread_context())

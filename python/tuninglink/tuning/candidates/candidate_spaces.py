@@ -98,7 +98,7 @@ class CandidateSpaces:
         self.given = tuple(unlike.values())[1:]
 
     def around(self, start: Candidate) -> CandidateSpaces:
-        """Return these candidates with another default, to improve on."""
+        """Return these candidates with a different default as the baseline."""
         result = copy(self)
         result.default = start
         result.given = ()
@@ -185,7 +185,7 @@ class CandidateSpaces:
         }
 
     def _make(self, number: int, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate of a space with values of its knobs and of options; None if it is hopeless."""
+        """Return the candidate of a space with values of its knobs and options; None if it is invalid or unpromising."""
         space = self.spaces[number]
         options = self._options[space.constraints.pipeline]
         values = {option.name: knobs[option.name] for option in options if option.name in knobs}

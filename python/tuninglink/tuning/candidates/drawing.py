@@ -82,7 +82,7 @@ class DrawingProcesses:
         n: int,
         seed: int,
     ) -> Future[list[Candidate]]:
-        """Begin to draw candidates of a task, once; see `preparation.prepare` and `CandidateSpaces.sample`."""
+        """Begin to draw candidates of a task unless begun; see `preparation.prepare` and `CandidateSpaces.sample`."""
         question = _Question(task, self._flags, tuple(limits.items()), selection)
         next_pool = self._pools[len(self._pool_of) % len(self._pools)]
         pool = self._pool_of.setdefault(question, next_pool)
@@ -94,7 +94,7 @@ class DrawingProcesses:
 
 @dataclass(frozen=True)
 class _Question:
-    """A problem whose candidates are drawn."""
+    """A request to draw candidates of a problem."""
 
     task: TuningTask
     flags: tuple[str, ...]

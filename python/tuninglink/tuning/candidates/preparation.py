@@ -89,7 +89,7 @@ class PreparedTask(TunableTask):
     Attributes:
         dispatch: the dispatch as matchers see it.
         form: the form of matchers that matches it.
-        matcher: a text that is equal for tasks configured by the same entry.
+        matcher: a text that identifies the entry: equal for all tasks that one entry configures.
         rewriting: the candidate that rewrites the root op; None without one.
     """
 
@@ -134,7 +134,7 @@ def prepare(
     *,
     selection: SpaceSelection = EVERYTHING,
 ) -> PreparedTask:
-    """Find the candidates of a task, and a matcher that finds its dispatches.
+    """Find the candidates of a task, and a matcher for its dispatches.
 
     Args:
         task: the task.
@@ -187,7 +187,7 @@ def prepare(
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
-    """Return the candidate that unrolls the window of the root op; None if it has none, or cannot be unrolled.
+    """Return the candidate that unrolls the window of the root op; None without a window that can be unrolled.
 
     The entry matches the op as it is before the compiler adds a batch loop.
     """

@@ -37,7 +37,7 @@ class CandidateMaker:
         number: its number.
         judges: spaces of the same pipeline whose necessary rules apply as well. The compiler's own constraints accept
             configurations that do not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
-            rules refute these, and none of the others.
+            rules reject exactly these.
         miscompilations: configurations to leave out.
     """
 
@@ -54,7 +54,7 @@ class CandidateMaker:
         self._miscompilations = miscompilations
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate; None if the values form an invalid or hopeless configuration."""
+        """Return the candidate; None if the values form an invalid or unpromising configuration."""
         # Only spaces for attention write a decomposition.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
@@ -169,7 +169,7 @@ class SpaceSampler:
         return (n, seed) in self._drawn or (begun is not None and begun.done())
 
     def _from_elsewhere(self, n: int, seed: int) -> list[Candidate]:
-        """Return the candidates of a draw that was begun elsewhere; none if it was not, waits for others, or failed."""
+        """Return the candidates of a draw in another process; none if it was not begun, is still queued, or failed."""
         begun = self._begun.pop((n, seed), None)
         if begun is None or begun.cancel():
             return []

@@ -80,7 +80,7 @@ def apply_specs(
     Args:
         source: the program.
         flags: flags of the session.
-        specs: the specs, the first wins.
+        specs: the specs, in order of precedence.
         first: the phase that the program has passed.
 
     Raises:

@@ -18,7 +18,7 @@ EXPORT_VERSION: Final = 1
 
 
 def now() -> str:
-    """Return the time as databases keep it."""
+    """Return the current time in the format of databases."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
@@ -95,12 +95,12 @@ class Trial:
         configuration: the configuration.
         stage: the step of the tuner: `screen`, `race` or `final`.
         origin: where the candidate came from: `default`, `space` or `spec`.
-        samples: microseconds an iteration, of one batch each; empty if it failed.
+        samples: microseconds per iteration, one value for each batch; empty if the trial failed.
         batch: the iterations of a sample.
         caches: `warm` or `cold`.
-        clocks_mhz: the clocks of the device that were read.
-        failure: why there are no samples, None if there are.
-        time: when the trial ended, in ISO 8601.
+        clocks_mhz: the measured clocks of the device.
+        failure: the reason for missing samples; None if there are samples.
+        time: the end of the trial, in ISO 8601.
     """
 
     problem: ProblemRecord = field(metadata=HIDDEN)
@@ -122,7 +122,7 @@ class Trial:
 
     @property
     def is_compared(self) -> bool:
-        """Whether its outputs were compared: those of a candidate in a race, and those of the compiler's choice."""
+        """Whether the outputs were compared, as for candidates in a race and for the compiler's choice."""
         return self.failure is None and (self.stage != "screen" or self.origin == "default")
 
     @property
@@ -138,7 +138,7 @@ def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
         data: the JSON document.
 
     Raises:
-        KeyError, TypeError, ValueError: it is of another version or form.
+        KeyError, TypeError, ValueError: the document has another version or form.
     """
     if data["version"] != EXPORT_VERSION:
         raise ValueError(f"version {data['version']}")
@@ -165,7 +165,7 @@ class Winner:
     """The fastest configuration of a problem in an environment among those whose results were compared.
 
     Attributes:
-        trial: its trial, of the latest recorded stage.
+        trial: the trial of the winner in the latest recorded stage.
         default_us: the median time of the compiler's own choice, None if it was not measured.
     """
 

@@ -1,4 +1,4 @@
-"""The tables of a database, the check that a file is one, and its faults as one diagnostic."""
+"""The tables of a database, the check that a file is a database, and database errors as one diagnostic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tuninglink.tuning.results import FatalError
 
 
 class DatabaseError(FatalError):
-    """A database cannot be opened, read or written."""
+    """An error of opening, reading or writing a database."""
 
 
 def database_error(message: str, remedy: str = "") -> DatabaseError:
@@ -23,7 +23,7 @@ def database_error(message: str, remedy: str = "") -> DatabaseError:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Raise SQLite's errors as ours.
+    """Convert SQLite's errors to `DatabaseError`.
 
     Args:
         name: the name of the database.
@@ -136,7 +136,7 @@ BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 def open_connection(
     path: Path | None, *, read_only: bool = False, on_wait: Callable[[], None] | None = None
 ) -> sqlite3.Connection:
-    """Open the file of a database; one that is missing or empty becomes one.
+    """Open the file of a database; a missing or empty file becomes a database.
 
     Args:
         path: the file; None for a database in memory.
@@ -144,7 +144,7 @@ def open_connection(
         on_wait: called if another process has locked the file, before waiting for it.
 
     Raises:
-        DatabaseError: the file cannot be opened, is something else, is of a newer version, or stays locked.
+        DatabaseError: the file cannot be opened, is not a database, has a newer version, or stays locked.
     """
     name = str(path) if path else ":memory:"
     if read_only and path is not None and not path.is_file():
@@ -163,7 +163,7 @@ def open_connection(
 def _connect(
     path: Path | None, name: str, seconds: float, *, read_only: bool
 ) -> sqlite3.Connection:
-    """Return a connection that waits for locks for up to `PATIENCE_SECONDS`, and for the first ones for `seconds`."""
+    """Return a connection that waits for the first locks for `seconds`, and for others up to `PATIENCE_SECONDS`."""
     address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else name
     connection = sqlite3.connect(
         address, timeout=seconds, isolation_level=None, uri=path is not None
@@ -181,7 +181,7 @@ def _connect(
 
 
 def _create(connection: sqlite3.Connection, name: str) -> None:
-    """Make the tables of an empty file. Several processes may do so at the same time."""
+    """Create the tables in an empty file. Several processes may do so at the same time."""
     if _has_tables(connection, name):
         _check(connection, name)
         # A file that cannot be written shows it here, not with the first trial.
@@ -240,7 +240,7 @@ def _check(connection: sqlite3.Connection, name: str) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a file has our tables; False if it is empty.
+    """Return whether a file has Tuninglink's tables; False if it is empty.
 
     Raises:
         DatabaseError: the file belongs to another program.

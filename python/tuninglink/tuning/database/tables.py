@@ -82,8 +82,8 @@ class RecordedTable:
         date: the date of the measurements.
         program: the program, as MLIR text.
         default_us: the time of the compiler's own choice.
-        trials: the trials, in the order in which they were made.
-        default: the compiler's own choice; None where it is not known, or no space has it.
+        trials: the trials, in chronological order.
+        default: the compiler's own choice; None if it is unknown or in no space.
         version: the version of the form.
     """
 
@@ -170,23 +170,23 @@ class RecordedPool:
         self._candidates = [trial.candidate for trial in table.trials]
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate of the table with these knobs, None if there is none."""
+        """Return the candidate of the table with these knobs; None if the table has none."""
         target = recorded_candidate(pipeline, knobs)
         return next(
             (candidate for candidate in self._candidates if candidate.key == target.key), None
         )
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Return `n` candidates in random order, all if there are no more."""
+        """Return up to `n` candidates in random order."""
         chance = random.Random(seed)  # noqa: S311 - no secret
         return chance.sample(self._candidates, min(n, len(self._candidates)))
 
     def begin_sample(self, n: int, seed: int) -> bool:  # noqa: ARG002 - always the same
-        """Return True: a draw takes no time."""
+        """Return True, since a draw takes no time."""
         return True
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Return the candidates of the same pipeline in the order of the number of different knobs, up to two."""
+        """Return the candidates of the same pipeline with one different knob, then those with two."""
         result = [
             (distance, other)
             for other in self._candidates
@@ -195,7 +195,7 @@ class RecordedPool:
         return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
 
     def variants(self, candidate: Candidate) -> Sequence[Candidate]:  # noqa: ARG002 - tables have no options
-        """Return nothing: options of code generation were not recorded."""
+        """Return no candidates, since options of code generation were not recorded."""
         return ()
 
 
@@ -238,7 +238,7 @@ def read_trials(path: Path) -> list[Trial]:
     """Read the trials of a recorded table or of an export.
 
     Raises:
-        TuninglinkError: the file cannot be read, or is neither.
+        TuninglinkError: the file cannot be read, or is neither a recorded table nor an export.
     """
     data = _data(path)
     if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
@@ -260,7 +260,7 @@ def _data(path: Path) -> Any:
 
 
 def _recorded(table: RecordedTable) -> Iterator[Trial]:
-    """Yield the trials of a table. It has no samples, drivers and flags: those are empty."""
+    """Yield the trials of a table, with empty samples, drivers and flags, which a table lacks."""
     facts = problem_of_table(table)
     key = _hash(table.program, table.target)
     problem = ProblemRecord(key, facts.kind, str(facts), table.program)

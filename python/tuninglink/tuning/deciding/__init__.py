@@ -1,7 +1,7 @@
 """Decisions from interleaved times: whether a candidate is faster than the default, and with what confidence.
 
-The same samples and seed give the same decision. The modules of this package use them: races of finalists, comparisons
-of whole programs, and verification of winners.
+The same samples and seed give the same decision. The modules of this package use the decisions in races of finalists,
+comparisons of whole programs, and verification of winners.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ModelComparison:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the program fails or is slower with the spec: beyond doubt, or rather than faster on a busy machine.
+        """Whether the program fails or is slower with the spec: certainly, or probably if the machine is busy.
 
         A program that the spec repairs may be slower.
         """
@@ -186,7 +186,7 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
 
 
 def undisturbed_us(times: ArrayLike) -> float:
-    """Return the time of a program without other work on the machine, which only adds to a time."""
+    """Return the estimated time of a program on an idle machine: other work only adds to a time."""
     return float(_fastest(np.asarray(times, np.float64).reshape(1, -1))[0])
 
 
@@ -223,8 +223,8 @@ def decide(
 ) -> Decision:
     """Decide whether a candidate is faster than the default.
 
-    It is faster if the interval over all rounds and the median of each block are above `1 + min_gain`: the cause of one
-    fast block may not last. It is not if the interval over all rounds is below.
+    The candidate is faster if the interval over all rounds and the median of each block are above `1 + min_gain`:
+    the cause of one fast block may not last. It is not faster if the interval over all rounds is below that.
 
     Args:
         blocks: blocks of rounds, seconds apart; a round holds the times of the default and of the candidate.

@@ -90,7 +90,7 @@ class RaceRules:
             `time.monotonic()`.
         blocks: the number of blocks of the confirmation.
         passes: the limit on passes through the blocks; an undecided confirmation gets another pass.
-        least_speedup: the speedup below which finalists surely leave; 0 where they beat the default at any speed.
+        least_speedup: the speedup below which finalists leave; 0 if they may win at any speed.
     """
 
     min_gain: float = 0.02
@@ -122,7 +122,7 @@ def round_count(contestants: Sequence[Contestant], most: int, seconds: float) ->
 
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Return the default if it takes part in a heat, unless it is obviously slower than all contestants."""
+    """Return the default as an opponent in a heat; nothing if it is obviously slower than all contestants."""
     slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 
@@ -233,7 +233,7 @@ class Confirmation:
 
     Attributes:
         decision: the verdict of the blocks so far; None before the first.
-        failure: why a block could not be run; None if all could.
+        failure: the reason why a block could not be run; None if all ran.
         due: the earliest time of the next block, in seconds of `time.monotonic()`.
         is_over: whether the last block is done.
     """

@@ -1,4 +1,4 @@
-"""The compiler's choices: their times, and verdicts on them, computed in the background where this disturbs no measurement."""
+"""The compiler's choices: their times, and verdicts on them, in the background unless this disturbs measurements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MeasuredTask:
         compile_seconds: its compilation time.
         share: its share of the time of all dispatches.
         program_us: its time in one run of the program at each of the sizes, in microseconds.
-        stretch: the time of a sample over that of the iterations in it: that of a dynamic task runs at all sizes, and
+        stretch: the time of a sample over that of the iterations in it: a dynamic task runs at all sizes, and
             its time is a mean.
         potential: the fraction of its time that tuning may save.
         processor_seconds: the processor time of its compilation.
@@ -70,10 +70,10 @@ class MeasuredTask:
 
     @property
     def weight(self) -> float:
-        """The calls that count in a run of the program.
+        """The number of counted calls in a run of the program.
 
-        With a profile, they are as many as take the time that the dispatch takes inside the program, where a call may be
-        slower or faster than alone.
+        With a profile, it is the profiled time divided by the time of one call alone: inside the program, a call may be
+        slower or faster.
         """
         if self.task.profiled_us is None or self.default_us <= 0:
             return self.task.calls

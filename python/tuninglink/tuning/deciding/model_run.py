@@ -115,11 +115,11 @@ class ModelRuns:
         Args:
             spec: the spec.
             base: the spec to compare with; empty for the program without one.
-            mends: whether it has entries for dispatches with a wrong default that the base lacks. The outputs are then
+            mends: whether the spec repairs dispatches that are wrong with the base. The outputs are then
                 compared only with a reference for the program, not with those of the base.
 
         Raises:
-            ModelRunError: it cannot be compiled or run without the spec, or there is no time for that.
+            ModelRunError: it cannot be compiled or run without the spec, or too little time is left.
         """
         calls = self._calls()
         self.begin(*filter(None, (base, spec)))
@@ -157,7 +157,7 @@ class ModelRuns:
         return self._judged(self._default, self.outputs(spec) if spec else None)
 
     def _outputs_of_base(self, base: str) -> Outputs:
-        """Return the outputs with a spec to compare others with, computed once."""
+        """Return the outputs with the base spec, computed once."""
         if not base:
             return self._default
         if base not in self._bases:
@@ -223,8 +223,8 @@ class ModelRuns:
     def finite_integers(self) -> tuple[int, int]:
         """Return a range of random integers that gives finite outputs without a spec.
 
-        Integers may be indices, which should differ, or masks, from which some functions compute infinities unless they
-        are zeros and ones.
+        Integers may be indices, which should differ, or masks, from which some functions compute infinities unless the
+        masks are zeros and ones.
 
         Raises:
             ModelRunError: the program cannot be compiled or run.
@@ -257,7 +257,7 @@ class ModelRuns:
         """Check that there is time left.
 
         Raises:
-            ModelRunError: there is less.
+            ModelRunError: too little time is left.
         """
         if seconds > max(_LEAST_SECONDS, self.deadline - time.monotonic()):
             reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"

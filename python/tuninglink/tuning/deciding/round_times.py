@@ -122,7 +122,7 @@ _SECOND_COPY: Final = -1
 
 
 class Standings:
-    """The times of programs by round, against two copies of a default; those that left took part in the first rounds.
+    """The times of programs by round, against two copies of a default; eliminated programs lack the last rounds.
 
     The default counts with the times of both of its copies.
 
@@ -200,7 +200,7 @@ class Standings:
         """Return whether further rounds are pointless.
 
         The interval of the fastest eligible program is narrow, or far from the noise of the default, and other
-        eligible ones are hardly faster.
+        eligible programs are hardly faster.
         """
         leader = self._leader(programs, eligible)
         noise = self.noise

@@ -48,8 +48,8 @@ def judge_entries(
     """Drop entries that make the whole program slower although their dispatch is faster.
 
     Right results come before speed: entries for dispatches with a wrong default stay at any speed, unless the program
-    fails with them. The others are compared with the program that has these alone. Entries with which the outputs of the
-    program are rejected do not stay.
+    fails with them. The other entries are compared with the program that has only the repairs. Entries
+    with which the outputs of the program are rejected are dropped.
 
     Args:
         won: the results with entries.

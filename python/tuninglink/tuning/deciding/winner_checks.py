@@ -1,4 +1,4 @@
-"""Checks of winners: their times at each size of a dynamic dispatch, and the binary that a spec for them gives."""
+"""Checks of winners: their times at each size of a dynamic dispatch, and the binary that a spec for them produces."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def first_slow(
     functions: Sequence[SizedFunction],
     seed: int,
 ) -> tuple[SizedFunction, SizeComparison] | Failure | None:
-    """Return the first of some sizes that were not given at which a benchmark is much slower than the default.
+    """Return the first of the additional sizes at which a benchmark is much slower than the default.
 
     Args:
         device: runs them.
@@ -211,10 +211,10 @@ class WinnerVerification:
         return job
 
     def failure(self, winner: Candidate, measured: Benchmark) -> Failure | None:
-        """Wait for the compilation of a winner; return the reason if it does not give the measured binary.
+        """Wait for the compilation of a winner; return the reason if the binary differs from the measured one.
 
         Candidates are compiled without the verification of the IR after each pass, which takes a fifth of the time. With
-        it, as in a compilation with a spec, the compiler may refuse one.
+        it, as in a compilation with a spec, the compiler may reject a candidate.
         """
         compiled = self.begin(winner).result()
         if isinstance(compiled, Failure):

@@ -34,7 +34,7 @@ class Settings:
         caches: whether the data stays in the caches.
         seed: fixes the inputs.
         sample_seconds: the duration of a sample, if more than one iteration fits.
-        last_level_bytes: the last-level cache; found out by default.
+        last_level_bytes: the size of the last-level cache; detected by default.
     """
 
     caches: Caches = Caches.PROGRAM
@@ -115,7 +115,7 @@ class Timing:
     """The times of one benchmark.
 
     Attributes:
-        samples: microseconds an iteration, of one batch each, in the order in which they ran.
+        samples: microseconds per iteration, one sample per batch, in the order of the runs.
         batch: the iterations of a sample.
         readings: the state of the device after them; empty if its driver reports nothing.
     """
@@ -126,7 +126,7 @@ class Timing:
 
     @property
     def clocks_mhz(self) -> tuple[int, ...]:
-        """The clocks of the device, where they are known."""
+        """The known clocks of the device."""
         clocks = (reading.clock_mhz for reading in self.readings)
         return tuple(clock for clock in clocks if clock is not None)
 
@@ -137,16 +137,16 @@ class Timing:
 
     @property
     def least(self) -> float:
-        """The least sample, which orders candidates: other work only adds to the time."""
+        """The least sample, by which candidates are ordered: other work only adds to the time."""
         return min(self.samples)
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Interleaved times of several benchmarks: each runs once a round, in random order.
+    """Interleaved times of several benchmarks: each runs once per round, in random order.
 
     Attributes:
-        samples: microseconds an iteration, by round and benchmark.
+        samples: microseconds per iteration, by round and benchmark.
         batches: the iterations of a sample, by benchmark.
         readings: the state of the device after each round; empty if its driver reports nothing.
     """
@@ -162,7 +162,7 @@ class Rounds:
 
 
 def duration(microseconds: float) -> str:
-    """Return a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
+    """Return a time with four digits in a suitable unit: `190.1 us`, `18.51 ms`."""
     for unit, factor in (("s", 1e6), ("ms", 1e3)):
         if microseconds >= factor:
             return f"{microseconds / factor:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Benchmarks on a device, loaded with their buffers; those of dynamic dispatches at all their sizes."""
+"""Benchmarks on a device, loaded with their buffers; benchmarks of dynamic dispatches at all their sizes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class BenchmarkLoader:
         return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
     def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
-        """Return the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
+        """Return the buffer for benchmarks of a layout; release all other buffers except those of `kept`."""
         key = (layout, layout.copies(self._sets(layout)))
         if key not in self._buffers:
             for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:

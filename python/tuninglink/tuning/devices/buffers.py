@@ -46,7 +46,7 @@ def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
     """Copy bytes to a new buffer of a device.
 
     Raises:
-        MeasurementError: the device has no room for them.
+        MeasurementError: the device has too little free memory.
     """
     try:
         return device.allocator.allocate_buffer_copy(
@@ -64,7 +64,7 @@ def hal_type(name: str) -> Any:
     """Return the runtime's element type for one that MLIR writes as `name`.
 
     Raises:
-        MeasurementError: the runtime has none.
+        MeasurementError: the runtime has no such type.
     """
     hal_type = _HAL_TYPES.get(name.lstrip("su"))
     if hal_type is None:
@@ -74,7 +74,7 @@ def hal_type(name: str) -> Any:
 
 
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
-    """Return the elements of a buffer view; those of an unknown type as bytes."""
+    """Return the elements of a buffer view, as bytes if their type is unknown."""
     data = bytes_on_host(device, view.get_buffer())
     dtype = element_type(_NAMES.get(int(view.element_type), ""))
     return data if dtype is None else data.view(dtype).reshape(view.shape)
@@ -83,7 +83,7 @@ def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
 def bytes_on_host(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint8]:
     """Return a copy of the bytes of a buffer.
 
-    The runtime imports an array of NumPy as the target of the copy where the device can. Vulkan can, but not at the
+    The runtime imports a NumPy array as the target of the copy if the device supports it. Vulkan does, but not at the
     addresses that NumPy allocates (`minImportedHostPointerAlignment`).
     """
     view = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
@@ -132,7 +132,7 @@ class TracedTensor:
     shape: tuple[int, ...]
 
     def array(self) -> NDArray[Any]:
-        """Return its elements."""
+        """Return the elements of the tensor."""
         return np.fromfile(self.path, np.uint8).view(self.dtype).reshape(self.shape)
 
     def has_same_bytes(self, other: TracedTensor) -> bool:
@@ -159,8 +159,8 @@ class ValueTracer:
     """Receives the tensors that a program traces, in the order in which it runs.
 
     Args:
-        device: the device that it runs on.
-        directory: gets the files.
+        device: the device that runs the program.
+        directory: the directory for the files.
 
     Attributes:
         sink: the receiver of the runtime's tensors.

@@ -1,4 +1,4 @@
-"""Devices of the workers of a cluster: they may come and go while a tuner works."""
+"""Devices of the workers of a cluster, which may join and leave while a tuner runs."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ class RemoteDevice(Device):
 class ClusterDevices:
     """Equal devices of the workers of a cluster.
 
-    If a device is lost, its pending request is retried on another one; the last one ends the work. A device
-    that comes takes part from then on.
+    If a device is lost, its pending request is retried on another one; losing the last one ends the work. A device
+    that joins takes part from then on.
 
     Args:
         cluster: the cluster.
         uris: the devices, see `Cluster.devices`.
-        settings: how benchmarks are measured.
+        settings: the settings of measurements.
         timeout: the seconds after which a benchmark counts as hanging.
 
     Raises:
@@ -152,7 +152,7 @@ class ClusterDevices:
         self.close()
 
     def close(self) -> None:
-        """Wait for nothing that is being measured; the devices are closed with the cluster."""
+        """Stop without waiting for running measurements; the devices are closed with the cluster."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -203,11 +203,11 @@ class ClusterDevices:
         return self._threads.submit(self._measure, benchmark, best_microseconds)
 
     def current(self) -> RemoteDevice:
-        """Return the device that is the first now."""
+        """Return the device that is currently the first."""
         return self._connected[0]
 
     def leave(self, device: RemoteDevice, lost: DeviceLostError) -> None:
-        """Go on without a device.
+        """Continue without a device.
 
         Raises:
             DeviceLostError: it was the last one.
@@ -270,7 +270,7 @@ class ClusterDevices:
 
 
 class _FirstDevice(Device):
-    """The first of the devices that are there: a request that is lost with one goes to the next."""
+    """The first available device; if it is lost, its pending request goes to the next one."""
 
     def __init__(self, devices: ClusterDevices) -> None:
         self._devices = devices

@@ -29,7 +29,7 @@ Versions = tuple[str, ...]
 
 
 def versions() -> Versions:
-    """Return the versions in this process."""
+    """Return the versions of the software in this process."""
     return tuple(f"{package} {metadata.version(package)}" for package in _PACKAGES)
 
 
@@ -38,8 +38,8 @@ class PoolKey:
     """A pool that is the same on all workers.
 
     Attributes:
-        session: the tuner that it is for.
-        initializer: what each new process runs.
+        session: the tuner that owns the pool.
+        initializer: the function that each new process runs.
         arguments: the arguments of the initializer.
         versions: the versions that the tuner expects.
     """
@@ -57,7 +57,7 @@ class DeviceKey:
     Attributes:
         session: the tuner.
         uri: the device.
-        settings: how benchmarks are measured.
+        settings: the settings of measurements.
         timeout: the seconds after which a benchmark counts as hanging.
         versions: the versions that the tuner expects.
     """
@@ -80,8 +80,8 @@ def run_job(
     """Run a job in a process of a pool of this worker, and return its result.
 
     Raises:
-        TuninglinkError: the versions here differ.
-        Exception: as the futures of `Pool.submit`.
+        TuninglinkError: the versions on this worker differ.
+        Exception: the same as the futures of `Pool.submit`.
     """
     _expect(key.versions)
     with _lock:
@@ -97,10 +97,10 @@ def describe_device(key: DeviceKey) -> DeviceDescription:
 
 
 def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
-    """Pass a request to a device of this worker, which is opened for the first one.
+    """Pass a request to a device of this worker. The first request opens the device.
 
     Raises:
-        TuninglinkError: the versions here differ.
+        TuninglinkError: the versions on this worker differ.
         DeviceError: the device cannot be opened, or is lost.
     """
     return _opened(key).ask(request)
@@ -115,7 +115,7 @@ def _opened(key: DeviceKey) -> DeviceProcess:
 
 
 def end_session(session: str) -> None:
-    """End the processes that a tuner has started here."""
+    """End the processes that a tuner has started on this worker."""
     with _lock:
         pools = [_pools.pop(key) for key in list(_pools) if key.session == session]
         devices = [_devices.pop(key) for key in list(_devices) if key.session == session]
@@ -144,7 +144,7 @@ class Cluster:
     """Workers of Dask, some of which have devices as resources.
 
     Args:
-        address: of the scheduler, as in `tcp://10.0.0.1:8786`.
+        address: the address of the scheduler, as in `tcp://10.0.0.1:8786`.
 
     Attributes:
         client: the connection.
@@ -152,7 +152,7 @@ class Cluster:
         versions: the versions that workers must have.
 
     Raises:
-        TuninglinkError: the scheduler does not answer, or there are no workers.
+        TuninglinkError: the scheduler does not respond, or has no workers.
     """
 
     def __init__(self, address: str) -> None:
@@ -223,7 +223,7 @@ class ClusterPool:
 
     Args:
         cluster: the cluster.
-        initializer: what each new process runs before its first job.
+        initializer: the function that each new process runs before its first job.
         arguments: the arguments of the initializer.
     """
 
@@ -237,7 +237,7 @@ class ClusterPool:
     def submit(
         self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
     ) -> Future[T]:
-        """Have a process on a worker call a function; see `Pool.submit`."""
+        """Call a function in a process on a worker; see `Pool.submit`."""
         job: Future[T] = self._executor.submit(self._run, function, arguments, seconds)
         return job
 

@@ -44,7 +44,7 @@ class DeviceDescription:
     """The description of a device.
 
     Attributes:
-        uri: how the runtime and its tools open it, as in `cuda://0`.
+        uri: the URI by which the runtime and its tools open it, as in `cuda://0`.
         name: the product, as in `NVIDIA H200`; on the CPU the model of the processor.
         driver: the driver of the runtime, as in `cuda`.
         driver_version: the version of the vendor's driver; on the CPU that of the kernel; empty if unknown.
@@ -101,7 +101,9 @@ _CHECK_SECONDS: Final = 60.0
 
 
 def check_devices(uris: Sequence[str]) -> None:
-    """Check that devices exist, without opening them. Vendors' drivers, which may crash or hang, load in a process.
+    """Check that devices exist, without opening them.
+
+    Vendors' drivers, which may crash or hang, are loaded in a separate process.
 
     Raises:
         DeviceError: there is no such driver or device.
@@ -127,7 +129,7 @@ def check_devices(uris: Sequence[str]) -> None:
 
 
 def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
-    """Open a device. It is this process's from then on, and so are the processors that it is pinned to.
+    """Open a device. This process then owns the device and the processors that it is pinned to.
 
     Args:
         uri: the device.
@@ -150,7 +152,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
 
 
 def runtime_uri(uri: str) -> str:
-    """Return the URI by which the runtime and its tools open a device, which may have a number in `uri`.
+    """Return the URI by which the runtime and its tools open a device, which `uri` may give by number.
 
     Raises:
         DeviceError: there is no such driver or device.

@@ -1,4 +1,4 @@
-"""The interface of a device, and the process that holds one: it stays up, and is replaced when a benchmark breaks it."""
+"""The interface of a device, and the process that holds one and is replaced if a benchmark hangs or crashes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Request(Generic[Answer]):
 
 
 class Device(ABC):
-    """A device, on which every measurement is a request. A request raises a `DeviceError` if the device is lost."""
+    """A device that serves measurements as requests. A request raises a `DeviceError` if the device is lost."""
 
     @property
     @abstractmethod
@@ -135,7 +135,7 @@ class DeviceProcess(Device):
     Args:
         uri: the device.
         cores: the processors for a threaded CPU device; see `open_device`.
-        settings: how benchmarks are measured.
+        settings: the settings of measurements.
         timeout: the seconds that a request may take before its benchmark counts as hanging; see `Request`.
 
     Raises:
@@ -255,7 +255,7 @@ def _opened() -> Measurer:
 
 
 def _answer(request: Request[Any]) -> tuple[Any, float]:
-    """Return the answer to a request, and the seconds in which modules were loaded for it."""
+    """Return the response to a request, and the time of loading modules for it, in seconds."""
     try:
         measurer = _opened()
         before = measurer.loading_seconds

@@ -38,7 +38,7 @@ class Measurement:
     """The time of a candidate.
 
     Attributes:
-        microseconds: of an iteration on the first device.
+        microseconds: the microseconds of an iteration on the first device.
         timing: the samples, as they were taken.
     """
 
@@ -89,7 +89,7 @@ class DeviceSet(Protocol):
 
     @property
     def at_once(self) -> int:
-        """The number of benchmarks accepted at once: one for each device, and those that are loaded ahead."""
+        """The number of benchmarks accepted at once: one for each device, and those loaded ahead of their measurement."""
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
@@ -104,7 +104,7 @@ class DeviceSet(Protocol):
             best_microseconds: the least time of the task so far; see `screen`.
 
         Returns:
-            A future of its time, or of why there is none.
+            A future of its time, or of its failure.
         """
 
 
@@ -134,7 +134,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class DefaultTimes:
-    """Times of defaults by device, in the order in which the devices took turns."""
+    """Times of defaults by device, in the order of measurement."""
 
     _times: defaultdict[tuple[Hashable, int], list[float]] = field(
         default_factory=lambda: defaultdict(list)
@@ -148,7 +148,7 @@ class DefaultTimes:
         """Return the least time of a default on a device.
 
         Raises:
-            KeyError: it was not measured there.
+            KeyError: no default was measured on the device.
         """
         times = self._times.get((device, hash(default)))
         if not times:
@@ -156,7 +156,7 @@ class DefaultTimes:
         return min(times)
 
     def scale(self, first: Hashable, device: Hashable) -> Scale:
-        """Return the scale of a device, from all defaults that were measured on both.
+        """Return the scale of a device, from all defaults that were measured on it and on the first device.
 
         The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
         """

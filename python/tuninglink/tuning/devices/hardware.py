@@ -19,7 +19,7 @@ _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def last_level_bytes(uri: str) -> int:
-    """Return the size of a device's last-level cache; for a GPU the largest that any has."""
+    """Return the size of a device's last-level cache; for a GPU, the largest of all known GPUs."""
     if driver_of(uri) not in LOCAL_DRIVERS:
         return _GPU_BYTES
     return _last_level_cache(0)[0]

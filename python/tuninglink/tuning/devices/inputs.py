@@ -1,4 +1,4 @@
-"""Inputs of benchmarks: random values that are not zero, also perturbed by a rounding, and canaries in the guards."""
+"""Inputs of benchmarks: random nonzero values, with or without a small perturbation, and canaries in the guards."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Bytes that a part of a binding repeats.
+    """Bytes that are repeated in a part of a binding.
 
     Attributes:
         element_type: the element type of the part.
-        start: where the part starts in the binding, in bytes.
+        start: the offset of the part in the binding, in bytes.
         length: its length in bytes.
         content: the bytes.
     """
@@ -85,12 +85,12 @@ class Pattern:
 
     @property
     def name(self) -> str:
-        """The element type, or `bytes` for one that is not known here."""
+        """The element type, or `bytes` if it is unknown."""
         return self.element_type if element_type(self.element_type) is not None else "bytes"
 
 
 def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return the initial content of each binding: a pattern in all of it, and others in parts of it."""
+    """Return the initial content of each binding: a pattern for the whole binding, and patterns for parts of it."""
     return [
         [
             _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),
@@ -128,7 +128,7 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fill a part of a buffer, which may have gigabytes, with repetitions of short bytes."""
+    """Fill a part of a buffer, which may have gigabytes, with repetitions of a short byte string."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]
@@ -168,7 +168,7 @@ def random_bytes(
     """Return elements of a type that are random and not zero.
 
     Args:
-        name: the element type, as MLIR writes it; of an unknown one the elements are bytes.
+        name: the element type, in MLIR syntax; elements of an unknown type are bytes.
         count: the number of elements.
         seed: fixes the values.
         largest_integer: the largest integer of more than one byte.

@@ -38,12 +38,12 @@ _LEAST_SECONDS: Final = 3.0
 
 
 class AheadLoader:
-    """Processes that load modules onto a device, and release them. They run nothing.
+    """Processes that load modules onto a device and release them without running them.
 
     Args:
         uri: the device.
         workers: the number of processes.
-        timeout: the seconds that loading may take in any case.
+        timeout: the least time limit for loading, in seconds.
     """
 
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
@@ -92,7 +92,7 @@ def _open(uri: str) -> None:
 
 
 def _load(image: bytes, function: str) -> float:
-    """Return the seconds that it took."""
+    """Load a module, and return the loading time in seconds."""
     assert _loader is not None
     before = _loader.seconds
     with suppress(MeasurementError):
@@ -118,7 +118,7 @@ def default_device(backend: str) -> str:
     """Return the device that runs a backend's code.
 
     Raises:
-        TuninglinkError: none is known.
+        TuninglinkError: no device is known for the backend.
     """
     if backend not in _DEVICE_OF_BACKEND:
         message = (
@@ -136,10 +136,10 @@ def may_run(driver: str, backend: str) -> bool:
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
-    """Return the processors of each device: threaded CPU devices share them out.
+    """Return the processors of each device: threaded CPU devices divide them among themselves.
 
     Raises:
-        TuninglinkError: there are fewer than devices.
+        TuninglinkError: there are fewer processors than devices.
     """
     if len(uris) == 1 or THREADED_DRIVER not in uris:
         return [[] for _ in uris]
@@ -158,7 +158,7 @@ class Devices:
 
     Args:
         uris: the devices.
-        settings: how benchmarks are measured.
+        settings: the settings of measurements.
         timeout: the seconds after which a benchmark counts as hanging.
 
     Attributes:

@@ -95,7 +95,7 @@ class Measurer:
         Args:
             benchmark: the benchmark.
             seconds: the time limit of sampling; three samples are taken in any case, unless they take over a second.
-            limit_microseconds: an iteration that takes longer is not worth a batch.
+            limit_microseconds: the time of an iteration above which no batch is run.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -124,16 +124,16 @@ class Measurer:
     def rounds(
         self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measure benchmarks against each other: in every round each once; see `Interleaving`.
+        """Measure benchmarks against each other: each runs once per round; see `Interleaving`.
 
         Args:
-            benchmarks: what; the same layout for all.
-            count: how many rounds.
+            benchmarks: the benchmarks, all of the same layout.
+            count: the number of rounds.
             seed: fixes the order within the rounds, and which copies of the modules run.
-            seconds: after this time no further round begins, unless there are too few.
+            seconds: the time after which no further round begins, unless there are too few.
 
         Raises:
-            MeasurementError: one cannot be loaded or run.
+            MeasurementError: a program or benchmark cannot be loaded or run.
         """
         subjects = [
             self._benchmarks.subject(benchmark, self._benchmarks.copies(benchmark.image, seed))
@@ -147,7 +147,7 @@ class Measurer:
         """Measure whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
 
         Raises:
-            MeasurementError: one cannot be loaded or run.
+            MeasurementError: a program or benchmark cannot be loaded or run.
         """
         copies = [
             self._programs.load(program, self._benchmarks.copies(program.image, seed))
@@ -186,7 +186,7 @@ class Measurer:
             None if they agree; else the difference and its place.
 
         Raises:
-            MeasurementError: one cannot be loaded or run.
+            MeasurementError: a program or benchmark cannot be loaded or run.
         """
         for function in benchmark.sized:
             failure = self.compare(benchmark.at(function), reference.at(function), reduction)
@@ -198,7 +198,7 @@ class Measurer:
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Return the same as `outputs`; those of the last module are kept, since several benchmarks are compared with them.
+        """Return the result of `outputs`, cached for the last module, since several benchmarks are compared with it.
 
         Raises:
             MeasurementError: it cannot be loaded or run.

@@ -42,7 +42,7 @@ class ElementDifferences:
 
     Attributes:
         agrees: whether all are within the tolerance.
-        index: the element that is the farthest from its tolerance; this and the next three only where one is outside.
+        index: the element farthest outside its tolerance; this and the next three are set only if there is one.
         expected: its expected value.
         actual: its value.
         tolerance: its tolerance.
@@ -150,7 +150,7 @@ def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
 def _magnitudes(values: np.ndarray) -> np.ndarray:
     """Return the magnitude of each element, at least the root mean square of the finite ones.
 
-    An infinity and a NaN get that, too: an infinite magnitude would allow any value in their place.
+    Infinities and NaNs get that value: an infinite magnitude would allow any value in their place.
     """
     regular = np.isfinite(values)
     scale = _root_mean_square(values[regular])
@@ -246,7 +246,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndar
 
 
 def elements(binding: Binding, data: Bytes) -> np.ndarray:
-    """Return the elements that bytes hold as float64; the bytes themselves if their type is not known here."""
+    """Return the elements that bytes hold as float64; the bytes themselves if their type is unknown."""
     dtype = element_type(binding.element_type)
     if dtype is None:
         return data.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Running whole programs in the process that holds the device: their outputs, and their times in turn."""
+"""Running whole programs in the process that holds the device: their outputs, and their interleaved times."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
 
     Args:
         source: the parameters, and the files that hold them.
-        seed: fixes the parameters where there are no files.
+        seed: fixes the parameters if there are no files.
 
     Raises:
         MeasurementError: a file cannot be read.
@@ -98,7 +98,7 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
 
 
 def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
-    """Return random values that keep the magnitude of the other factor."""
+    """Return random weights, scaled so that a product has the magnitude of its other factor."""
     data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
     dtype = element_type(parameter.element_type)
     if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004
@@ -147,7 +147,7 @@ class ProgramRunner:
 
         Args:
             program: the program.
-            directory: gets the values of its dispatches.
+            directory: the directory for the values of its dispatches.
 
         Returns:
             Its outputs, see `outputs`, and the executions of its dispatches.
@@ -205,7 +205,7 @@ class CallOutputs:
 class LoadedProgram:
     """A function of a program with its inputs.
 
-    A call of a stateful program is timed in a fresh context, after one that warms it up: every call meets the same
+    A call of a stateful program is timed in a fresh context, after a warm-up call: every call starts from the same
     state.
     """
 

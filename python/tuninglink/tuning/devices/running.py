@@ -38,7 +38,7 @@ class MeasurementError(Exception):
     """A benchmark cannot be loaded or run.
 
     Attributes:
-        failure: why.
+        failure: the reason.
     """
 
     def __init__(self, failure: Failure) -> None:
@@ -47,7 +47,7 @@ class MeasurementError(Exception):
 
 
 class Runnable(Protocol):
-    """A measurable subject, which runs in batches."""
+    """A subject that can be measured in batches."""
 
     least_batch: int
     """The smallest batch that shows the time of an iteration."""
@@ -65,7 +65,7 @@ _MOST_LOADED: Final = 24
 
 
 def _nothing() -> None:
-    """Wait for nothing."""
+    """Do nothing; the default for `wait`."""
 
 
 class LoadedFunction:
@@ -93,7 +93,7 @@ class LoadedFunction:
 
         Args:
             arguments: its arguments.
-            wait: waits until the results are there, if the function returns before.
+            wait: waits for the results if the function returns before they are computed.
 
         Raises:
             MeasurementError: it fails.
@@ -146,7 +146,7 @@ class LoadedModule:
 
 
 class Loader:
-    """Loads modules onto a device; the last requested ones stay loaded.
+    """Loads modules onto a device; the most recently requested ones stay loaded.
 
     Args:
         device: the device.
@@ -182,7 +182,7 @@ class Loader:
             copy: distinguishes copies of one module, each of which has its own place in memory.
 
         Raises:
-            MeasurementError: the device does not take the module, or there is no such function.
+            MeasurementError: the device rejects the module, or there is no such function.
         """
         return self.load_module(image, copy).function(function)
 
@@ -200,10 +200,10 @@ class Loader:
         Args:
             image: the module.
             copy: see `load`.
-            libraries: the modules that it imports functions from, the runtime's own aside.
+            libraries: the modules that it imports functions from, other than the runtime's own.
 
         Raises:
-            MeasurementError: the device does not take the module.
+            MeasurementError: the device rejects the module.
         """
         began = time.perf_counter()
         try:
@@ -216,7 +216,7 @@ class Loader:
         return LoadedModule(module, context, self._timer)
 
     def _map(self, image: bytes, copy: Hashable) -> rt.VmModule:
-        """Map a module from a file in memory, as a copy of it would be aligned by chance."""
+        """Map a module from a file in memory: a copy would have arbitrary alignment."""
         del copy  # part of the key of the cache
         with os.fdopen(os.memfd_create("tuninglink"), "wb") as file:
             file.write(image)
@@ -227,7 +227,7 @@ class Loader:
 class LoadedBenchmark:
     """A benchmark on its buffer.
 
-    A batch begins with the first set: one that does not reach the last would leave some in the caches.
+    A batch begins with the first set. A batch that does not reach the last set would leave some sets in the caches.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ FEWEST_ROUNDS: Final = 3
 
 
 class Subject:
-    """A program that is sampled, in one copy or several that differ in their place in memory alone.
+    """A sampled program, in one or several copies that differ only in their place in memory.
 
     Args:
         copies: the loaded copies.
@@ -81,7 +81,7 @@ class Subject:
         return max(min(longest, _LARGEST_BATCH), self._least_batch)
 
     def warm_up(self) -> None:
-        """Run each further copy once, unless that takes longer than it saves."""
+        """Run each further copy once, unless that takes more time than it saves."""
         if self._microseconds * self._least_batch < _SLOW * self._wanted:
             for copy in range(1, len(self._copies)):
                 self.sample(self._least_batch, copy)
@@ -98,7 +98,7 @@ class Interleaving:
     Attributes:
         count: the number of rounds.
         seed: fixes the order within the rounds, and which copies run.
-        seconds: after this time no further round begins, unless there are too few.
+        seconds: the time after which no further round begins, unless there are too few.
     """
 
     count: int
@@ -108,10 +108,11 @@ class Interleaving:
     def run(
         self, subjects: Sequence[Subject], after_round: Callable[[], None]
     ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
-        """Run each subject once a round, in random order.
+        """Run each subject once per round, in random order.
 
-        The batches are equal, as the figures of unequal ones are not quite comparable; except where one subject is
-        several times as slow as another, where that does not matter and equal batches would take forever.
+        All subjects have equal batches, since times from unequal batches are not quite comparable. The exception is a
+        subject that is several times as slow as another: the inaccuracy does not matter there, and a smaller batch
+        saves time.
 
         Returns:
             The microseconds of an iteration by round and subject, and the batch of each subject.

@@ -58,7 +58,7 @@ _IDENTIFIER: Final = "GPU-"
 
 
 def _identifier(uri: str) -> str | None:
-    """Return the UUID of a GPU: its index in the library may differ from that in the driver."""
+    """Return the UUID of a GPU: its index in the library may differ from its index in the driver."""
     path = uri.partition("://")[2]
     if path.startswith(_IDENTIFIER):
         return path
@@ -184,7 +184,7 @@ class ProcessorSensors:
     """The sensors of the processors of this machine.
 
     The energy counters of the packages are mostly readable by the administrator alone. Power is the mean since the
-    reading before.
+    previous reading.
 
     Args:
         system: the kernel's files.

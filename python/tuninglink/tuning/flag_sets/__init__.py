@@ -30,7 +30,7 @@ class FlagSet:
     Attributes:
         name: the name in reports.
         flags: the flags, each `--name` or `--name=value`.
-        word: a word in the programs that they are for; empty for any program.
+        word: a word that occurs in the programs that the flags apply to; empty for any program.
     """
 
     name: str

@@ -71,7 +71,7 @@ class FlagComparison:
     _began: float = field(default_factory=time.monotonic)
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
-        """Start to compile the program under a set of flags, with or without a spec."""
+        """Start the compilation of the program under a set of flags, with or without a spec."""
         if spec:
             seconds = _NEEDED_SECONDS  # the comparison of tuned pairs needs them all
         else:
@@ -106,11 +106,11 @@ class FlagComparison:
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
 
-        Each of them was shown to be faster before, so that the fastest one is selected despite the noise of the default. A
+        Each set was already shown to be faster, so that the fastest one is selected despite the noise of the default. A
         spec is selected only if it is not slower than the fastest set alone.
 
         Args:
-            compiler: compiles them.
+            compiler: compiles the pairs.
             default: the program with the user's flags.
             jobs: the compilations under the sets without specs.
             tuned: the sets with their specs.
@@ -140,7 +140,7 @@ class FlagComparison:
             jobs: the compilations of the others.
             results: their results, which get times and outputs.
             device: runs the programs.
-            select: selects the best of those that may be the fastest, given all times.
+            select: selects the best of the possibly fastest programs, given all times.
         """
         # Require functions that can be called.
         if default.calls is None:
@@ -189,7 +189,7 @@ class FlagComparison:
 
     @property
     def _left(self) -> float:
-        """The seconds left."""
+        """The remaining time in seconds."""
         return max(0.0, self.seconds - (time.monotonic() - self._began))
 
     def _right_images(
@@ -199,9 +199,9 @@ class FlagComparison:
         jobs: Sequence[Job],
         results: list[Result],
     ) -> dict[int, bytes] | Failure:
-        """Return the programs to time, by position, and note the others.
+        """Return the programs to time, by position, and add notes to the results of the others.
 
-        They run, differ from the default and from each other, and their outputs are compared while others compile.
+        The programs run, and differ from the default and from each other. Outputs are compared while others compile.
         """
         assert default.calls is not None
         outputs = _SetOutputs(timer, default.calls, default.image, self.judge)

@@ -1,4 +1,4 @@
-"""Compilation of a program and its reference in separate processes, one for each set of flags, which are global there."""
+"""Compilation of a program and its reference in separate processes, one for each set of flags, as flags are global."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ProgramSource:
 
     Attributes:
         path: its path.
-        first: the last phase that it has passed.
+        first: the last phase that the program has passed.
         sizes: the sizes of dynamic dimensions of its arguments.
         calls: its functions to call, and their arguments.
     """
@@ -78,7 +78,7 @@ class CompiledSource:
 
 @dataclass(frozen=True)
 class FormedSource:
-    """A program whose dispatches are formed.
+    """A program after the formation of dispatches.
 
     Attributes:
         program: the program.

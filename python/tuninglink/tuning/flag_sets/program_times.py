@@ -60,7 +60,7 @@ class ProgramTimes:
         speedups: the speedups of the programs.
         finalists: for each program, whether it may be the fastest one.
         slower: for each program, the sizes of dynamic arguments at which it is certainly slower, with its speedups.
-        are_rough: whether they are those of single calls, as no rounds fitted into the time.
+        are_rough: whether the times are from single calls, because no rounds fit into the time limit.
     """
 
     default_ms: float
@@ -114,17 +114,19 @@ class ProgramTimer:
     ) -> ProgramTimes | Failure:
         """Time programs, interleaved with two copies of the default.
 
-        A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
-        end when the remaining programs are alike and certainly faster, when their intervals are narrow, or when the
-        time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
-        other work makes some programs slower than others. Where not even the fewest rounds fit into the time, as for
-        programs that run for seconds, the calls for `outputs` decide, with wide intervals.
+        A program is dropped when it can no longer be the fastest, possibly right after its call for `outputs`. The
+        rounds end when the remaining programs are equally fast and certainly faster than the default, when their
+        intervals are narrow, or when the time is over. If an earlier comparison was less noisy, the rounds continue
+        for a while and no program is dropped, since a load slows some programs down more than others. If not even the
+        minimum number of rounds fits into the time, as for programs that run for seconds, the calls for `outputs`
+        decide, with wide intervals.
 
         Args:
             default: the default.
             images: the programs.
-            seconds: the time.
-            accepted: for each program, whether it may be taken; others do not make any leave. By default, all are.
+            seconds: the time limit.
+            accepted: for each program, whether it may be selected. The others cause no program to be dropped. By
+                default, all are accepted.
             default_ms: the time of the default in an earlier comparison, if there was one.
         """
         # Run rounds of those that may still be the fastest, until one is or time is over.
@@ -185,19 +187,19 @@ class ProgramTimer:
         )
 
     def call_seconds(self, image: bytes) -> float:
-        """Return the time of the call of a program for `outputs`; 0 before it."""
+        """Return the time of a program's call for `outputs`; 0 before the call."""
         return self._call_seconds.get(image, 0.0)
 
     def run_seconds(self, image: bytes) -> float:
-        """Return the time that `outputs` took for a program, with loading it; 0 before."""
+        """Return the time of `outputs` for a program, including loading; 0 before the call."""
         return self._run_seconds.get(image, 0.0)
 
     def _worth_rounds(self, default: bytes, images: Sequence[bytes], seconds: float) -> list[int]:
-        """Return the programs to time in rounds: those that may be the fastest, and of these as many as the time allows.
+        """Return the programs to time in rounds: as many possibly fastest programs as the time allows.
 
         Args:
             default: the default, which each round runs twice.
-            images: the programs, which are numbered from 1 on.
+            images: the programs, numbered from 1.
             seconds: the time.
         """
         self._repeat_calls([image for image in images if not self._is_near(image, images)], seconds)
@@ -239,11 +241,11 @@ class ProgramTimer:
         return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
 
     def _uncertainty(self, seconds: float) -> float:
-        """Return the factor by which the ratio of two first calls may be wrong, given the time of the shorter one."""
+        """Return the possible error factor of the ratio of two first calls, given the time of the shorter call."""
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether the duration of a first call shows the time of others."""
+        """Return whether a first call is long enough, on a local device, to show the time of later calls."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(
@@ -269,5 +271,5 @@ def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
 
 
 def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
-    """Return the noise of two calls, each with the bounds of a speedup as its error."""
+    """Return the noise of two calls: a speedup's interval with squared bounds."""
     return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)

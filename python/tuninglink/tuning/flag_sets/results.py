@@ -54,16 +54,16 @@ class SetResult:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """The order of sets that may be taken: right results come before speed."""
+        """The sort key of acceptable sets: correct results come before speed."""
         return self.avoided, self.median
 
     @property
     def repairs(self) -> bool:
-        """Whether the set avoids wrong defaults and may be as fast as they are."""
+        """Whether the set avoids wrong defaults and may be as fast as the user's flags."""
         return self.avoided > 0 and self.median >= _NEAR
 
     def may_win(self, median: float) -> bool:
-        """Return whether the set may be taken, and its estimated speedup is larger than the given one."""
+        """Return whether the set is acceptable, and its estimated speedup is larger than the given one."""
         return self.median > median and not self.is_rejected and not self.is_slower
 
 
@@ -136,8 +136,8 @@ def tuning_bases(
     """Return the sets under which dispatches are tuned, the best one first.
 
     If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
-    the default, is also a base, and whole-program times decide. If there is no time for both, the one without data
-    tiling is the only base where it is as fast.
+    the default, is also a base, and whole-program times decide. If there is no time for both, the set without data
+    tiling is the only base, provided that it is as fast.
 
     Args:
         result: the comparison of the sets.
@@ -169,7 +169,7 @@ _FINAL_COMPILATIONS: Final = 10.0
 
 
 def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
-    """Return the best set and those nearly as fast, fastest first, if there is time to compare them again.
+    """Return the best set and sets that are nearly as fast, fastest first, if there is time to compare them again.
 
     Args:
         result: the comparison of the sets.

@@ -1,7 +1,7 @@
 """Reading operations of PyTorch with the shapes of their operands, in the form of BOO's driver and of profiles.
 
-Such as `aten::mm "[[64, 32], [32, 48]]" "['c10::Half', 'c10::Half']" "[[32, 1], [48, 1]]" "['', '']"`: the shapes, types
-and strides of tensors, and the values of other arguments.
+A line has the shapes, types and strides of tensors, and the values of other arguments:
+`aten::mm "[[64, 32], [32, 48]]" "['c10::Half', 'c10::Half']" "[[32, 1], [48, 1]]" "['', '']"`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Stored:
 
     Attributes:
         shape: its sizes.
-        kind: the type of its elements, as MLIR prints it.
+        kind: the type of the elements, as MLIR prints it.
     """
 
     shape: list[int]

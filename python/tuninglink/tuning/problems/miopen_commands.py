@@ -222,7 +222,7 @@ def _is_transposed(flags: CommandFlags) -> bool:
 
 
 def _padding(flags: CommandFlags, padding: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the padding of a command in which no other flag implies the padding or its type."""
+    """Return the padding, which is 0 in the mode `valid`. Casts of operands are rejected."""
     modes = ("default", "conv", "valid")
     if (mode := flags.text("z", modes[0])) not in modes:
         raise UnsupportedError.unknown("padding mode", mode, modes, flags.column("z"))

@@ -263,7 +263,7 @@ def _read_move(operation: MoveOperation, words: _Words) -> RowMove:
 
 
 def _last_type(words: _Words, operation: str) -> ElementType:
-    """Return the last word as a type of the given kind."""
+    """Return the last word as the type of a floating-point operation and of its results."""
     element = _wide_type(words, operation)
     _check_end(words)
     return element

@@ -18,7 +18,7 @@ _SUFFIXES: Final = (".irpa", ".safetensors", ".gguf")
 
 @dataclass(frozen=True)
 class FunctionWeight:
-    """A function that counts.
+    """A function whose time counts.
 
     Attributes:
         name: its name.
@@ -33,7 +33,7 @@ class FunctionWeight:
         """Read `NAME[=WEIGHT]`.
 
         Raises:
-            ValueError: the text is something else.
+            ValueError: the text has a different form.
         """
         parts = _WEIGHT.fullmatch(text)
         if parts is None:
@@ -43,10 +43,10 @@ class FunctionWeight:
 
 @dataclass(frozen=True)
 class GivenInput:
-    """A value for an argument, as it was written.
+    """A value for an argument, as the user wrote it.
 
     Attributes:
-        function: the function, or nothing for the only one.
+        function: the function; empty for the only function.
         text: the value.
     """
 
@@ -76,7 +76,7 @@ class ParameterFile:
     """A file with parameters.
 
     Attributes:
-        scope: the scope that its parameters belong to, or nothing.
+        scope: the scope that its parameters belong to; empty without one.
         path: the file.
     """
 
@@ -88,7 +88,7 @@ class ParameterFile:
         """Read `[SCOPE=]FILE`.
 
         Raises:
-            ValueError: the file does not exist, or is of another kind.
+            ValueError: the file does not exist, or has an unsupported type.
         """
         scope, _, path = text.rpartition("=")
         if not path.endswith(_SUFFIXES):

@@ -40,7 +40,7 @@ class TypedPart:
 
     Attributes:
         element_type: the element type, as MLIR writes it.
-        offset: where the part starts in the binding, in bytes.
+        offset: the offset of the part in the binding, in bytes.
         byte_length: its length in bytes.
     """
 
@@ -54,12 +54,12 @@ class Binding:
     """One buffer binding of a dispatch.
 
     Attributes:
-        access: how the dispatch uses it.
+        access: the use of the binding by the dispatch.
         element_type: the element type, as MLIR writes it.
         shape: the static sizes.
-        offset: where the binding starts in its set, in bytes.
+        offset: the offset of the binding in its set, in bytes.
         byte_length: its length in bytes.
-        largest_integer: the largest integer that it may hold: a drawn one may be an index.
+        largest_integer: the largest integer that it may hold: a random integer may be used as an index.
         parts: the parts that are read as another type, such as indices next to weights.
     """
 
@@ -77,7 +77,7 @@ class BufferLayout:
     """The layout of a dispatch's bindings in the buffer of its benchmark.
 
     Attributes:
-        bindings: in the order of the dispatch's pipeline layout.
+        bindings: the bindings, in the order of the dispatch's pipeline layout.
         stride: the bytes of one set, guards included.
         guard: the bytes before the first binding, between two bindings and after the last.
         variants: the sets on one copy of the bindings: the different arguments that the program passes.

@@ -1,4 +1,4 @@
-"""Construction of a dispatch's benchmark: the one that the compiler dumps, on a buffer that its caller provides.
+"""Construction of a dispatch's benchmark: the compiler's dump, changed to run on a buffer of the caller.
 
 The benchmark that the compiler's `iree-hal-dump-executable-benchmarks` makes of a dispatch allocates one buffer,
 never initializes it, and runs the dispatch on it `batch` times. Here its function takes the buffer as an argument,
@@ -37,7 +37,7 @@ _BENCHMARK: Final = "iree.benchmark"
 
 
 def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
-    """Return a module with the benchmark of each dispatch that the compiler can make one of.
+    """Return a module with a benchmark for each dispatch that the compiler supports.
 
     The compiler writes them as text without the contents of resources, so the code of each dispatch is copied from
     the program again.
@@ -111,7 +111,7 @@ def build_benchmark(
     """Turn a benchmark that the compiler dumped into one on a given buffer, in place.
 
     Args:
-        module: the benchmark, at `executable-sources`. Functions but the first are removed: they run the same
+        module: the benchmark, at `executable-sources`. All functions but the first are removed: they run the same
             dispatch with other parameters.
         calls: the constants that each call in the program passes.
 
@@ -119,7 +119,7 @@ def build_benchmark(
         Its function.
 
     Raises:
-        NoBenchmarkError: it is not of the form that the compiler dumps.
+        NoBenchmarkError: the module does not have the form that the compiler dumps.
     """
     parts = _read(module)
     layout = buffer_layout(module, parts.lengths, parts.constants)
@@ -158,7 +158,7 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
     """Return the constants that a benchmark passes to its dispatch; those of the first variant if it has several.
 
     Raises:
-        NoBenchmarkError: they are only known when the program runs.
+        NoBenchmarkError: the constants are known only when the program runs.
     """
     constants, _, _ = _arguments(dispatch)
     return tuple(_constant(of_first_variant(constant)) for constant in constants)
@@ -174,7 +174,7 @@ def _segments(operation: mlir.Operation) -> list[range]:
 def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list[Value]]:
     """Return the constants of a dispatch, and the offsets and lengths of its buffers.
 
-    They are in its last four groups of operands, but for the flags.
+    They are in its last four groups of operands, apart from the flags.
     """
     constants, _, offsets, lengths = (
         [dispatch.operands[position] for position in group] for group in _segments(dispatch)[-4:]

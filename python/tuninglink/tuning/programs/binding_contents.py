@@ -72,7 +72,7 @@ class _Content:
         access: how it uses the binding.
         element_type: the element type.
         element_bytes: the bytes of one element in memory.
-        shape: the sizes of the largest tensor in it; None if they are not known.
+        shape: the sizes of the largest tensor in it; None if unknown.
         parts: the tensors that are loaded from it.
     """
 
@@ -84,7 +84,7 @@ class _Content:
 
     @property
     def elements(self) -> int:
-        """The number of elements of the tensor, 0 if it is not known."""
+        """The number of elements of the tensor; 0 if unknown."""
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A compiled program with the arguments of one of its functions, its weights, and element types as those of NumPy.
+"""A compiled program with the arguments of one of its functions, its weights, and the NumPy types of elements.
 
 Users give values of arguments as `iree-run-module` takes them.
 """
@@ -39,7 +39,7 @@ class Parameter:
     """A weight that a program loads when it starts.
 
     Attributes:
-        scope: the scope of its name, or nothing.
+        scope: the scope of its name; empty without one.
         key: its name.
         element_type: the element type, as MLIR writes it.
         shape: its sizes.
@@ -56,7 +56,7 @@ class ParameterSource:
     """The source of a program's parameters.
 
     Attributes:
-        parameters: what it loads.
+        parameters: the parameters that the program loads.
         files: the files that hold them; with none, the parameters are random.
     """
 
@@ -126,8 +126,8 @@ class CompiledProgram:
         function: the name of the function.
         inputs: its arguments, fences aside.
         has_fences: whether a fence to wait for and a fence to signal follow the arguments.
-        is_stateful: whether its results may depend on earlier calls; then it starts again before it is called.
-        parameters: where it gets its weights from.
+        is_stateful: whether its results may depend on earlier calls; if so, each call gets a fresh context.
+        parameters: the source of its weights.
         integers: the least and the largest random integer among the inputs.
     """
 
@@ -171,7 +171,7 @@ def element_type(name: str) -> np.dtype | None:
 
     Returns:
         The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,
-        and outputs must be equal to the bit.
+        and outputs must be bitwise equal.
     """
     dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
     return None if dtype is None else np.dtype(dtype)
@@ -194,7 +194,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
         place: the name of the argument in diagnostics.
 
     Raises:
-        CompileError: the value cannot be read, or its type or shape is another.
+        CompileError: the value cannot be read, or its type or shape differs.
     """
     dtype = element_type(argument.element_type)
     if dtype is None:
@@ -234,12 +234,12 @@ def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArr
     """Return a value that a function is expected to return.
 
     Args:
-        given: the value, as for `read_input`; of floating-point types, any does.
+        given: the value, as for `read_input`; any floating-point type is accepted.
         result: the result of the function; None if that cannot be read.
         place: the name of the result in diagnostics.
 
     Raises:
-        CompileError: the value cannot be read, or its type or shape is another.
+        CompileError: the value cannot be read, or its type or shape differs.
     """
     is_file = given.text.startswith("@")
     value = _load(given) if is_file else _literal(given)[0]
@@ -276,7 +276,7 @@ def _load(given: GivenInput) -> np.ndarray:
 
 
 def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
-    """Return the elements of a value, and the element type that it names or nothing."""
+    """Return the elements of a value, and its explicit element type, if any."""
     parts = _LITERAL.fullmatch(given.text)
     try:
         assert parts is not None
@@ -294,6 +294,6 @@ def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
 
 
 def _is_same_type(actual: np.dtype, expected: np.dtype) -> bool:
-    """Return whether an array holds elements of a type; NumPy writes types that it lacks as plain bytes."""
+    """Return whether an array holds elements of a type; NumPy stores unsupported types as plain bytes."""
     is_alike = actual.kind == "V" or (actual.kind in "iu" and expected.kind == "i")
     return actual.itemsize == expected.itemsize if is_alike else actual == expected

@@ -1,7 +1,7 @@
 """The uses of dispatches by their program: the places of their tensors in each call, and the data in the caches.
 
 The weights of equal layers are parts of one binding. A call gets the offset of its layer as a constant. A variant of a
-benchmark has the constants of a call that differs in the places of tensors alone.
+benchmark has the constants of a call that differs only in the places of tensors.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def select_constants(
     variant: Value,
     variants: Sequence[tuple[int, ...]],
 ) -> None:
-    """Let a dispatch take the constants of a variant, where they differ.
+    """Make a dispatch use the constants of a variant where the variants differ.
 
     Args:
         dispatch: the dispatch.
@@ -191,7 +191,7 @@ def _weight_bytes(layout: BufferLayout, cost: DispatchCost) -> int:
 def argument_bytes(layout: BufferLayout) -> int:
     """Return the bytes of the bindings that are arguments of the program, such as weights.
 
-    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
+    Arguments have their own buffers; results of dispatches and most constants are parts of larger buffers.
     """
     return sum(
         binding.byte_length

@@ -122,7 +122,7 @@ class Omission:
 
     Attributes:
         dispatches: their names.
-        reason: why not.
+        reason: the reason for not tuning them.
     """
 
     dispatches: tuple[str, ...] = field(metadata=named("names"))
@@ -159,7 +159,7 @@ class DispatchedProgram:
             option: the option that gives the patterns.
 
         Raises:
-            TuninglinkError: there are none.
+            TuninglinkError: no task matches.
         """
         tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
         if not tasks:
@@ -183,7 +183,7 @@ def read_program(
         path: the program: a model, one dispatch, or a dispatch benchmark that the compiler has dumped, which is
             stripped of its configuration.
         flags: flags of the session.
-        first: the phase that the program has gone through already.
+        first: the phase that the program has passed.
         sizes: the sizes of dynamic dimensions of its arguments, at which dynamic dispatches are tuned.
         options: the functions that count, and their arguments.
 
@@ -212,7 +212,7 @@ def read_program(
 
 
 def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
-    """Return the tasks of a program with the data that it uses between two calls of a dispatch."""
+    """Return the tasks of a program, with the data used between two calls of a dispatch in their layouts."""
     static = [task for task in tasks if not task.is_dynamic]
     uses = [
         DispatchUse(task.layout, task.source, task.calls, task.target.backend) for task in static
@@ -228,7 +228,7 @@ def _tasks(
     arguments: Mapping[str, Sequence[tuple[int | None, ...]]],
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
-    """Return the problems of benchmarks, equal ones once, and the dispatches without one.
+    """Return the distinct problems of benchmarks, and the dispatches without a benchmark.
 
     Args:
         benchmarks: the compiler's dumps of static dispatches.

@@ -43,7 +43,7 @@ class DynamicBenchmark:
     Attributes:
         name: the dispatch.
         module: the benchmark, at `executable-sources`.
-        functions: its functions, those first whose times count, in the order of the sizes.
+        functions: its functions in the order of the sizes; functions whose times count come first.
     """
 
     name: str

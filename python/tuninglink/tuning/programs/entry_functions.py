@@ -67,7 +67,7 @@ class EntryFunction:
         name: its symbol.
         arguments: its arguments without fences.
         has_fences: whether a fence to wait for and a fence to signal follow its arguments.
-        obstacle: why it cannot be called; empty if it can.
+        obstacle: the reason why it cannot be called; empty if it can.
         results: its results without the arguments that it updates; None where they cannot be read.
     """
 
@@ -106,7 +106,7 @@ class _UnsupportedError(Exception):
 
 
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
-    """Return the functions of a program that callers see, in order.
+    """Return the public functions of a program, in order.
 
     Args:
         module: a program at `abi`.
@@ -222,7 +222,7 @@ def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argu
 
 
 def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
-    """Yield the operations that use an argument, in the functions that it is passed on to, too."""
+    """Yield the operations that use an argument, including those in functions that receive it."""
     for use in value.uses:
         user = use.owner.operation
         if user.name != names.UTIL_CALL:

@@ -44,9 +44,9 @@ class FunctionCall:
         weight: the number of its counted calls.
         inputs: its arguments.
         has_fences: see `EntryFunction`.
-        obstacle: why it cannot be called; empty if it can.
-        sizes: the sizes of dynamic dimensions of its inputs, as a user writes them; empty where none are given.
-        expected: its expected results; none where they are not given.
+        obstacle: the reason why it cannot be called; empty if it can.
+        sizes: the sizes of dynamic dimensions of its inputs, in the syntax of the command line; empty if not given.
+        expected: its expected results; empty if not given.
     """
 
     name: str
@@ -69,7 +69,7 @@ class ProgramCalls:
 
     Attributes:
         functions: its functions with their inputs.
-        parameters: where it gets its weights from.
+        parameters: the source of its weights.
         is_stateful: whether its results may depend on earlier calls.
     """
 

@@ -41,7 +41,7 @@ _LOOKUP: Final = "hal.executable.lookup.function"
 
 
 def select_exports(module: mlir.Operation) -> None:
-    """Let the functions of benchmarks call the code for their sizes, in place.
+    """Make the functions of benchmarks call the code for their sizes, in place.
 
     Args:
         module: a program at `executable-configurations`.
@@ -63,7 +63,7 @@ def select_exports(module: mlir.Operation) -> None:
 
 
 def _selected(workgroups: mlir.Operation, exports: Exports) -> str:
-    """Return the name of the export whose condition holds, or of the last one, which has none."""
+    """Return the name of the export whose condition holds, or of the last one, which has no condition."""
     entry_point: Any = workgroups.attributes[_ENTRY_POINT]
     name = str(entry_point.value[-1])
     sizes = SizeEvaluator()
@@ -84,7 +84,7 @@ def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
 
 
 def _is_condition(region: mlir.Region) -> bool:
-    """Return whether a region of an export returns a truth value, and not a number of workgroups."""
+    """Return whether a region of an export returns a truth value instead of a workgroup count."""
     if not region.blocks:
         return False
     types = [str(operand.type) for operand in list(region.blocks[0].operations)[-1].operands]
@@ -97,7 +97,7 @@ _SPECIALIZATION: Final = (
 
 
 def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
-    """Return the numbers of the dynamic loops of the root op of a task; none if it has not one root op."""
+    """Return the numbers of the dynamic loops of the root op of a task; none without exactly one root op."""
     module = mlir.Module.parse(task.source, thread_context()).operation
     root = _root(module)
     if root is None:
@@ -187,7 +187,7 @@ Box = dict[int, SizeRange]
 def boxes_around(
     functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
 ) -> list[Box]:
-    """Return boxes around the combinations of sizes that are measured; none overlaps another.
+    """Return disjoint boxes around the measured combinations of sizes.
 
     Args:
         functions: the functions for the sizes.
@@ -195,7 +195,7 @@ def boxes_around(
         least: the least number of sizes of a range.
 
     Returns:
-        Nothing if a size is not known.
+        An empty result if a size is unknown.
     """
     columns: dict[int, list[int]] = {}
     for loop in loops:

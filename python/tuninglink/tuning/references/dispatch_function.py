@@ -272,8 +272,8 @@ def reproducer_script(
         layout: the buffer of its benchmark.
         judgement: the finding.
         flags: the flags of the compiler that give the wrong result.
-        reference_flags: the flags that give the expected one.
-        device: the device of the runtime that runs the first.
+        reference_flags: the flags that give the expected result.
+        device: the runtime's device that computes the wrong result.
         seed: the seed of the inputs.
         version: the version of the compiler.
         reference_program: the file of the program for the expected result.

@@ -49,7 +49,7 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
     """Return the indices that an operand of indices has at positions of its batch.
 
     Args:
-        query: the question.
+        query: the query.
         operand: the number of the operand; its last dimension may be left out where it has size 1.
         batch: the positions.
         depth: the number of indices at each.
@@ -141,7 +141,7 @@ def _topk(query: PointQuery) -> Array:
 
 
 def _arg_compared(query: PointQuery) -> Array:
-    """Evaluate `arg_compare`: the first element of a line in its order, or its position."""
+    """Evaluate `arg_compare`: the first element of a line in the order of the region, or its position."""
     if len(query.operation.operands) != 3:  # noqa: PLR2004 - values, and both outputs
         raise UnsupportedOperationError(f"{query.operation.name} with an index")
     dimension = query.integer("dimension")

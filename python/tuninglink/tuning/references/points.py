@@ -31,7 +31,7 @@ _END_POINTS: Final = 4
 
 @dataclass(frozen=True)
 class PointQuestion:
-    """A question for NumPy.
+    """A request to evaluate some elements with NumPy.
 
     Attributes:
         source: the benchmark of a dispatch at `executable-sources`.

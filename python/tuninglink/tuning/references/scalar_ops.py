@@ -1,6 +1,6 @@
 """Scalar operations of `arith` and `math` on NumPy arrays, floats in double precision.
 
-Only `arith.truncf` rounds: the order and the precision of the operations before it are not what is checked.
+Only `arith.truncf` rounds: the order and the precision of the preceding operations are not checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class UnsupportedOperationError(Exception):
-    """An operation that is not evaluated here; holds its name."""
+    """An operation without an evaluation in NumPy; the message is its name."""
 
 
 def _divide(left: Array, right: Array) -> Array:
@@ -202,7 +202,7 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
     The operation may be on tensors, too, element by element.
 
     Raises:
-        UnsupportedOperationError: it is not evaluated here.
+        UnsupportedOperationError: the operation is not supported.
     """
     name = operation.name
     if name == "arith.cmpi":
@@ -251,7 +251,7 @@ def _width(kind: mlir.Type) -> int:
 
 
 def _unsigned(operation: mlir.Operation, value: Array) -> Array:
-    """Return operands as integers without a sign; of 64 bits, they are taken as non-negative."""
+    """Return operands as unsigned integers; 64-bit operands are assumed to be non-negative."""
     width = _width(_element(operation.operands[0].type))
     if value.dtype != np.int64 or width >= _MOST_BITS:
         return value

@@ -47,12 +47,12 @@ class StoredTensor:
         return self.binding, self.part.offset
 
     def content(self, bindings: Mapping[int, Bytes]) -> Bytes:
-        """Return its bytes, from the bytes of bindings."""
+        """Return the bytes of the tensor, from the bytes of bindings."""
         return bindings[self.binding][self.part.offset : self.part.offset + self.part.byte_length]
 
 
 def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
-    """Return the tensors that a dispatch stores; whole bindings where that cannot be read.
+    """Return the tensors that a dispatch stores; whole bindings where their place is unknown.
 
     Args:
         source: its benchmark at `executable-sources`.

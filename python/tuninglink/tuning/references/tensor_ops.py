@@ -51,7 +51,7 @@ class PointQuery:
         """Return the sizes of an operand.
 
         Raises:
-            UnsupportedOperationError: they are dynamic.
+            UnsupportedOperationError: a size, an offset or a stride is dynamic.
         """
         return static_shape(self.operation.operands[number])
 
@@ -70,7 +70,7 @@ def static_shape(value: Value) -> tuple[int, ...]:
     """Return the sizes of a tensor.
 
     Raises:
-        UnsupportedOperationError: they are dynamic.
+        UnsupportedOperationError: a size, an offset or a stride is dynamic.
     """
     shape = tuple(mlir.RankedTensorType(value.type).shape)
     if any(size < 0 for size in shape):
@@ -94,7 +94,7 @@ def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...],
     """Return the static offsets, sizes and strides of an operation on a slice.
 
     Raises:
-        UnsupportedOperationError: they are dynamic.
+        UnsupportedOperationError: a size, an offset or a stride is dynamic.
     """
     parts = [
         list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
@@ -111,7 +111,7 @@ def in_slice(
     """Return positions in the whole tensor for positions in a slice of it.
 
     Args:
-        operation: has the slice.
+        operation: the operation with the slice.
         shape: the sizes of the slice, perhaps without some dimensions of size 1.
         index: the positions.
 
@@ -154,7 +154,7 @@ def _cast(query: PointQuery) -> Array:
 
 
 def _reshaped(query: PointQuery) -> Array:
-    """Evaluate an element by its position in row-major order, which reshapes keep."""
+    """Evaluate a reshape, which keeps the position of an element in row-major order."""
     flat = row_major(query.index, static_shape(query.operation.results[0]))
     places: list[Array] = []
     for size in reversed(query.shape(0)):
@@ -164,7 +164,7 @@ def _reshaped(query: PointQuery) -> Array:
 
 
 def _bitcast(query: PointQuery) -> Array:
-    """Evaluate `iree_tensor_ext.bitcast`, whose result has as many bits in each row, the first ones lowest."""
+    """Evaluate `iree_tensor_ext.bitcast`, which splits each byte; the first element is in its lowest bits."""
     source, result = (
         mlir.RankedTensorType(value.type).element_type
         for value in (query.operation.operands[0], query.operation.results[0])
@@ -269,7 +269,7 @@ def _unpacked(query: PointQuery) -> Array:
 
 
 def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Return whether places are inside of a tensor, and places that are."""
+    """Return whether positions are inside a tensor, and the positions clipped to it."""
     inside: Array = np.ones((), np.bool_)
     for place, size in zip(places, shape, strict=True):
         inside = inside & (place >= 0) & (place < size)

@@ -1,7 +1,7 @@
-"""Comparison of a program's dispatches on the values that they really get: those of one run of the program.
+"""Comparison of a program's dispatches on their actual inputs in one run of the program.
 
 The compiler traces the tensors around each dispatch. The program runs on the device and, retargeted, on the reference
-target. Where the error of the outputs is much larger than that of the inputs, the device and the reference part.
+target. The device diverges from the reference where the error of the outputs is much larger than that of the inputs.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class TraceSource:
     Attributes:
         path: its path.
         flags: all flags of the compiler.
-        first: the phase that it has gone through already.
+        first: the phase that the program has passed.
         sizes: the sizes of dynamic dimensions of its arguments.
         options: the functions that count, and their arguments.
     """
@@ -127,7 +127,7 @@ class TraceSource:
     def traced(self, seconds: float) -> SavedProgram:
         """Return the program with traces.
 
-        The flag is one of the whole process: another one compiles.
+        The flag is process-wide, so a separate process compiles the program.
 
         Raises:
             TuninglinkError: it does not compile.
@@ -149,7 +149,7 @@ class ProgramTracing:
     Attributes:
         compiler: compiles it for the device.
         device: runs it.
-        backend: the backend that it is compiled by.
+        backend: the backend that compiles it.
         seed: the seed of random inputs.
         seconds: the time limit of a compilation or a run.
         pool: the process of the reference.
@@ -175,7 +175,7 @@ class ProgramTracing:
 
         Args:
             program: the program with traces, see `TraceSource`.
-            spec: a spec to apply, or nothing.
+            spec: the spec to apply; empty for none.
             calls: the calls of the program.
             integers: the least and the largest random integer among the inputs.
 
@@ -277,7 +277,7 @@ def form_traced_program(source: TraceSource) -> SavedProgram | str:
 def trace_reference(
     program: CompiledProgram, device: str, seed: int, directory: str
 ) -> Traced | str:
-    """Run a compiled program with traces in the process of references; return its values, or why it fails."""
+    """Run a compiled program with traces in the process of references; return its values or its failure."""
     try:
         return reference_measurer(device, seed).program_traces(program, directory)
     except MeasurementError as failure:

@@ -179,7 +179,7 @@ def write_report(report: TuningReport, directory: Path) -> None:
 
     Args:
         report: the report.
-        directory: where; made if there is none.
+        directory: the directory of the files; created if it does not exist.
 
     Raises:
         TuninglinkError: a file cannot be written.

@@ -146,7 +146,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
     Args:
         result: the result of the task.
         began: the start of tuning, in seconds of `time.monotonic()`.
-        peaks: the peak rates of the device; None if only those of the target may be known.
+        peaks: the measured peak rates of the device; None to use those of the target, if known.
     """
     decision, winner = result.decision, result.winner
     return ProblemReport(

@@ -40,10 +40,10 @@ class Failure:
     """A trial that failed.
 
     Attributes:
-        kind: the failed step, and the manner of the failure.
+        kind: the failed step and the kind of its failure.
         message: the diagnostic, or the observation.
-        is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
-            while other processes had the processors. Such a failure is not kept for later runs.
+        is_external: whether the machine caused the failure, not the trial: a process was killed, or a time limit
+            expired while other processes used the processors. Such a failure is not stored for later runs.
     """
 
     kind: FailureKind
@@ -52,7 +52,7 @@ class Failure:
 
 
 class FatalError(TuninglinkError):
-    """An error that ends a run: the loss of the last device, or results that cannot be stored. Others lose one task."""
+    """An error that ends a run: the last device is lost, or results cannot be stored. Other errors lose one task."""
 
 
 def reason_of(failure: Exception) -> str:
@@ -85,7 +85,7 @@ class OutputSample:
         binding: the binding of the output.
         position: the position of the element.
         actual: its value.
-        expected: the right value.
+        expected: the correct value.
     """
 
     binding: int
@@ -147,7 +147,7 @@ class OutputComparison:
 
     @property
     def is_mended(self) -> bool:
-        """Whether the program is wrong without the spec and right with it."""
+        """Whether the program's outputs are wrong without the spec and correct with it."""
         is_right = self.tuned_error is not None and self.tuned_error <= self.tolerance
         return self.default_is_wrong and is_right
 
@@ -179,7 +179,7 @@ class OutputComparison:
     @property
     @written()
     def finding(self) -> str:
-        """The fault of the default; empty if it is right or was not compared."""
+        """The fault of the default; empty if it is correct or was not compared."""
         if not self.default_is_wrong:
             return ""
         error = f"relative error {_number(self.default_error)}, at most {_number(self.tolerance)} is rounding"
@@ -192,7 +192,7 @@ class OutputComparison:
         )
 
     def __str__(self) -> str:
-        """Return a line with the errors; empty without an error."""
+        """Return a line with the errors; an empty string without errors."""
         errors = [
             f"{_number(value)} {label}"
             for value, label in (

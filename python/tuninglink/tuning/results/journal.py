@@ -101,14 +101,14 @@ class Journal:
         """Return the records of the same task in other environments, and of similar tasks.
 
         Raises:
-            DatabaseError: it cannot be read.
+            DatabaseError: the database cannot be read.
         """
         task = prepared.task
         problem, environment = prepared.spaces.problem, self._environment(task)
         return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
-        """Record the result of a candidate, unless the machine caused its failure: then it is tried again.
+        """Record the result of a candidate. Failures caused by the machine are omitted, so that they are retried.
 
         Raises:
             DatabaseError: it cannot be written.

@@ -49,7 +49,7 @@ class Reproducers:
     """A directory of programs that show failures.
 
     Args:
-        directory: the directory; it is made.
+        directory: the directory, which is created.
         flags: the flags of the compiler.
         seed: the seed of the inputs of benchmarks.
     """

@@ -45,7 +45,7 @@ class TrialResult:
         candidate: the candidate.
         microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
             to the default's time; None if it failed.
-        failure: why it failed.
+        failure: the reason for its failure; None without one.
         seconds: the time of the result, in seconds of `time.monotonic()`; 0 for results of earlier runs.
         benchmark: the compiled benchmark, if it was compiled in this run.
         timing: the samples, if they were taken in this run.
@@ -155,7 +155,7 @@ class TaskResult:
         return [failure for failure in self.failures if failure[1].kind in _WRONG]
 
     def provenance(self, device: DeviceDescription) -> dict[str, object]:
-        """Return the provenance of the winner's configuration, which was measured on a device."""
+        """Return the provenance of the winner's configuration for the device that measured it."""
         assert self.decision is not None
         speedup = self.decision.speedup
         return {
@@ -178,11 +178,11 @@ class WrongDefaults:
     """The numbers of dispatches for which the compiler's choice computes a wrong result.
 
     Attributes:
-        repaired: those with an entry.
-        tried: those for which no candidate was right, or the program failed with it.
-        untried: those that the budget did not cover.
-        seconds: the estimated budget for all of them.
-        advice: another remedy that may avoid them; empty without one.
+        repaired: the number of dispatches with an entry.
+        tried: the number of dispatches without a correct candidate, or whose candidate made the program fail.
+        untried: the number of dispatches that the budget did not cover.
+        seconds: the estimated budget for all these dispatches.
+        advice: another remedy that may avoid wrong defaults; empty without one.
     """
 
     repaired: int = 0
@@ -193,11 +193,11 @@ class WrongDefaults:
 
     @property
     def count(self) -> int:
-        """The number of all of them."""
+        """The total number of dispatches with wrong defaults."""
         return self.repaired + self.tried + self.untried
 
     def __str__(self) -> str:
-        """Return a line with the numbers and the remedy; empty if all defaults are right."""
+        """Return a line with the numbers and the remedy; an empty string if all defaults are correct."""
         if not self.count:
             return ""
         parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]
@@ -213,7 +213,7 @@ class WrongDefaults:
 
 
 def _whole(seconds: float) -> str:
-    """Return a budget as the command line takes it, rounded up to ten seconds."""
+    """Return a budget in command-line syntax, rounded up to ten seconds."""
     return f"{math.ceil(seconds / 10) * 10}s"
 
 

@@ -1,6 +1,6 @@
-"""Retuning: comparison of specs' entries with the current compiler's choices; here the problems of entries as tasks.
+"""Retuning: comparison of specs' entries with the current compiler's choices.
 
-The tasks are for generated programs, and for the dispatches of a model.
+This module represents the problems of entries as tasks, for generated programs and for the dispatches of a model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """The compiler rejects the configuration of an entry; the message is the reason."""
+    """An error for an entry whose configuration the compiler rejects; the message is the reason."""
 
 
 class ProblemSource(Enum):
@@ -100,8 +100,8 @@ def prepare_entry(
 
     Raises:
         CompileError: the compiler fails on the dispatch without the entry.
-        RefusedError: it fails with the entry.
-        NotTunableError: the entry does not configure the dispatch, or the compiler does not without it.
+        RefusedError: the compiler fails on the dispatch with the entry.
+        NotTunableError: the entry does not configure the dispatch, or the compiler configures nothing without it.
     """
     configured = configure(task.source, flags)
     dispatch, default = configured.dispatch, configured.configuration

@@ -168,7 +168,7 @@ class RetuningResult:
     Attributes:
         entries: the results for all entries of all specs, in order.
         failure: the error that ended it early, such as a lost device; None without one.
-        schema: the version of the JSON; grows when a field changes its meaning or goes, not when one is added.
+        schema: the version of the JSON; increased when a field is changed or removed, not when one is added.
     """
 
     schema: Literal[1] = field(default=1, init=False)
@@ -194,7 +194,7 @@ _VERDICTS: Final = {
 def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
     """Return the verdict on an entry.
 
-    It is dropped if it fails or is slower on any problem, or gains nothing on all of them.
+    The entry is dropped if it fails or is slower on any problem, or is faster on none.
 
     Args:
         comparisons: its comparisons, at least one.

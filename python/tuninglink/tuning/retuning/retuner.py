@@ -52,7 +52,7 @@ def target_of(flags: Sequence[str]) -> Target:
     """Return the target of compiler flags; process-wide flags must already be set.
 
     Raises:
-        CompileError: it is unknown, or the flags name none.
+        CompileError: the target is unknown, or the flags specify none.
     """
     session = session_flags()
     own = [flag for flag in flags if flag.partition("=")[0] in session]
@@ -96,7 +96,7 @@ class Retuner:
         self._problems = EntryProblems(self.flags, self.target, registry, limits)
 
     def run(self) -> RetuningResult:
-        """Decide until the budget is over or stopped. Remaining entries stay unchanged.
+        """Decide on entries until the budget ends or is stopped. Remaining entries stay unchanged.
 
         Raises:
             TuninglinkError: the devices do not run code for the target.
@@ -129,11 +129,11 @@ class Retuner:
         self.tell(result)
 
     def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
-        """Measure an entry; an error loses this entry only.
+        """Measure an entry; an error affects only this entry.
 
         Raises:
             DeviceError: the device is lost.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
         """
         try:
             return self._decide(spec, position, budget)
@@ -179,7 +179,7 @@ class Retuner:
         return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
 
     def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
-        """Compare an entry with the compiler's choice on one problem; return why that is not possible."""
+        """Compare an entry with the compiler's choice on one problem; return the reason if that is impossible."""
         tuner = self.tuner
         seconds = tuner.settings.timeout
         programs = ("", task.single.text())

@@ -133,7 +133,7 @@ class Ledger:
         """Reserve time for later, or change a reservation.
 
         Returns:
-            Whether the time is reserved; more than the limit of the account is not.
+            Whether the time is reserved; no account can reserve more than its limit.
         """
         if math.isinf(self.seconds):
             return True  # unlimited time
@@ -144,7 +144,7 @@ class Ledger:
         return True
 
     def limit(self, account: Account) -> float:
-        """Return the most seconds that an account may reserve."""
+        """Return the limit on the reservation of an account, in seconds."""
         return _MOST[account] * self.seconds
 
     def release(self, account: Account) -> None:
@@ -264,7 +264,7 @@ def guard_seconds(
     """Return the price of comparing the whole program: its compilation, loading, and the rounds.
 
     Args:
-        compile_seconds: the time of the compilations that are not done.
+        compile_seconds: the time of the unfinished compilations.
         dispatches: the number of its different dispatches.
         program_us: the time of all calls of all dispatches, in microseconds.
         rounds: the rounds, warm-up calls included.

@@ -1,4 +1,4 @@
-"""Measurement of the compiler's choices, heaviest tasks first, and the part of their time that tuning may save."""
+"""Measurement of the compiler's choices, heaviest tasks first, and the fraction of their time that tuning may save."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ _AHEAD: Final = 2
 
 
 class DefaultQueue:
-    """The queue of tasks whose defaults are to be measured, ordered by time in the profile, then by estimated work.
+    """The queue of tasks with unmeasured defaults, ordered by time in the profile, then by estimated work.
 
     Args:
         tuner: compiles and measures.
@@ -162,7 +162,7 @@ class DefaultQueue:
 
         Args:
             budget: the time limit.
-            only_called: whether dispatches that only the initialization of the program calls are left for later.
+            only_called: whether to postpone dispatches that only the initialization of the program calls.
 
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.
@@ -193,7 +193,7 @@ class DefaultQueue:
             raise nothing_runs(self._tuner.devices, self._failure)
 
     def _end(self) -> None:
-        """Drop the work begun for waiting tasks. Then judge the measured defaults, which uses the device."""
+        """Drop the work begun for waiting tasks, then judge the measured defaults on the device."""
         for job in self._jobs.values():
             job.cancel()
         self._measuring.clear()

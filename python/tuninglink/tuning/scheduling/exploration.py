@@ -57,7 +57,7 @@ class Overlapping(Schedule):
     ahead: int
 
     def room(self, compiling: int, ready: int, measuring: int) -> int:  # noqa: ARG002
-        """Return the free places once they are half of all: searches propose better in batches."""
+        """Return the number of free places once half are free: searches propose better candidates in batches."""
         free = self.ahead - compiling - ready
         return free if 2 * free >= self.ahead else 0
 

@@ -1,4 +1,4 @@
-"""Generalized entries: ranges of sizes in which measurements show that a winner wins, or at least does not lose.
+"""Generalized entries: ranges of sizes for which measurements show that a winner is not slower than the default.
 
 Ranges are for loops whose sizes change between models: rows, columns and steps of products, images and channels of
 convolutions, and the lengths of attentions.

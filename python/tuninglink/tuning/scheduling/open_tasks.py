@@ -161,7 +161,7 @@ class TaskEndings:
         is_wrong: returns whether the default of a task computes a wrong result.
 
     Attributes:
-        open: the tasks that are not ended; those in a race are not among them.
+        open: the tasks that have neither ended nor started a race.
         races: the unfinished races.
         results: the decided tasks.
     """
@@ -241,7 +241,7 @@ class TaskEndings:
         Args:
             task: the task.
             reserved: the seconds to keep; by default, those for the races of all open tasks.
-            is_last: whether a task for whose race there is too little time ends; else it stays open.
+            is_last: whether a task ends if there is too little time for its race; else it stays open.
         """
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
@@ -292,5 +292,5 @@ class TaskEndings:
 
 
 def _part(share: float) -> str:
-    """Return words for the share of the program's time that is not tuned, unless it is small."""
+    """Return a phrase for the untuned share of the program's time; empty if it is small."""
     return f" ({share:.0%} of the time)" if share >= SMALL else ""

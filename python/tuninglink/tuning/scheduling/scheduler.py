@@ -207,7 +207,7 @@ class Scheduler:
             self._endings.decide(task)
 
     def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile candidates of the tasks that are repaired next, enough to keep the compiler busy.
+        """Start to compile candidates of the next tasks to repair, enough to keep the compiler busy.
 
         A task waits for its draw, or for the candidates of a related one.
         """

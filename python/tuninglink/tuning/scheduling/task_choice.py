@@ -48,7 +48,7 @@ class Pace:
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
-        """Return the time of the next turn of a task: a fraction of its past time, but at least some trials."""
+        """Return the time of the next turn of a task: a fraction of its past time, but long enough for some trials."""
         return max(TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
 
     def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:

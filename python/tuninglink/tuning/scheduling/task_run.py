@@ -233,7 +233,7 @@ class TaskRun:
 
     @property
     def race_seconds(self) -> float:
-        """The time to keep for the race: the price for the best few, or for one like the default before any trial."""
+        """The time to keep for the race of the best few candidates; after few trials, the least price of a race."""
         if self._ends_after_trials or self._needs_no_race:
             return 0.0
         if len(self.trials) < _RESERVED:
@@ -301,7 +301,7 @@ class TaskRun:
 
     @property
     def _needs_no_race(self) -> bool:
-        """Whether a right candidate wins by its trial: the task is small, and the time of a wrong default does not count."""
+        """Whether a right candidate wins without a race: the task is small, and any speed beats a wrong default."""
         return self.default_is_wrong and self.measured.is_small
 
     @property

@@ -69,7 +69,7 @@ class Progress:
 
     @property
     def has_converged(self) -> bool:
-        """Whether the last gain is so old that another is unlikely.
+        """Whether the last gain is so old that a further gain is unlikely.
 
         On three recorded curves of 1,631, 1,810 and 854 trials, stopping here loses nothing.
         """
@@ -222,7 +222,7 @@ class TaskTrials:
         self._exploration.close()
 
     def _search(self) -> Search:
-        """Return a search seeded with the records of this task elsewhere and of similar tasks."""
+        """Return a search seeded with the records of this task on other devices and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
         if prior:

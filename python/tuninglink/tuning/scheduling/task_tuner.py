@@ -211,7 +211,7 @@ class TaskTuner:
 
         Raises:
             DeviceError: the device is lost.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
         """
         journal, key = self.journal, trial.candidate.key
         recorded = journal.race(result.prepared, key) if journal else None
@@ -279,7 +279,7 @@ class TaskTuner:
         return rules
 
     def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
-        """Return a trial with its benchmark. One of an earlier run is compiled again; None if that fails."""
+        """Return a trial with its benchmark. A trial of an earlier run is compiled again; None if that fails."""
         if trial.benchmark is not None:
             return trial
         job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)

@@ -1,4 +1,4 @@
-"""Searches, which choose the next candidates, by name: ours, and those of plug-ins."""
+"""Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def search_named(name: str) -> type[Search]:
 
 
 def check_search(name: str) -> None:
-    """Check that there is a search, without waiting for the libraries of our own.
+    """Check that a search exists, without loading the libraries of built-in searches.
 
     Raises:
         TuninglinkError: see `search_named`.
@@ -78,7 +78,7 @@ _FEW_TRIALS: Final = 8
 
 
 def begin_loading(name: str, trials: int | None) -> None:
-    """Load the libraries of a search in another thread, while this one waits for the compiler.
+    """Load the libraries of a search in another thread, while the calling thread waits for the compiler.
 
     Args:
         name: the name, which `check_search` accepted.

@@ -38,14 +38,14 @@ class CandidatePool(Protocol):
 
     @property
     def default(self) -> Candidate | None:
-        """The compiler's own choice, where it is known."""
+        """The compiler's own choice, if known."""
 
     @property
     def given(self) -> Sequence[Candidate]:
         """Candidates from specs."""
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Return candidates that are spread over the spaces, all if there are no more than `n`."""
+        """Return up to `n` candidates that are spread over the spaces."""
 
     def begin_sample(self, n: int, seed: int) -> bool:
         """Begin a draw for a later call of `sample`; return whether that call need not wait."""
@@ -75,7 +75,7 @@ _EMPTY_DRAWS: Final = 3
 
 
 class Search(ABC):
-    """Chooses candidates of one problem, based on the times of earlier ones.
+    """A search, which chooses candidates of one problem based on the times of earlier ones.
 
     The same pool, seed and times give the same candidates.
 
@@ -83,8 +83,8 @@ class Search(ABC):
         pool: the candidates to choose from.
         seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
-        known: candidates worth trying first, such as winners of similar problems, with their times on this problem
-            where they were measured before.
+        known: candidates worth trying first, such as winners of similar problems, with their earlier times on this
+            problem, if any.
         measured: the measurements of other problems.
 
     Attributes:
@@ -124,9 +124,9 @@ class Search(ABC):
                 self.tell(pool.default, default_microseconds)
 
     def ask(self, count: int) -> list[Candidate]:
-        """Return the next candidates, at most `count`; empty if all were tried.
+        """Return at most `count` next candidates; none if all were tried.
 
-        Times of earlier ones may still be missing.
+        Times of earlier candidates may still be missing.
         """
         chosen = self._new(self._first, count)
         self._vary()
@@ -139,11 +139,11 @@ class Search(ABC):
         return chosen
 
     def prefer(self, candidates: Iterable[Candidate]) -> None:
-        """Return these candidates next, before any that would have to be drawn."""
+        """Queue candidates to be returned before any that must be drawn."""
         self._first += candidates
 
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
-        """Take the time of a candidate, or None for one that failed, maybe after it was measured."""
+        """Record the time of a candidate; None if the candidate failed, even after a measurement."""
         if microseconds is None:
             self._times.pop(candidate.key, None)
             self._failed[candidate.key] = candidate
@@ -151,7 +151,7 @@ class Search(ABC):
             self._times[candidate.key] = (candidate, microseconds)
 
     def _vary(self) -> None:
-        """Collect variants of the best few candidates, the best one's first, when a step is due."""
+        """Collect variants of the best few candidates, best candidate first, when a step is due."""
         if len(self._times) + len(self._failed) >= self._next_variants:
             self._next_variants *= 2
             best = self.best(_VARIED)
@@ -170,7 +170,7 @@ class Search(ABC):
         """
 
     def drawn(self, count: int) -> Sequence[Candidate]:
-        """Return candidates from the spaces in random order, always the same ones."""
+        """Return candidates from the spaces in random order, the same ones in every call."""
         if count not in self._drawn:
             result = list(self._pool.sample(count, self._seed))
             self._chance.shuffle(result)
@@ -181,7 +181,7 @@ class Search(ABC):
         """Return new candidates from the spaces, different ones each time.
 
         Returns:
-            The candidates; none if several draws hold no new one, or if the next draw is not ready while results are
+            The candidates; none if several draws contain no new one, or if the next draw is not ready while results are
             pending.
         """
         for _ in range(_EMPTY_DRAWS):
@@ -223,7 +223,7 @@ class Search(ABC):
 
 
 class RandomSearch(Search):
-    """Tries candidates in random order: the baseline of all other searches."""
+    """A search in random order: the baseline of all other searches."""
 
     name: ClassVar[str] = "random"
 
@@ -244,12 +244,12 @@ _FIRST_SAMPLE: Final = 8
 
 
 class NeighborSearch(Search):
-    """Tries the neighbors of the compiler's choice, then those of the best few, then random ones."""
+    """A search of the neighbors of the compiler's choice, then those of the best few, then random candidates."""
 
     name: ClassVar[str] = "neighbors"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
-        """Return the neighbors of the best few, if there are new ones."""
+        """Return new neighbors of the best few candidates, or else new random candidates."""
         if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
                 near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
@@ -286,10 +286,10 @@ def load_trees() -> Any:
 
 
 def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
-    """Return the error of a part of the tuner for which scikit-learn is missing.
+    """Return the error for a part of the tuner that lacks scikit-learn.
 
     Args:
-        user: the part.
+        user: the part of the tuner.
         reason: the message of the failed import.
     """
     remedy = note("install the extra: pip install 'tuninglink[tune]'")

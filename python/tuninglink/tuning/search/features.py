@@ -1,6 +1,6 @@
 """Features of candidates across knobs and pipelines, and their order by estimated time.
 
-A tiled loop nest is seen as a batch of matrix products: every loop belongs to one side of it by its role.
+A tiled loop nest is treated as a batch of matrix products: the role of a loop determines its side of the product.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _COLUMNS: Final = 0.5
 class Ensemble:
     """Extremely randomized trees, each on a bootstrap sample of the rows.
 
-    scikit-learn's own forests spend most of their time on copying the trees' parameters.
+    scikit-learn's own forests spend most of their time copying the trees' parameters.
 
     Args:
         table: a row of features for each known value.
@@ -147,9 +147,9 @@ _CLIMBERS: Final = 3
 class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
-    It begins with the fastest by an estimate, the neighborhood of the compiler's choice, and a spread sample. Then
-    it takes the candidates that the model expects to be fastest, with optimism where it is unsure. Neighbors of the best
-    few are always examined, so that it ends as a hill climb.
+    It begins with the candidates of the best estimates, neighbors of the compiler's choice, and a spread sample. Then
+    it selects the candidates with the best predictions, with optimism under uncertainty. Neighbors of the best few
+    candidates are always examined, so that the search ends as a hill climb.
     """
 
     name: ClassVar[str] = "model"
@@ -198,7 +198,7 @@ class ModelSearch(Search):
         return len(self._times) + len(self._failed)
 
     def _ranked(self) -> list[Candidate]:
-        """Return untried candidates, best first; ranked again after enough new measurements."""
+        """Return untried candidates, best first; the ranking is updated after enough new measurements."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
             rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
             if len(self._times) < _FEWEST or not rest:
@@ -212,7 +212,7 @@ class ModelSearch(Search):
 
     @cached_property
     def _first_candidates(self) -> list[Candidate]:
-        """The candidates that are tried before there is a model."""
+        """The candidates that are tried before a model exists."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = fastest_first(self._pool.problem, sampled)
         if self._transfer is not None:
@@ -279,7 +279,7 @@ class ModelSearch(Search):
         return self._described[candidate.key]
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Return the logarithm of the time that is expected before anything is measured, up to a constant."""
+        """Return the logarithm of the expected time before any measurement, up to a constant."""
         new = [candidate for candidate in candidates if candidate.key not in self._estimated]
         if new:
             array = np.array([estimate(self._features(candidate)) for candidate in new])
@@ -296,5 +296,5 @@ class ModelSearch(Search):
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates without those that came before."""
+    """Return candidates without duplicates."""
     return list({candidate.key: candidate for candidate in candidates}.values())

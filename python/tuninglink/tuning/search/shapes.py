@@ -1,6 +1,6 @@
 """Tiles of threads on CPUs and of workgroups on GPUs, quantities derived from them, and a first estimate of the time.
 
-All logarithms are to the base of 2.
+All logarithms are to base 2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CpuShape:
 
     Attributes:
         size: the whole problem: batch and m together, n and k.
-        task: what a workgroup takes: rows and columns.
+        task: the rows and columns of a workgroup.
         vector: the part that is computed at once: rows, columns, and steps of the reduction.
         lanes: the elements of a vector.
         block: the steps of the reduction between which other tiles of the task are computed.
@@ -61,7 +61,7 @@ class CpuShape:
 
 
 def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | None:
-    """Return the tiles of a candidate that is vectorized for a CPU, None for any other."""
+    """Return the tiles of a candidate that is vectorized for a CPU; None for any other candidate."""
     knobs = candidate.knobs
     if not any(name.startswith("vector_common_parallel_") for name in knobs):
         return None
@@ -132,16 +132,16 @@ class Shape:
     Attributes:
         size: the whole problem: batch, m, n and k.
         tile: the tile of a workgroup, and the step of its reduction loop.
-        subgroup: what a subgroup takes: m and n.
-        thread: what a thread takes at once without intrinsics: m and n.
-        threads: of a workgroup.
-        subgroups: of a workgroup.
-        workgroups: their number; tiles that exceed or do not divide the size of a loop are padded.
-        lanes: of a subgroup.
-        operand_bytes: of one element.
-        intermediates: the data that a workgroup keeps besides its results: the scores of an attention.
+        subgroup: the tile of a subgroup: m and n.
+        thread: the tile of a thread without intrinsics: m and n.
+        threads: the threads of a workgroup.
+        subgroups: the subgroups of a workgroup.
+        workgroups: the number of workgroups; tiles that exceed or do not divide the size of a loop are padded.
+        lanes: the lanes of a subgroup.
+        operand_bytes: the size of an operand's element.
+        intermediates: the data that a workgroup keeps in addition to its results: the scores of an attention.
         units: the compute units of the device.
-        has_intrinsics: whether matrix intrinsics compute it.
+        has_intrinsics: whether the candidate uses matrix intrinsics.
     """
 
     size: tuple[int, int, int, int]
@@ -159,7 +159,7 @@ class Shape:
 
     @property
     def idle_lanes(self) -> float:
-        """The lanes of subgroups over the threads: lanes without a thread idle."""
+        """The ratio of lanes to threads; lanes without a thread are idle."""
         return self.subgroups * self.lanes / self.threads
 
     @property
@@ -182,7 +182,7 @@ class Shape:
 
 
 def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
-    """Return the tiles of a candidate with workgroups of threads, None for any other."""
+    """Return the tiles of a candidate with workgroups of threads; None for any other candidate."""
     knobs = candidate.knobs
     threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
     if threads <= 0 or None in problem.sizes:
@@ -233,7 +233,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
 
 
 def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
-    """Return the ratio of rows to columns of a subgroup; None without knobs for it."""
+    """Return the ratio of rows to columns of a subgroup; None if no knobs determine it."""
     sides = {"m": 1.0, "n": 1.0}
     has_tiles = False
     for loop, role in enumerate(problem.roles):
