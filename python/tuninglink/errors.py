@@ -32,19 +32,19 @@ class TuninglinkError(Exception):
 
 
 class SpecError(TuninglinkError):
-    """A spec cannot be read, is not a spec, or cannot be linked."""
+    """An error for a spec that cannot be read, is not a spec, or cannot be linked."""
 
 
 class TargetError(TuninglinkError):
-    """A target is unknown."""
+    """An error for an unknown target."""
 
 
 class PipelineError(TuninglinkError):
-    """A textual pass pipeline or an option of a pass is malformed."""
+    """An error for a malformed textual pass pipeline or option of a pass."""
 
 
 class CompileError(TuninglinkError):
-    """The compiler reported an error, with any exit code."""
+    """An error that the compiler reported, with any exit code."""
 
 
 def reason_for_user(failure: Exception) -> str:

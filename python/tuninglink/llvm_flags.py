@@ -24,7 +24,7 @@ _JOINED: Final = re.compile(r"-([a-z])(\d+)")
 
 
 class UsageError(Exception):
-    """A command line is invalid."""
+    """An error for an invalid command line."""
 
 
 @dataclass(frozen=True)

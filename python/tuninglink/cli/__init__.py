@@ -1,1 +1,1 @@
-"""The commands: arguments in, exit codes and rendered output out."""
+"""The commands, which turn arguments into exit codes and rendered output."""

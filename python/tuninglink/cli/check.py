@@ -1,4 +1,4 @@
-"""`tuninglink check`: the faults of specs, entry by entry."""
+"""`tuninglink check`: a report of the faults of specs, entry by entry."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ class CheckOptions:
     """The options of `tuninglink check`.
 
     Attributes:
-        specs: the specs; none for those of the project.
+        specs: the specs; empty for the specs of the project.
         flags: the compiler flags for the model.
-        target: the target; empty for none.
-        model: a program to check the entries on; empty for none.
+        target: the target; empty for no target.
+        model: a program to check the entries on; empty for no program.
         compiles: whether to compile a program for each entry.
         form: the format of the report.
         output: the path of the report; `-` for standard output.
@@ -184,7 +184,7 @@ def _findings(reports: Iterable[SpecReport], *, strict: bool) -> list[Finding]:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes reports in a format, for a target or none, to an output."""
+    """A writer of reports to an output, in a format and optionally for a target."""
 
     form: Format
     target: str
@@ -237,7 +237,7 @@ def _checker(options: CheckOptions) -> Checker:
 
 
 def _model(options: CheckOptions, target: Target | None) -> Model | None:
-    """Return the model to check on; None without one.
+    """Return the model to check entries on, or None if no model is given.
 
     Raises:
         TuninglinkError: an option is missing, or does not apply without a model.

@@ -94,7 +94,7 @@ def _in_model(report: SpecReport) -> Iterator[str]:
 
 
 def _overlaps(report: SpecReport) -> Iterator[str]:
-    """Yield the footnotes on entries that overlap earlier ones."""
+    """Yield the footnotes on entries that overlap earlier entries."""
     result = [
         (entry_report.entry, entry_report.overlap)
         for entry_report in report.entries

@@ -76,7 +76,7 @@ _ABOUT_THE_COMPILER: Final = frozenset(
 def compile_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink compile` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code.
@@ -107,7 +107,7 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 
 def _check_outputs(options: CompileOptions) -> None:
-    """Check before the compilation that its results can be written.
+    """Check that the results can be written before compiling.
 
     Raises:
         TuninglinkError: an output is not writable.
@@ -145,7 +145,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
-    """Return the specs of options, then those of a project, loaded on first access.
+    """Return the specs from the options, then the specs of a project, all loaded on first access.
 
     Raises:
         SpecError: a spec cannot be read.

@@ -1,7 +1,7 @@
 """Completion of commands, flags and values by shells.
 
-Typer installs the completion and speaks to bash, zsh, fish and PowerShell. Its application has the commands with their
-flags as parameters, and runs none of them.
+Typer installs the completion and implements the protocols of bash, zsh, fish and PowerShell. The Typer application has
+the commands with their flags as parameters, but does not run them.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ _SCRIPTS: Final = {
 
 
 def complete(arguments: Sequence[str]) -> int:
-    """Write the completions that a shell requests, or write or install the script for it; return the exit code.
+    """Write the completions that a shell requests, or write or install its script; return the exit code.
 
     Raises:
-        TuninglinkError: a shell is named that has no script.
+        TuninglinkError: the named shell has no script.
     """
     if arguments:
         flag, shell, *_ = *arguments, _running_shell()
@@ -175,7 +175,7 @@ def with_flags(name: str) -> Callable[..., None]:
     """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
 
     def command(**_: object) -> None:
-        """Replace the command. Only its parameters are read."""
+        """Stand in for the command; only the parameters of this function are read."""
 
     usage = usage_of(name)
     parameters = [
@@ -193,11 +193,11 @@ def with_flags(name: str) -> Callable[..., None]:
 
 
 def _run_nothing() -> None:
-    """Replace a command whose flags are not completed now."""
+    """Replace a command whose flags are not being completed."""
 
 
 def _is_typed(name: str) -> bool:
-    """Return whether the command line begins with a command. Flags of others are not loaded."""
+    """Return whether the command line begins with a command. Flags of other commands are not loaded."""
     words = name.split()
     return typed_words()[1 : len(words) + 1] == words
 
@@ -228,7 +228,7 @@ def _option(index: int, name: str, flag: Flag) -> inspect.Parameter:
 
 
 def _compiler_options() -> Iterator[inspect.Parameter]:
-    """Yield the flags of the compiler if such a flag is typed: there are hundreds."""
+    """Yield the hundreds of compiler flags, but only while a compiler flag is being typed."""
     if not any(word.startswith("--i") for word in typed_words()[-2:]):
         return
     for index, (name, values) in enumerate(known_compiler_flags().items()):
@@ -243,7 +243,7 @@ def _compiler_options() -> Iterator[inspect.Parameter]:
 
 
 def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:
-    """Return a function that completes values; None to complete files."""
+    """Return a function that completes values, or None if files are completed."""
     if values is None:
         return None
 
@@ -254,9 +254,9 @@ def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], l
 
 
 def complete_bound(incomplete: str) -> list[str]:
-    """Return the libraries that complete a word, after a target that binds them.
+    """Return the libraries that complete a word, which may start with the targets to bind them to.
 
-    Without any, the shell completes files.
+    If no library matches, the shell completes files.
     """
     binding, separator, source = incomplete.rpartition("=")
     return [f"{binding}{separator}{name}" for name in completed(source, spec_names())]

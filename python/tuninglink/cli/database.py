@@ -1,4 +1,4 @@
-"""`tuninglink database`: show databases of trials, merge, export and import them, learn from them."""
+"""`tuninglink database`: commands that show, merge, export, import and analyze databases of trials."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ExportFormat(Enum):
 
 
 def _filter(target: str, metavar: str, help_: str, column: str) -> Flag:
-    """Return a flag that can be repeated, with the values of a column of the database."""
+    """Return a repeatable flag that filters by the values of a column of the database."""
     return Flag(
         target,
         read_name,
@@ -155,7 +155,7 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
         read_only: whether nothing will be recorded.
 
     Raises:
-        DatabaseError: the file cannot be opened, belongs to another program, is of a newer version, or stays locked.
+        DatabaseError: the file cannot be opened, belongs to another program, has a newer version, or stays locked.
     """
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.schema import PATIENCE_SECONDS  # noqa: PLC0415

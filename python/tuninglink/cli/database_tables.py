@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def print_problems(trials: Sequence[Trial], *, with_trials: bool) -> None:
-    """Print a table of the problems in each environment, and with `with_trials` one of the trials of each.
+    """Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials.
 
     Args:
         trials: all trials.
-        with_trials: whether the trials are printed, too.
+        with_trials: whether the trials are also printed.
     """
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
@@ -67,7 +67,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
     results = results_of(group)
 
     def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Put verified configurations before faster ones that are not."""
+        """Rank verified configurations before faster unverified ones."""
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 
@@ -97,7 +97,7 @@ def _figure(microseconds: float | None) -> str:
 
 
 def insights_table(insights: Insights, stream: TextIO) -> str:
-    """Return a table for each heuristic, and one of the rules of failures."""
+    """Return a table for each heuristic, and a table of the rules for failures."""
     parts = [_heuristic(heuristic, stream) for heuristic in insights.heuristics]
     rows = [
         (
@@ -142,7 +142,7 @@ def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
 
 
 def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
-    """Return a table for each problem, and the number of hidden ones.
+    """Return a table for each problem, and the number of hidden problems.
 
     Args:
         history: the history.

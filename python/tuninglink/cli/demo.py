@@ -1,4 +1,4 @@
-"""`tuninglink demo`: the main job on three targets, and a dispatch tuned on this machine."""
+"""`tuninglink demo`: compilations with specs for three targets, and tuning of a dispatch on this machine."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
     """Return the applied entries.
 
     Raises:
-        TuninglinkError: no entry was applied, or one was applied without its own configuration.
+        TuninglinkError: no entry was applied, or an entry was applied without its own configuration.
     """
     if not result.applied:
         raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))
@@ -202,7 +202,7 @@ def _row(example: Example, applied: Applied) -> tuple[str, ...]:
 
 
 def _order(example: Example) -> str:
-    """Return a text with the linked specs in order of precedence."""
+    """Return text that lists the linked specs in order of precedence."""
     default = default_spec(example.target)
     last = f"then the default spec for {example.target}" if default else "no default spec"
     return f"{_shown(example.spec)}, {last}"

@@ -1,4 +1,4 @@
-"""`tuninglink diff`: what changed from one report or spec to a later one."""
+"""`tuninglink diff`: the changes from one report or spec to a later one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tuninglink doctor`: the installation, and checks that the compiler behaves as Tuninglink expects."""
+"""`tuninglink doctor`: a description of the installation, and checks that the compiler behaves as expected."""
 
 from __future__ import annotations
 

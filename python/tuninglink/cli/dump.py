@@ -1,4 +1,4 @@
-"""`tuninglink dump`: the specs that a program carries."""
+"""`tuninglink dump`: extraction of the specs embedded in a program."""
 
 from __future__ import annotations
 

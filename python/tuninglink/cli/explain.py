@@ -1,4 +1,4 @@
-"""`tuninglink explain`: what specs do to a program, dispatch by dispatch."""
+"""`tuninglink explain`: the effects of specs on a program, dispatch by dispatch."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ far as configurations are chosen, with the flags that you give; see `tuninglink 
 def explain_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink explain` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code.
 
     Raises:
-        TuninglinkError: the program was not compiled, or the explanation not written.
+        TuninglinkError: the program was not compiled, or the explanation was not written.
     """
     # Read and check the arguments.
     own, project_specs = with_project(arguments)
@@ -100,7 +100,7 @@ def _explained(
     *,
     is_detailed: bool,
 ) -> Explanation:
-    """Return the explanation of the configured program, with recorded times, then measured ones."""
+    """Return the explanation of the configured program, with recorded and then measured times."""
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)

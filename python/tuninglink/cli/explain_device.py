@@ -49,10 +49,10 @@ class DeviceOptions:
 
     Attributes:
         device: the device; empty if nothing is measured.
-        functions: the functions of the program that count; empty for all.
-        inputs: their arguments.
+        functions: the functions of the program to measure; empty for all.
+        inputs: the arguments of these functions.
         parameters: files with the program's weights.
-        caches: the data in the caches where dispatches are measured alone.
+        caches: the contents of the caches when dispatches are measured alone.
     """
 
     device: str = ""
@@ -68,10 +68,10 @@ class DeviceOptions:
 
 
 def device_options(values: dict[str, Any]) -> DeviceOptions:
-    """Remove the values of these flags from those of all flags, and return them as options.
+    """Remove the values of the measurement flags from the values of all flags, and return them as options.
 
     Raises:
-        CompileError: a flag needs another, or excludes it.
+        CompileError: a flag requires or excludes another flag.
     """
     own = {
         name: (flag.target, values.pop(flag.target))
@@ -96,7 +96,7 @@ class ProgramMeasurement:
 
     Raises:
         CompileError: the program is read from standard input.
-        DeviceError: there is no such device.
+        DeviceError: the device does not exist.
     """
 
     path: str
@@ -142,8 +142,8 @@ class ProgramMeasurement:
             explanation: the explanation.
             image: the compiled program; not used without profiles.
             choice: the specs.
-            step: called with the name of each step as it begins.
-            others: times of the dispatches that are not measured.
+            step: receives the name of each step as it begins.
+            others: the times of the dispatches that are not measured.
 
         Raises:
             TuninglinkError: the program cannot be called, or does not run.
@@ -173,7 +173,7 @@ class ProgramMeasurement:
     def _with_defaults(
         self, profile: Profile, tuned: Collection[str], step: Callable[[str], None]
     ) -> tuple[Profile, tuple[str, ...]]:
-        """Return a profile with the times of the compiler's own choices for tuned dispatches, and remarks."""
+        """Return a profile with the times of the compiler's default for each tuned dispatch, and remarks."""
         if not tuned:
             return profile, ()
         try:
@@ -183,7 +183,7 @@ class ProgramMeasurement:
             return profile, (f"the compiler's choices were not measured: {reason}",)
 
     def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
-        """Return an explanation with the peak rates of the processor, if the device is one."""
+        """Return an explanation with the peak rates of the processor, if the device is a processor."""
         from tuninglink.explaining.explanation import with_peaks  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, driver_of  # noqa: PLC0415
         from tuninglink.tuning.processor_peaks import peaks_or_remark  # noqa: PLC0415 - an extra
@@ -199,7 +199,7 @@ class ProgramMeasurement:
         return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
-        """Measure the compiler's choices for tuned dispatches by the method used for the tuned ones.
+        """Measure the compiler's defaults for tuned dispatches by the method used for the tuned configurations.
 
         Raises:
             TuninglinkError: the program does not compile or run, or no dispatch can be measured.
@@ -231,7 +231,7 @@ class ProgramMeasurement:
 
     @cached_property
     def _program(self) -> DispatchedProgram:
-        """The dispatches of the program, which is compiled for them."""
+        """The dispatches of the program, which is compiled on first access."""
         from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415 - an extra
 
         return read_program(

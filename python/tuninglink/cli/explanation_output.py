@@ -69,7 +69,7 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
-    """Return the dispatches with their outcomes: blocks on a terminal, else one line per fact, for grep."""
+    """Return the dispatches with their outcomes: blocks on a terminal, otherwise one line per fact for grep."""
     result = [
         (row.dispatches[0], _facts(row, explanation))
         for row in explanation.rows

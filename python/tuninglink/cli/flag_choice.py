@@ -68,7 +68,7 @@ _BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "
 
 @dataclass(frozen=True)
 class FlagChoice:
-    """The comparison of sets of flags, which can be extended to tuned sets.
+    """The comparison of sets of flags, which can be repeated with the tuned specs.
 
     Attributes:
         options: the options.
@@ -76,7 +76,7 @@ class FlagChoice:
         default: the program with the user's flags; None if no sets were compared.
         jobs: the program under each set.
         uri: the URI of the device.
-        judge: compares outputs with those of the reference, which it keeps.
+        judge: the judge that compares outputs with the cached outputs of the reference.
         seconds: the remaining time.
     """
 
@@ -95,7 +95,7 @@ class FlagChoice:
 
     @property
     def finalists(self) -> list[FlagSet]:
-        """The sets that may be the fastest, for the comparison at the end; none without time for it."""
+        """The sets that may be the fastest, for the final comparison; empty if too little time is left."""
         return finalists(self.result, self.seconds, self._compile_seconds)
 
     @property
@@ -108,7 +108,7 @@ class FlagChoice:
 
     @property
     def final_seconds(self) -> float:
-        """The price of comparing two tuned sets: compilations and rounds."""
+        """The time in seconds to compare two tuned sets: compilations and rounds."""
         if self.default is None or self.result.default_ms is None:
             return 0.0
         rounds = _FINAL_ROUNDS * 4 * self.result.default_ms / 1000
@@ -116,7 +116,7 @@ class FlagChoice:
         return min(price, _FINAL_PART * self.seconds)
 
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
-        """Compare sets with the specs tuned under them by whole-program times."""
+        """Compare sets, each with the spec tuned under it, by whole-program times."""
         assert self.default is not None
         say("comparing the tuned sets of flags")
         comparison = replace(
@@ -136,7 +136,7 @@ class FlagChoice:
 def choose_flags(options: TuneOptions) -> FlagChoice:
     """Compare sets of flags.
 
-    Compilations and runs use other processes, so process-wide flags of this one can still be set.
+    Compilations and runs use separate processes, so the flags of this process can still be set.
 
     Raises:
         TuninglinkError: the file with sets cannot be read.
@@ -191,7 +191,7 @@ def _comparison(options: TuneOptions, seconds: float, judge: OutputJudge) -> Fla
 
 
 def _judge(options: TuneOptions, seconds: float) -> OutputJudge:
-    """Return the judge of outputs, with a reference for the program if it is needed.
+    """Return the judge of outputs, with a reference for the program if needed.
 
     Args:
         options: the options.
@@ -219,7 +219,7 @@ def _device(uri: str, options: TuneOptions) -> DeviceProcess:
 
 
 def backend_of(flags: Sequence[str]) -> str:
-    """Return the backend that flags name; empty if they name none."""
+    """Return the backend that flags name; empty if they name no backend."""
     values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
@@ -255,13 +255,13 @@ def _is_given(path: Path, options: TuneOptions) -> bool:
 
 
 def _response(result: FlagsResult) -> bytes:
-    """Return the text of a response file. Only flags with characters that separate or group words are quoted."""
+    """Return the text of a response file. Only flags that contain separators or quotes are quoted."""
     flags = (shlex.quote(flag) if _GROUPING.search(flag) else flag for flag in result.flags)
     return "".join(f"{flag}\n" for flag in flags).encode()
 
 
 def obstacle(options: TuneOptions) -> str:
-    """Return the reason for comparing no sets of flags; empty if they are compared."""
+    """Return the reason why sets of flags are not compared; empty if they are compared."""
     if options.flag_sets == NONE:
         return "it was not requested"
     if options.input == STANDARD_STREAM:

@@ -1,4 +1,4 @@
-"""`tuninglink init`: a spec to start from, for dispatches of a program."""
+"""`tuninglink init`: a starting spec for the dispatches of a program."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ compute element by element or move data.
 def init_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink init` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code.
 
     Raises:
-        TuninglinkError: the program was not compiled, or the spec not written.
+        TuninglinkError: the program was not compiled, or the spec was not written.
     """
     reader = FlagReader(_FLAGS, arguments)
     values = reader.values
@@ -126,6 +126,6 @@ def init_command(arguments: Sequence[str]) -> int:
 
 
 def _report(written: InitSpec) -> None:
-    """Name the omitted dispatches, with reasons."""
+    """Report the omitted dispatches, with reasons."""
     for omission in written.left_out:
         process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))

@@ -1,4 +1,4 @@
-"""The values of flags that are known beforehand, which shells complete, and the check of those that a database has."""
+"""Known values of flags for shell completion, and the check of names against a database."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def known_targets() -> Iterable[str]:
 
 
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:
-    """Return the flags of the compiler with the prefix `iree-`, with values: those it lists, and of known targets."""
+    """Return the compiler's `iree-` flags, with the values that its help lists and the names of known targets."""
     from tuninglink.compiler.probing import listed_values  # noqa: PLC0415 - loads the compiler
     from tuninglink.compiler.target_flags import compile_flags  # noqa: PLC0415
     from tuninglink.iree.targets import known_target_names  # noqa: PLC0415
@@ -64,7 +64,7 @@ def known_compiler_flags() -> Mapping[str, Sequence[str]]:
 
 
 def known_devices() -> Iterable[str]:
-    """Return the drivers of the runtime, which are names of their first devices."""
+    """Return the drivers of the runtime; the name of a driver also names its first device."""
     try:
         from iree import runtime  # noqa: PLC0415 - an extra
     except ImportError:
@@ -73,7 +73,7 @@ def known_devices() -> Iterable[str]:
 
 
 def known_searches() -> Iterable[str]:
-    """Return the names of searches."""
+    """Return the names of search algorithms."""
     from tuninglink.tuning.search import search_names  # noqa: PLC0415 - only a shell needs the list
 
     return search_names()
@@ -112,7 +112,7 @@ def check_pipelines(names: Iterable[str]) -> None:
     """Check that the compiler has pipelines.
 
     Raises:
-        TuninglinkError: it lacks one.
+        TuninglinkError: the compiler lacks a pipeline.
     """
     for name in names:
         pipelines = known_pipelines()
@@ -156,16 +156,16 @@ def _executables(content: bytes) -> list[str]:
 def check_recorded(
     database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
 ) -> None:
-    """Check that names of problems are in a database, before a selection is empty for a spelling mistake.
+    """Check that names of problems are in a database, since a spelling mistake would select nothing.
 
     Args:
         database: the database.
         noun: the noun for a name.
         names: the names.
-        columns: the columns that may have them; see `Database.values`.
+        columns: the columns that may contain the names; see `Database.values`.
 
     Raises:
-        TuninglinkError: a name is missing there.
+        TuninglinkError: a name is missing from the database.
     """
     recorded = {value for column in columns for value in database.values(column) if value}
     for name in names:

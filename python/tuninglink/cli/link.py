@@ -1,4 +1,4 @@
-"""`tuninglink link`: many specs in, one out."""
+"""`tuninglink link`: linking of many specs into one."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class LinkOptions:
     """The options of `tuninglink link`.
 
     Attributes:
-        specs: the specs, in order of precedence; none for those of the project.
-        target: the target whose default spec is linked last; empty for none.
+        specs: the specs, in order of precedence; empty for the specs of the project.
+        target: the target whose default spec is linked last; empty for no default spec.
         spec_directories: directories of default specs, searched before the shipped ones.
         default_specs: whether to link a default spec.
         output: the path of the result; `-` for standard output.
@@ -145,7 +145,7 @@ def link_command(arguments: Sequence[str]) -> int:
 
 
 def _inputs(options: LinkOptions) -> list[Spec]:
-    """Return the specs to link, with the default spec and derived entries after the given ones."""
+    """Return the specs to link: the given specs, then the default spec and derived entries."""
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
     inputs = [loaded for spec in specs for loaded in _load(spec, upgrade=options.upgrade)]
     if options.target:
@@ -161,7 +161,7 @@ def _inputs(options: LinkOptions) -> list[Spec]:
 
 
 def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
-    """Return the linked spec, with its entries arranged in a tree if an index is to be made."""
+    """Return the linked spec, with its entries arranged in a tree if an index is requested."""
     diagnostics = process.shown_diagnostics()
     for spec in inputs:
         scan = spec.anatomy.table.scan
@@ -200,7 +200,7 @@ def _indexed(spec: Spec) -> Spec:
 
 
 def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
-    """Return the default spec for a target; None, with a message, if there is none."""
+    """Return the default spec for a target; if it does not exist, show a message and return None."""
     target = Target.parse(target_name)
     diagnostics = process.shown_diagnostics()
     spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)

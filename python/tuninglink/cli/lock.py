@@ -1,4 +1,4 @@
-"""`tuninglink lock`: pin the specs of a project."""
+"""`tuninglink lock`: pinning of the specs of a project."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lock_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink lock` with the arguments after the command's name, and return the exit code.
 
     Raises:
-        TuninglinkError: the arguments are wrong, there is no project file, or a spec is not as locked.
+        TuninglinkError: the arguments are wrong, there is no project file, or a spec differs from its lock.
     """
     values, _ = USAGE.parse(arguments)
     file = values.get("project")

@@ -1,7 +1,7 @@
-"""`tuninglink`: the start of the process, with its standard streams, interrupts and a parent process that supervises it.
+"""`tuninglink`: the start of the process, with its standard streams, interrupts and a supervising parent process.
 
-The compiler is loaded only after the start, and runs in the process of the command. Where it aborts or runs into a
-signal, nothing in that process can report it.
+The compiler is loaded only after the start, and runs in the process of the command. If the compiler aborts or receives
+a fatal signal, only the parent process can report it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def occupy_standard_streams() -> None:
     """Open the null device in place of standard streams that are closed.
 
-    Otherwise a file that is opened later would become a standard stream, and Python's own would be None. Reading
-    from such a stream, and writing results to it, fails with an error, as it is open for the other direction. Diagnostics
+    Otherwise a file opened later would become a standard stream, and Python's stream object would be None. The null
+    device is opened for the opposite direction, so reading input and writing results fail with an error. Diagnostics
     are discarded.
     """
     for descriptor, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
@@ -43,9 +43,9 @@ def occupy_standard_streams() -> None:
 
 
 def diagnose_failing_output() -> None:
-    """Make writes to standard output raise an error for the user, from wherever they come.
+    """Make all failing writes to standard output raise a user error.
 
-    Help texts are written by libraries, which do not catch errors of the operating system.
+    Libraries that write help texts do not catch errors of the operating system.
     """
     stream = sys.stdout
     sys.stdout = io.TextIOWrapper(
@@ -57,7 +57,7 @@ def diagnose_failing_output() -> None:
 
 
 class _StandardOutput(io.FileIO):
-    """Standard output whose failures are errors for the user, except a closed pipe."""
+    """A standard output stream whose failures, except for a closed pipe, are user errors."""
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -77,9 +77,9 @@ INTERRUPTED = 130
 
 
 def exit_on_interrupt(program: str) -> None:
-    """Make an interrupt end the process with one line and exit code 130, after the interrupt hooks.
+    """Make an interrupt end the process with a one-line message and exit code 130, after the interrupt hooks.
 
-    Python's own handler would have to wait until the compiler returns. To be called from the main thread.
+    Python's own handler would have to wait until the compiler returns. Call this function from the main thread.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # Started in the background, where interrupts are meant for others.
@@ -117,10 +117,10 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1
 
 
 def continue_in_child() -> None:
-    """Fork, and return in the child; the parent waits and ends as the child does.
+    """Fork, and return in the child; the parent waits and exits with the child's exit code.
 
-    To be called before there are threads. If the child crashes, the parent reports it and ends with exit code 1. If
-    the parent is killed, the child is, too.
+    Call this function before starting threads. If the child crashes, the parent reports it and exits with code 1. If
+    the parent is killed, the child is killed as well.
     """
     parent = os.getpid()
     relayed = [number for number in _RELAYED if signal.getsignal(number) != signal.SIG_IGN]
@@ -145,9 +145,10 @@ def continue_in_child() -> None:
 
 
 def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
-    """Return the exit code of a child process, negative for a signal; relay signals until it ends.
+    """Return the exit code of a child process, negative for a signal; relay signals until the child ends.
 
-    A terminal sends its signals to both processes. A second interrupt would end commands that finish after the first.
+    A terminal sends its signals to both processes; relaying them would interrupt the child twice. A second interrupt
+    ends commands that would finish their work after the first.
     """
     while True:
         received = signal.sigwaitinfo(awaited)
@@ -159,7 +160,7 @@ def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
 
 
 def end_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends."""
+    """Request that the kernel kill this process when its parent ends."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # It ended before.

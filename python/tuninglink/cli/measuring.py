@@ -1,4 +1,4 @@
-"""Common parts of commands that measure candidates: devices, compiler, database and interruption."""
+"""Common parts of the commands that measure candidates: devices, compiler, database and interruption."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LEAST_SECONDS: Final = 1.0
 
 
 def check_outputs(options: MeasuringOptions) -> None:
-    """Check before measuring that results can be written.
+    """Check that results can be written before measuring.
 
     Raises:
         TuninglinkError: the output, the database or the directory for failures is not writable.
@@ -55,7 +55,7 @@ def check_outputs(options: MeasuringOptions) -> None:
 
 
 def time_left(seconds: float) -> float:
-    """Return the part of a command's time limit for measuring, without its start and end."""
+    """Return the part of a command's time limit that is left for measuring, without startup and shutdown."""
     return max(_LEAST_SECONDS, seconds - process.elapsed() - _END_SECONDS)
 
 
@@ -64,8 +64,8 @@ class Measuring:
     """The measurements of a command.
 
     Attributes:
-        options: its options.
-        uris: the devices.
+        options: the options of the command.
+        uris: the URIs of the devices.
     """
 
     options: MeasuringOptions

@@ -1,4 +1,4 @@
-"""Flags that the commands share that measure, `tune`, `retune` and `verify`, and the options of the latter two."""
+"""Flags shared by the measuring commands (`tune`, `retune` and `verify`), and the options of `retune` and `verify`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class MeasuringOptions:
     Attributes:
         output: the path of the spec; `-` for standard output.
         upgrade: whether specs for an older compiler are upgraded.
-        database: the file of the database; empty for none.
-        failures: the directory for candidates that fail to compile; empty for none.
+        database: the file of the database; empty for no database.
+        failures: the directory for candidates that fail to compile; empty to discard them.
         cluster: the address of the Dask scheduler; empty for this machine.
         settings: the settings of tuning.
         flags: the compiler flags.
@@ -57,7 +57,7 @@ class RetuneOptions(MeasuringOptions):
 
     Attributes:
         specs: the specs, as named by the user.
-        model: the path of a program on whose dispatches entries are also measured; empty for none.
+        model: the path of a program on whose dispatches entries are also measured; empty for no program.
         improves: whether to search for better configurations.
         report_format: the format of the report.
         project: the project file; empty for the one in the working directory or above it.
@@ -83,7 +83,7 @@ class VerifyOptions:
         upgrade: whether specs for an older compiler are upgraded.
         devices: the device; empty to choose one that runs the program.
         patterns: substrings of the names of dispatches to verify; empty for all.
-        failures: the directory for scripts that show wrong results; empty for none.
+        failures: the directory for scripts that reproduce wrong results; empty for no scripts.
         report_format: the format of the report.
         jobs: the number of parallel compilations; None for one per core.
         timeout: the time limit of a compilation, a run or a reference, in seconds.
@@ -91,10 +91,10 @@ class VerifyOptions:
         compile_from: the last phase that the program has passed.
         sizes: the sizes of dynamic dimensions.
         functions: the functions of the program to call; empty for all.
-        inputs: their arguments.
-        expected: their expected results for these inputs.
+        inputs: the arguments of these functions.
+        expected: the expected results of these functions for these inputs.
         parameters: files with the program's weights.
-        traces: whether dispatches are compared as the program runs, instead of alone.
+        traces: whether dispatches are compared in a run of the program instead of individually.
     """
 
     input: str
@@ -268,7 +268,7 @@ def measuring_values(reader: FlagReader) -> dict[str, Any]:
     """Return the values of flags, by the names of the options' fields.
 
     Raises:
-        CompileError: a benchmark has no time.
+        CompileError: the time of a benchmark is not valid.
     """
     settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
     others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
@@ -279,7 +279,7 @@ _DEFAULT_SECONDS: Final = 600.0
 
 
 def _limited(settings: TuningSettings) -> TuningSettings:
-    """Return settings with a limit: ten minutes if neither time nor trials are limited."""
+    """Return settings with a time limit of ten minutes if neither time nor trials are limited."""
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         return replace(settings, seconds=_DEFAULT_SECONDS)
     return settings

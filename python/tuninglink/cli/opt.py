@@ -1,4 +1,4 @@
-"""`tuninglink-opt`: the drop-in for `iree-opt` that also runs passes written in Python."""
+"""`tuninglink-opt`: a drop-in replacement for `iree-opt` that also runs passes written in Python."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tuninglink.lazy import load_on_use
 def main() -> None:
     """Run the command and end the process.
 
-    The compiler's threads and data are left to the operating system: to take them down in order takes
-    longer than a small run.
+    The compiler's threads and data are left to the operating system, since an orderly shutdown takes longer than a
+    small run.
     """
     occupy_standard_streams()
     omit_symbols_from_crashes()

@@ -43,7 +43,7 @@ MIN_CHANGE_FLAG: Final = Flag(
 
 
 def format_for(path: str, requested: ExplanationFormat | None) -> ExplanationFormat:
-    """Return the format of a report: the requested one, or the one for the suffix of its file."""
+    """Return the requested format of a report, or the format for the suffix of its file."""
     by_name = {
         ".json": ExplanationFormat.JSON,
         ".html": ExplanationFormat.HTML,
@@ -74,8 +74,8 @@ def write_report(
     Args:
         values: the values of `PAGE_FLAGS`.
         report: the report, as data.
-        to_table: returns it as tables for a stream, whose width may matter.
-        to_page: returns it as a page.
+        to_table: returns the report as tables for a stream, whose width may matter.
+        to_page: returns the report as a page.
 
     Raises:
         TuninglinkError: it cannot be written.

@@ -40,7 +40,7 @@ COMPLETION_FLAGS: Final = {
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run a command line and return the exit code of the command, whose module alone is loaded.
+    """Run a command line and return the exit code of the command; only the module of the command is loaded.
 
     Raises:
         TuninglinkError: the arguments are wrong, or the command failed.
@@ -101,7 +101,7 @@ def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the name of the command, or of the group whose overview is requested, and the command's arguments.
 
     Raises:
-        TuninglinkError: there is no such command.
+        TuninglinkError: the command does not exist.
     """
     words: list[str] = []
     for position, word in enumerate(arguments):
@@ -182,7 +182,7 @@ def _age() -> float:
 
 
 def keep(*objects: object) -> None:
-    """Keep modules until the process ends, since freeing large ones op by op takes a tenth of the time of a command."""
+    """Keep modules until the process ends; freeing large modules op by op takes a tenth of the time of a command."""
     _kept.extend(objects)
 
 

@@ -40,7 +40,7 @@ SPEC_PROJECT_FLAGS: Final = {
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Add the options of a project to a command that takes compiler flags.
 
-    A given flag overrides the project's.
+    A flag on the command line overrides the project's flag.
 
     Returns:
         The arguments followed by the project's flags, and the arguments for the project's specs.

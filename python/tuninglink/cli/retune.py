@@ -1,4 +1,4 @@
-"""`tuninglink retune`: specs that keep up with the compiler."""
+"""`tuninglink retune`: renewal of specs for a newer compiler."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def _parse(arguments: Sequence[str]) -> RetuneOptions:
 def retune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink retune` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code.
 
     Raises:
-        TuninglinkError: a spec cannot be read, nothing can be measured, or a result not written.
+        TuninglinkError: a spec cannot be read, nothing can be measured, or a result cannot be written.
     """
     options = _parse(arguments)
     check_targets(options.flags)

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 
 def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
-    """Retune specs, and write the new ones and the report.
+    """Retune specs, and write the new specs and the report.
 
     Args:
         options: the options.
         command: the command name for the message on an interrupt.
 
     Returns:
-        The error that ended retuning early; None without one.
+        The error that ended retuning early; None without an error.
 
     Raises:
         TuninglinkError: a spec cannot be read, no entry can be measured, or a result cannot be written.
@@ -113,7 +113,7 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
 
 
 def _tell(result: EntryResult) -> None:
-    """Emit a remark on an entry that stays unmeasured or undecided."""
+    """Emit a remark on an entry that remains unmeasured or undecided."""
     if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
         message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))

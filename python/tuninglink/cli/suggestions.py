@@ -29,14 +29,14 @@ def write_suggestions(
     dispatches: Sequence[str],
     top: int | None,
 ) -> None:
-    """Write specs with the configurations that are expected to be fastest: the first one with the best, and so on.
+    """Write specs with the configurations that are expected to be fastest: the best ones in the first spec, and so on.
 
     Args:
-        options: the program, its flags and the folder for the specs; the flags must have been set before.
+        options: the program, its flags and the folder for the specs; the flags must already be set.
         count: the number of configurations of each dispatch.
-        selection: the part of the spaces to choose from.
-        dispatches: parts of names of dispatches or of their functions; all if empty.
-        top: the number of dispatches, those with the most work; None for all.
+        selection: the part of the search spaces to choose from.
+        dispatches: substrings of names of dispatches or of their functions; empty for all dispatches.
+        top: the number of dispatches to select, by descending work; None for all.
 
     Raises:
         TuninglinkError: the program does not compile, nothing can be suggested, or the specs cannot be written.
@@ -67,10 +67,10 @@ def write_suggestions(
 
 
 def _suggestions(tasks: Sequence[TuningTask], question: Question) -> list[Suggestions]:
-    """Return the configurations for dispatches; name the dispatches without any.
+    """Return the configurations for dispatches; report the dispatches without a configuration.
 
     Raises:
-        SelectionError: the selection leaves no space of any of them.
+        SelectionError: the selection leaves an empty search space for every dispatch.
     """
     registry = ProviderRegistry(process.show)
     suggestions: list[Suggestions] = []

@@ -1,4 +1,4 @@
-"""`tuninglink targets`: the specs that come with the package."""
+"""`tuninglink targets`: a list of the specs that come with the package."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ UNBROKEN = 100_000
 
 
 def console(stream: TextIO) -> Console:
-    """Return a console on `stream`: colors only on a terminal, and not where NO_COLOR is set."""
+    """Return a console on `stream`, with colors only on a terminal and only if NO_COLOR is not set."""
     from rich.console import Console  # noqa: PLC0415 - plain tables need no rich
 
     width = None if stream.isatty() else UNBROKEN
@@ -171,8 +171,8 @@ def render_table(
     Args:
         columns: the headings.
         rows: the cells, as plain text.
-        title: a line above the table, or nothing.
-        stream: the output stream; a terminal determines the width, and may have colors.
+        title: a line above the table; empty for no title.
+        stream: the output stream; a terminal determines the width, and may support colors.
     """
     if stream.isatty() or any(map(_is_special, (title, *columns, *chain.from_iterable(rows)))):
         return _rich(columns, rows, title, stream)
@@ -180,12 +180,12 @@ def render_table(
 
 
 def _is_special(cell: str) -> bool:
-    """Return whether a cell takes more than a line, or a place for each character."""
+    """Return whether a cell has several lines, or characters that are not one column wide."""
     return not cell.isprintable() or not cell.isascii()
 
 
 def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
-    """Return the table that `_rich` does where no terminal is, in a hundredth of the time."""
+    """Return the same table as `_rich` without a terminal, in a hundredth of the time."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 

@@ -1,4 +1,4 @@
-"""`tuninglink tune`: from a program to a spec that wins."""
+"""`tuninglink tune`: tuning of a program, which results in a faster spec."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ spec so far is written.
 def tune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink tune` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code.
 
     Raises:
-        TuninglinkError: the program cannot be tuned, or a result not written.
+        TuninglinkError: the program cannot be tuned, or a result cannot be written.
     """
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
@@ -84,7 +84,7 @@ def _check_inputs(options: TuneOptions) -> None:
     """Check that the program and the specs can be read, before sets of flags are compared for minutes.
 
     Raises:
-        TuninglinkError: one cannot be read.
+        TuninglinkError: the program or a spec cannot be read.
     """
     if not options.problems:
         check_input(options.input)

@@ -43,21 +43,21 @@ class TuneOptions(MeasuringOptions):
 
     Attributes:
         input: the path of the program, `-` for standard input; empty with problems.
-        compile_from: the phase that the program has gone through already.
+        compile_from: the last phase that the program has passed.
         specs: specs whose configurations are candidates.
-        spec_directories: further directories of default specs, besides the shipped ones.
+        spec_directories: directories of default specs in addition to the shipped specs.
         default_specs: whether configurations of default specs are candidates.
-        report: a directory for the report, or nothing.
+        report: a directory for the report; empty for no report.
         sizes: the sizes of dynamic dimensions at which the program is tuned.
-        functions: the functions of the program that count; none for all.
-        inputs: their arguments.
+        functions: the functions of the program to tune for; empty for all.
+        inputs: the arguments of these functions.
         parameters: files with the program's weights.
-        flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
-        only_flags: whether sets of flags are all that is compared.
-        expected: the expected results of its functions for these inputs.
+        flag_sets: a file with sets of flags, `none`, or empty for the default sets.
+        only_flags: whether only sets of flags are compared.
+        expected: the expected results of these functions for these inputs.
         problems: the problems to tune instead of a program.
-        dry_run: whether only the sizes of spaces are shown.
-        profile: a file with times of dispatches in the program, or nothing.
+        dry_run: whether only the sizes of search spaces are shown.
+        profile: a file with times of dispatches in the program; empty for no profile.
     """
 
     input: str
@@ -242,7 +242,7 @@ def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
     """Return values for a run that may end before winners are decided.
 
     Raises:
-        CompileError: another flag needs the rest of the run.
+        CompileError: another flag requires the remaining stages of the run.
     """
     settings: TuningSettings = values["settings"]
     if not values.get("dry_run") and settings.stop_after is None:
@@ -278,7 +278,7 @@ def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> Non
     """Check that neither a program nor flags for one accompany problems.
 
     Raises:
-        CompileError: one does.
+        CompileError: the values have a program or a flag for a program.
     """
     if program is not None:
         message = f"expected a program or problems, found both: '{program}' is a program"
@@ -289,6 +289,6 @@ def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> Non
 
 
 def _without_whole_program(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values with which only dispatches are measured: no sets of flags, and not the whole program."""
+    """Return values for measuring only dispatches, without sets of flags and the whole program."""
     settings = replace(values["settings"], runs_model=False)
     return {**values, "settings": settings, "flag_sets": NONE}

@@ -37,7 +37,7 @@ _AGREEING: Final = 0.05
 
 
 def summary(result: TaskResult) -> str:
-    """Return the outcome of a task, its times, its share, and why no more candidates were tried."""
+    """Return the outcome of a task, its times, its share, and the reason for the end of its trials."""
     share = f"{result.share:.0%} of the time"
     return f"{outcome(result)}; {share}, {trials(result)}{_default(result)}"
 
@@ -61,7 +61,7 @@ def outcome(result: TaskResult) -> str:
 
 
 def _default(result: TaskResult) -> str:
-    """Return the reference's verdict on the compiler's choice, unless it is right."""
+    """Return the verdict on the compiler's default from the reference; empty if the default is correct."""
     judgement = result.judgement
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
@@ -81,7 +81,7 @@ def trials(result: TaskResult) -> str:
 
 
 def times(decision: Decision) -> str:
-    """Return the median times of a decision, with a remark where their ratio is not the speedup."""
+    """Return the median times of a decision, with a remark if their ratio is not the speedup."""
     pair = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
     ratio = decision.default_us / decision.tuned_us
     if abs(ratio / decision.speedup.median - 1) <= _AGREEING:
@@ -94,8 +94,8 @@ class _TaskProgress:
     """The displayed state of a task.
 
     Attributes:
-        default_us: the time of the compiler's choice.
-        best_us: the best time so far.
+        default_us: the time of the compiler's default, in microseconds.
+        best_us: the best time so far, in microseconds.
         tried: the number of tried candidates.
         failed: the number of failed candidates.
     """
@@ -161,7 +161,7 @@ class ProgressLines(Listener):
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """Warn of a compiler's choice whose result is wrong."""
+        """Warn that the compiler's default gives a wrong result."""
         name = task.short_name
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
@@ -216,11 +216,11 @@ class ProgressLines(Listener):
             self._say(f"warning: {outputs.finding}")
 
     def repaired(self, wrong: WrongDefaults) -> None:
-        """Show how many wrong defaults are replaced, with a warning if some are not."""
+        """Show the number of replaced wrong defaults, with a warning if some are not replaced."""
         self._say(f"{'warning: ' if wrong.repaired < wrong.count else ''}{wrong}")
 
     def finished(self, timeline: Timeline) -> None:
-        """Show the time of the stages."""
+        """Show the times of the stages."""
         total = timeline.total
         stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
         parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)

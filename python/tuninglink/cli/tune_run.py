@@ -50,8 +50,8 @@ class Tuned:
         spec: the spec, as text.
         entries: the number of problems with an entry.
         report: the report.
-        failure: the error that ended it early; None without one.
-        is_interrupted: whether a signal ended it early.
+        failure: the error that ended tuning early; None without an error.
+        is_interrupted: whether a signal ended tuning early.
     """
 
     spec: str
@@ -85,7 +85,7 @@ def processor_peaks(
 
     Args:
         options: the options.
-        device: the device that measured.
+        device: the device that ran the measurements.
         result: the result of tuning.
         measures: whether to measure rates that are not in the cache.
 
@@ -145,7 +145,7 @@ def run_tuner(
 
 
 def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
-    """Return a program whose dispatches have the weights of a profile, and report how many are in it.
+    """Return a program whose dispatches have the weights of a profile, and report the number of profiled dispatches.
 
     Raises:
         TuninglinkError: the profile cannot be read.
@@ -169,7 +169,7 @@ def check_named_devices(options: TuneOptions) -> None:
     """Check the devices that the options name, or that run code for the flags, before anything is compiled.
 
     Raises:
-        DeviceError: there is no such driver or device.
+        DeviceError: the driver or the device does not exist.
     """
     if options.cluster:
         return
@@ -182,7 +182,7 @@ def read_input(options: TuneOptions) -> DispatchedProgram:
     """Read the program, with the weights of its dispatches.
 
     Raises:
-        CompileError: it does not compile.
+        CompileError: the program does not compile.
         TuninglinkError: the profile cannot be read.
     """
     try:
@@ -199,12 +199,12 @@ def read_input(options: TuneOptions) -> DispatchedProgram:
 
 
 def check_selected(options: TuneOptions) -> None:
-    """Check that a dispatch matches the patterns, and that one has the selected part of a space.
+    """Check that a dispatch matches the patterns, and that a dispatch has the selected part of a search space.
 
-    The command line of this process must hold the flags.
+    The process-wide flags must already be set.
 
     Raises:
-        TuninglinkError: none does, or the program does not compile.
+        TuninglinkError: no dispatch matches or has the selected part, or the program does not compile.
     """
     settings = options.settings
     tasks = read_input(options).matching_tasks(settings.patterns)
@@ -229,7 +229,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
 
 
 def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
-    """Return the specs whose configurations are candidates: given specs, and the targets' default specs."""
+    """Return the specs whose configurations are candidates: the given specs and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
     specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:

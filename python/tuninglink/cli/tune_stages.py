@@ -1,4 +1,4 @@
-"""Parts of `tuninglink tune`: the sizes of spaces, and candidates that are drawn, compiled or measured."""
+"""Individual stages of `tuninglink tune`: sizes of search spaces, and drawing, compiling or measuring of candidates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StagedCandidate:
         task: the task.
         candidate: the candidate.
         microseconds: its time; None if it was not measured or failed.
-        failure: the failure; None without one.
+        failure: the failure; None without a failure.
     """
 
     task: TunableTask
@@ -72,14 +72,14 @@ class StagedCandidate:
 
 
 def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
-    """Run a part of the stages of tuning, and show the result.
+    """Run some of the stages of tuning, and show the result.
 
     Args:
         options: the options.
         command: the command name for the message on an interrupt.
 
     Returns:
-        The error that ended the run early; None without one.
+        The error that ended the run early; None without an error.
 
     Raises:
         TuninglinkError: there is nothing to tune, or a result cannot be written.
@@ -103,10 +103,10 @@ def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
 
 
 def _prepared(options: TuneOptions) -> list[PreparedTask]:
-    """Return the tasks that can be tuned, those with the most time or work first; name the others.
+    """Return the tasks that can be tuned, by descending time or work, and report the other tasks.
 
     Raises:
-        TuninglinkError: there is none.
+        TuninglinkError: no task can be tuned.
     """
     # Select the heaviest dispatches that the options name.
     settings = options.settings
@@ -178,7 +178,7 @@ def _compiled(options: TuneOptions, drawn: Iterable[StagedCandidate]) -> list[St
 
 
 def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
-    """Measure candidates, and show them with the compiler's choice, fastest first."""
+    """Measure candidates, and show them with the compiler's default, fastest first."""
     check_outputs(replace(options, output=STANDARD_STREAM))
     if options.report:
         check_directory(options.report)
@@ -234,7 +234,7 @@ def _show_sizes(tasks: Sequence[PreparedTask]) -> None:
 
 
 def _show(options: TuneOptions, candidates: Sequence[StagedCandidate]) -> None:
-    """List candidates; write those that have not failed as specs if there is a directory for them."""
+    """List candidates; write candidates that have not failed as specs if a directory for specs is given."""
     rows = []
     ranks: dict[str, int] = {}
     folder = None if options.output == STANDARD_STREAM else Path(options.output)
@@ -263,7 +263,7 @@ def _write_spec(folder: Path, name: str, text: str) -> None:
 
 
 def _knobs(staged: StagedCandidate) -> Iterator[str]:
-    """Yield the knobs of a candidate under the names in configurations."""
+    """Yield the knobs of a candidate under their names in configurations."""
     candidate, spaces = staged.candidate, staged.task.spaces.spaces
     knobs = spaces[candidate.space].constraints.knobs if candidate.space >= 0 else ()
     for knob in knobs:

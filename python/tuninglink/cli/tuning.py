@@ -1,4 +1,4 @@
-"""Tuning of a program: sets of flags, then dispatches under the best sets, then the fastest pair of both."""
+"""Tuning of a program: of sets of flags, of dispatches under the best sets, and the choice of the fastest pair."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
         command: the command name for the message on an interrupt.
 
     Returns:
-        The error that ended tuning early; None without one.
+        The error that ended tuning early; None without an error.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or a result cannot be written.
@@ -98,7 +98,7 @@ _NO_WHOLE_PROGRAM: Final = (
 
 
 def _check_selected(options: TuneOptions) -> None:
-    """Check the selection of dispatches and spaces, where a comparison of sets of flags would precede its errors.
+    """Check the selection of dispatches and search spaces before sets of flags are compared.
 
     Raises:
         TuninglinkError: nothing is selected, or the program does not compile.
@@ -122,7 +122,7 @@ def _tune_bases(
     """Tune the dispatches under several sets; return the fastest pair of flags and spec.
 
     Raises:
-        TuninglinkError: the program cannot be tuned under any of them.
+        TuninglinkError: the program cannot be tuned under any set.
     """
     # Tune under one set after the other, each with its share of the time.
     end = time.monotonic() + choice.seconds - choice.final_seconds
@@ -181,14 +181,14 @@ def _fastest_pair(
 
 
 def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
-    """Return a set with its spec, if its dispatches were tuned."""
+    """Return a set of flags, with its spec if its dispatches were tuned."""
     return (
         TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
     )
 
 
 def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOptions:
-    """Return options with the flags of a set and with the seconds of the process that tunes under it."""
+    """Return options with the flags of a set, and with the time limit in seconds of the process that tunes under it."""
     settings = replace(options.settings, seconds=seconds)
     return replace(options, flags=(*options.flags, *base.flags), settings=settings)
 
@@ -213,14 +213,14 @@ class _Job:
 
 
 class _Relay(Budget):
-    """A budget whose end is a signal to the process that spends it."""
+    """A budget that signals the process that spends it when it ends."""
 
     def __init__(self, process: int) -> None:
         super().__init__()
         self._process = process
 
     def stop(self) -> None:
-        """End the process early. It may have been started to ignore interrupts, so it gets another signal."""
+        """End the process early, with a signal other than an interrupt, since the process may ignore interrupts."""
         super().stop()
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGTERM)
@@ -232,7 +232,7 @@ def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: s
     Signals that end a run early are passed on.
 
     Returns:
-        The result; None if a signal ended the process before there was one.
+        The result; None if a signal ended the process before it had a result.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or the compiler crashed.

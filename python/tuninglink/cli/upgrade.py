@@ -1,4 +1,4 @@
-"""`tuninglink upgrade`: specs written for older compilers work again."""
+"""`tuninglink upgrade`: conversion of specs written for older compilers."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ class UpgradeOptions:
     """The options of `tuninglink upgrade`.
 
     Attributes:
-        specs: the specs; several only to check them.
-        only_check: whether to write nothing.
+        specs: the specs; more than one is allowed only for checking.
+        only_check: whether to check the specs without writing a result.
         output: the path of the result; `-` for standard output.
         written_for: the version of the compiler that the spec was written for; None if unknown.
-        modernize: whether to write DAG matchers as named ones.
-        target: the target whose constraints the report checks; empty for none.
+        modernize: whether to convert DAG matchers to named match ops.
+        target: the target whose constraints the report checks; empty for no check.
         report: whether to report changes.
     """
 
@@ -147,7 +147,7 @@ def _check_options(options: UpgradeOptions) -> None:
     """Check that the options do not conflict.
 
     Raises:
-        TuninglinkError: they conflict.
+        TuninglinkError: two options conflict.
     """
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:
@@ -165,7 +165,7 @@ def _check_options(options: UpgradeOptions) -> None:
 def _upgraded(
     name: str, data: bytes, version: tuple[int, int] | None
 ) -> tuple[Upgraded | None, bytes, list[str]]:
-    """Return the upgraded spec, None for bytecode, which needs no upgrade; its content; and the report."""
+    """Return the upgraded spec (None for bytecode, which needs no upgrade), its content, and the report."""
     if is_bytecode(data):
         _check_bytecode(name, data)
         _check_links(data, name)
@@ -219,7 +219,7 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 
 
 def _configurations(data: bytes, name: str, target: str) -> str:
-    """Return whether the configuration of each entry holds on a target."""
+    """Return whether the configuration of each entry is valid on a target."""
     from tuninglink.specs.spec import load_spec  # noqa: PLC0415
 
     parsed = read_target(target)
@@ -243,7 +243,7 @@ def _check_bytecode(name: str, data: bytes) -> None:
 
 
 def _show(upgraded: Upgraded) -> None:
-    """Show the important remarks: entries kept out, decisions, and unchanged parts."""
+    """Show the important remarks: omitted entries, decisions, and unchanged parts."""
     for hint in upgraded.hints:
         process.show(hint)
     for omission in upgraded.kept_out:

@@ -113,8 +113,8 @@ class Positional:
     Attributes:
         metavar: the placeholder in help texts.
         help: the description in help texts.
-        optional: whether it may be missing.
-        repeats: whether it may be repeated.
+        optional: whether the argument may be missing.
+        repeats: whether the argument may be repeated.
         values: returns values for shell completion; by default, files are completed.
     """
 
@@ -136,12 +136,12 @@ class Usage:
     Attributes:
         name: the words of the command after `tuninglink`, such as `compile` or `database show`.
         positionals: its arguments without flags.
-        flags: its flags by name; those without help are hidden.
+        flags: its flags by name; flags without help are hidden.
         main_flags: the names of the flags that the usage line shows.
-        takes_compiler_flags: whether the flags of `iree-compile` are accepted, too.
+        takes_compiler_flags: whether the flags of `iree-compile` are also accepted.
         description: the description, wrapped, with paragraphs separated by empty lines.
         examples: command lines.
-        more: text between flags and examples; empty for none.
+        more: text between flags and examples; empty for no text.
     """
 
     name: str
@@ -199,7 +199,7 @@ class Usage:
         return line.values, tuple(line.words)
 
     def _check_names(self, words: Sequence[str]) -> None:
-        """Check that no argument is empty, which file systems take for the working directory."""
+        """Check that no argument is empty, since an empty path means the working directory."""
         for position, word in enumerate(words):
             if not word:
                 argument = self.positionals[min(position, len(self.positionals) - 1)]
@@ -231,7 +231,7 @@ def usage_of(name: str) -> Usage:
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module of a command, which has the name of its first word."""
+    """Return the module of a command, which is named after the first word of the command."""
     return import_module(f"tuninglink.cli.{name.partition(' ')[0]}")
 
 

@@ -120,7 +120,7 @@ def _parse(arguments: Sequence[str]) -> VerifyOptions:
 def verify_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink verify` with the arguments after the command's name.
 
-    It sets process-wide flags, so a process can run it only once.
+    The command sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code: 1 if a result is wrong or a dispatch fails.

@@ -59,7 +59,7 @@ def verify(options: VerifyOptions) -> bool:
     """Verify a program and print the report.
 
     Returns:
-        Whether all dispatches run and give right results.
+        Whether all dispatches run and give correct results.
 
     Raises:
         TuninglinkError: the program cannot be compiled, or no device can run it.
@@ -104,7 +104,7 @@ def _verified(
     uri: str,
     options: VerifyOptions,
 ) -> tuple[list[VerifiedDispatch], ProgramVerdict | None]:
-    """Verify dispatches and the whole program, and write a line as each result arrives."""
+    """Verify dispatches and the whole program, and write a line for each result as it arrives."""
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
@@ -286,7 +286,7 @@ def _print_function(function: TracedFunction, plain: Outputs) -> None:
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
-    """Return the errors of the outputs of a function, by the name of the comparison."""
+    """Return the errors in the outputs of a function, by the name of the comparison."""
     untraced, traced, reference = plain[function.call.label], function.outputs, function.expected
     errors = {
         _UNTRACED: relative_error(untraced, reference),

@@ -21,7 +21,7 @@ _WIDTH: Final = 0.05
 
 
 class ChangeKind(Enum):
-    """Whether a change is for better or worse."""
+    """The direction of a change: for better or worse."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"

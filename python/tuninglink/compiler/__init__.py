@@ -1,4 +1,4 @@
-"""In-process compilation: phases, and the specs applied between them."""
+"""In-process compilation in phases, with specs applied between them."""
 
 from typing import TYPE_CHECKING
 

@@ -37,22 +37,23 @@ def compile(  # noqa: A001 - the usual word, as in `re`
 ) -> Compilation:
     """Compile a program in this process, with tuning specs.
 
-    It may be called repeatedly, also from several threads. The flags apply to one call.
+    The function may be called repeatedly and from several threads. The flags apply to one call.
 
     Args:
         source: the path of a program in MLIR, or its content; text or bytecode.
-        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
+        specs: the user's specs in order of precedence: loaded specs, paths, or contents.
         default_specs: whether to apply the default spec of each target last.
         spec_directories: directories of default specs, searched before the shipped ones.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, except for
             process-wide ones.
         dump_specs_to: a directory for the linked specs of each target.
         name: the name of a program given as content, in diagnostics and locations.
-        trace: whether to determine which entry configured which operation. Otherwise the spec is known, and its entry
-            only if it has a separate action or is one of few; with a thousand entries that saves a tenth of the time.
-        prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and the
-            configurations are the same.
-        derived_entries: whether to derive entries for ops that have another form of a problem than its entry.
+        trace: whether to determine which entry configured which operation. Otherwise only the spec is determined; its
+            entry is known only if it has a separate action or the spec has few entries. With a thousand entries,
+            disabling the trace saves a tenth of the time.
+        prune: whether each dispatch receives only the entries that may match in it. Pruning saves time and memory, and
+            does not change the configurations.
+        derived_entries: whether to derive entries for ops that express the problem of an entry in another form.
         upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected. Loaded
             specs are not affected.
         diagnostics: receives warnings and remarks as they are emitted. Errors are raised.
@@ -87,8 +88,8 @@ class CompileRequest:
 
     Attributes:
         options: the options from its flags.
-        choice: the specs, loaded.
-        warnings: warnings about them.
+        choice: the loaded specs.
+        warnings: warnings about the specs.
     """
 
     options: CompileOptions

@@ -1,4 +1,4 @@
-"""Application of specs within a compilation: embedding them, and reading their effect."""
+"""Application of specs within a compilation: embedding of specs, and reading of their effects."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class SpecChoice:
 
     Attributes:
         given: the user's specs, in order of precedence.
-        from_project: the number of specs from a project file, which come last. They may be for other programs.
-        automatic: the positions of specs that the user did not name. They need not configure anything.
+        from_project: the number of specs from a project file, which come last and may be for other programs.
+        automatic: the positions of specs that the user did not name, which need not configure anything.
         library: the library of default specs, or None.
         exact: whether to trace each entry, or only each spec.
-        dump: a directory for the linked specs, `-` for standard output, or nothing.
-        prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or the
+        dump: a directory for the linked specs, `-` for standard output; empty for no dump.
+        prune: whether each dispatch receives only the entries that may match in it, unless the specs are dumped or the
             program is written with its specs.
-        derive: whether to derive entries for ops that have another form of a problem than its entry.
+        derive: whether to derive entries for ops that express the problem of an entry in another form.
     """
 
     given: Sequence[Spec] = ()
@@ -89,7 +89,7 @@ class Application:
         """Start the program again, without specs in some of its dispatches.
 
         Args:
-            dispatches: their names.
+            dispatches: the names of these dispatches.
             applied: the effects before this program.
         """
         self._skipped = set(dispatches)
@@ -102,7 +102,7 @@ class Application:
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Read the specs while the block runs, so that large specs cost no time if it waits for the compiler.
+        """Read the specs while the block runs, so that large specs take no extra time if it waits for the compiler.
 
         The block must not use the specs, or anything in their context.
         """
@@ -116,9 +116,9 @@ class Application:
                 self._pruning.prepare(spec)
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embed specs in the dispatches of a program at `executable-sources`. Return whether one has a spec.
+        """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec.
 
-        Tagged specs leave tags, for `read`.
+        Tagged specs leave tags, which `read` reads.
 
         Raises:
             SpecError: a spec cannot be linked.
@@ -153,7 +153,7 @@ class Application:
         return any(dispatch.linked for dispatch in dispatches)
 
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Check configurations: all of a spec unless it is large, or else those of linked entries."""
+        """Check all configurations of each spec, or only the configurations of linked entries if the spec is large."""
         given = {spec.source for spec in self._choice.given}
         checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
             (id(spec), None): (spec, dict.fromkeys(_checked(spec))) for spec in self._choice.given

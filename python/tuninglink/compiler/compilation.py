@@ -62,7 +62,7 @@ class Compiler:
     Args:
         options: the options; specs and flags in them are ignored.
         specs: the specs to apply.
-        session_flags: the flags of the session. Process-wide flags are set already.
+        session_flags: the flags of the session. Process-wide flags must already be set.
         report: receives each warning and remark as it is emitted.
         warnings: earlier warnings about the specs, to be reported first.
         observer: an observer of the program, or None.
@@ -103,7 +103,7 @@ class Compiler:
             self._forward(diagnostic)
 
     def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
-        """Raise an error if a step failed, or if the compiler reported an error despite its success.
+        """Raise an error if a step failed, or if the compiler reported an error although the step succeeded.
 
         Args:
             succeeded: the result of the step.
@@ -157,7 +157,7 @@ class Compiler:
             raise CompileError(*failures)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
-        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without.
+        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without specs.
 
         Raises:
             CompileError: the compiler reported an error.
@@ -197,7 +197,7 @@ class Compiler:
             self._write(invocation, output)
 
     def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
-        """Return the executables of a program with their specs; none if the compilation fails before."""
+        """Return the executables of a program with their specs; empty if the compilation fails earlier."""
         here = self._options.compile_from
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
             return []

@@ -54,7 +54,7 @@ _POSITIONS = {phase: position for position, phase in enumerate(Phase)}
 class Observer(Protocol):
     """An observer of a program before and after specs are applied to it.
 
-    It must not change the program, nor keep handles to its operations.
+    An observer must neither change the program nor keep handles to its operations.
     """
 
     def before_specs(self, program: mlir.Operation) -> None:
@@ -115,18 +115,18 @@ class CompileOptions:
         compile_from: the last phase that the input has been through.
         compile_to: the last phase to run.
         verify: whether to verify the IR after each pass.
-        phase_dumps: a directory for the IR after each phase, or nothing.
+        phase_dumps: a directory for the IR after each phase; empty for no dumps.
         emit_bytecode: whether to write IR as bytecode.
-        bytecode_version: the version of that bytecode, or -1 for the current one.
-        remarks_filter: a pattern of the remarks to write to a file, or nothing.
-        remarks_file: that file.
+        bytecode_version: the version of that bytecode, or -1 for the current version.
+        remarks_filter: a pattern of the remarks to write to a file; empty for no remarks.
+        remarks_file: the file for the remarks.
         split_input: whether to compile the parts of the input between `// -----` separately.
         specs: the paths of the user's specs, in order of precedence.
         spec_directories: directories of default specs, searched before the shipped ones.
         default_specs: whether to use default specs.
         upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
-        spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
-        prune: whether each dispatch gets only the entries that may match in it.
+        spec_dumps: a directory for the linked specs, `-` for standard output; empty for no dump.
+        prune: whether each dispatch receives only the entries that may match in it.
         derived_entries: whether to derive entries for other forms of their problems.
         skip_failing: whether to compile a dispatch without specs if it fails with them.
         explanation: the file for an explanation, empty for standard error; None for no explanation.
@@ -175,7 +175,7 @@ class CompileOptions:
 
     @property
     def reason_against_specs(self) -> str:
-        """The reason why specs do not take effect, or an empty string."""
+        """The reason why specs do not take effect; empty if they do."""
         if self.mode in (Mode.VM, Mode.PRECOMPILE):
             return f"specs are not applied in --compile-mode={self.mode.value}"
         if self.compile_to < Phase.EXECUTABLE_SOURCES:

@@ -1,8 +1,8 @@
-"""The arguments of `iree-compile`, and those of Tuninglink.
+"""The arguments of `iree-compile` and of Tuninglink.
 
-One command line combines three kinds of flags. Driver flags (`-o`, `--compile-to`), which `iree-compile` implements,
-are implemented here. Flags about specs are Tuninglink's, or would be read too late by the compiler. All other flags
-are passed to the compiler.
+One command line combines three kinds of flags. Driver flags (`-o`, `--compile-to`) of `iree-compile` are reimplemented
+here. Flags about specs belong to Tuninglink, or the compiler would read them too late. All other flags are passed to
+the compiler.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class FlagReader:
     Attributes:
         values: the values of the command's own flags, by field.
         flags: all other flags, each as `--name` or `--name=value`.
-        inputs: the other arguments, which are paths.
+        inputs: the remaining arguments, which are paths.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
@@ -244,7 +244,7 @@ def _check_known(name: str, own_flags: Iterable[str]) -> None:
 
 
 def _suggestion(name: str, own_flags: Iterable[str]) -> str:
-    """Return a suggestion. LLVM's own flags, which are numerous, must be more similar to be suggested."""
+    """Return a suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity."""
     users = [*own_flags, *(option for option in compiler_options() if option.startswith("iree-"))]
     return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER

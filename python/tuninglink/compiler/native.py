@@ -1,11 +1,11 @@
 """The C interface of the compiler's shared library, for functions and handlers that the Python bindings lack.
 
 Every function is bound with its argument types, since ctypes truncates pointers to 32 bits without them. A handle of
-the interface is a structure of one pointer, a result a structure of one byte. Both are passed like their only member.
-`iree.compiler.api` wraps a part of the functions that begin with `ireeCompiler`.
+the interface is a structure of one pointer, a result is a structure of one byte. Both are passed like their only
+member. `iree.compiler.api` wraps some of the functions whose names begin with `ireeCompiler`.
 
-The handlers for the diagnostics of a context run without Python's lock, which the bindings' own handlers require the
-caller to hold.
+The handlers for the diagnostics of a context run without Python's global interpreter lock, whereas the bindings' own
+handlers require the caller to hold it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class StringRef(Structure):
-    """A string. The caller keeps its bytes alive as long as the callee may read them."""
+    """A string reference. The caller keeps the bytes alive as long as the callee may read them."""
 
     _fields_ = (("data", c_void_p), ("length", c_size_t))
 
@@ -77,9 +77,9 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
     """Return an object of the C interface as an object of the bindings.
 
     Args:
-        kind: its class in `iree.compiler.ir`. A module is freed with its last Python handle. An operation stays owned
-            by its parent.
-        pointer: the object.
+        kind: the class of the object in `iree.compiler.ir`. A module is freed with its last Python handle. An operation
+            remains owned by its parent.
+        pointer: the pointer to the object.
     """
     name = f"iree.compiler.ir.{kind.__name__}._CAPIPtr".encode()
     create: Callable[[object], _Object] = kind._CAPICreate  # type: ignore[attr-defined]  # noqa: SLF001
@@ -149,7 +149,7 @@ def read_diagnostic(
 
     Args:
         pointer: the diagnostic.
-        notes_at: returns notes for a diagnostic at a location, which precede its own.
+        notes_at: returns additional notes for a diagnostic at a location, which precede its own notes.
     """
     severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)(pointer)
     bare = object_at(

@@ -39,7 +39,7 @@ class SpecOutcomes:
         applied: the configured operations.
         targets: the targets of the program.
         traceable: the positions of the specs that tag every configured operation.
-        skipped: the positions of specs left out of dispatches that fail with them.
+        skipped: the positions of the specs that were omitted from dispatches that fail with them.
     """
 
     given: Sequence[Spec]
@@ -56,8 +56,8 @@ class SpecOutcomes:
     ) -> tuple[Diagnostic, ...]:
         """Return the errors of a compilation with notes on the entries that configured the failing dispatches.
 
-        Two entries may exclude each other in one dispatch, or the backend may reject a configuration. The compiler
-        only reports the place in the program.
+        Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler reports
+        only the location in the program.
 
         Args:
             errors: the errors.
@@ -79,7 +79,7 @@ class SpecOutcomes:
         """Yield a warning for each dispatch that is compiled without specs because it fails with them.
 
         Args:
-            failing: the first error of each of them, by name.
+            failing: the first error of each such dispatch, by name.
         """
         for dispatch, failure in failing.items():
             applieds = [applied for applied in self.applied if applied.dispatch == dispatch]
@@ -92,10 +92,10 @@ class SpecOutcomes:
             )
 
     def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
-        """Yield a warning for each spec that configured nothing, or less than it matched.
+        """Yield a warning for each spec that configured nothing, or fewer operations than it matched.
 
         Args:
-            why: the reason why specs were not applied at all, or nothing.
+            why: the reason why no specs were applied; empty if they were applied.
             is_explained: whether the command explains each dispatch anyway.
         """
         if not why and not self.targets:
@@ -138,7 +138,7 @@ class SpecOutcomes:
                 yield _warning(message, remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Yield remarks on derived entries, entries for like targets, and default specs that took effect."""
+        """Yield remarks on derived entries, entries for similar targets, and default specs that took effect."""
         derived = [item for item in self.applied if item.derivation and item.is_own is not False]
         if derived:
             yield _derived_remark(derived)
@@ -158,7 +158,7 @@ class SpecOutcomes:
             yield _remark(file, applied)
 
     def _is_for_others(self, spec: Spec) -> str:
-        """Return the reason why a spec applies to none of the program's targets, or nothing."""
+        """Return the reason why a spec applies to none of the program's targets; empty if it applies to one."""
         target_names = (
             ", ".join(sorted(str(target) for target in self.targets if target)) or "no known target"
         )
@@ -177,7 +177,7 @@ class SpecOutcomes:
         return ""
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
-        """Return whether a spec without tags configured nothing. An opaque one may configure without a trace."""
+        """Return whether missing tags prove that a spec configured nothing; an opaque spec may not leave tags."""
         return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
 
 

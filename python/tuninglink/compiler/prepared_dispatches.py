@@ -1,15 +1,15 @@
-"""Dispatches compiled apart from their program: as specs can configure them, as matchers see them, and those that fail.
+"""Dispatches compiled separately from their program: prepared for specs, as seen by matchers, or tested for failures.
 
-Matchers run while a backend configures a dispatch. GPU backends choose configurations right after them, so that a
-configured program shows the input of the matchers. llvm-cpu and vmvx change it further. For these, the passes before
-the matchers run again, on a copy.
+Matchers run while a backend configures a dispatch. GPU backends choose configurations immediately after the matchers,
+so a configured program still contains the IR that the matchers saw. llvm-cpu and vmvx change the IR further. For these
+backends, the passes before the matchers run again, on a copy.
 
-CPU backends apply specs before they materialize encodings, the layouts of data-tiled operands. Matchers would see
-`linalg.matmul`, and do not test for an encoding, whereas the configuration would apply to the resulting
-`linalg.mmt4d`, which has other loops: code generation fails. Materialized earlier, encodings are gone when the
-compiler reaches that step, and the generated code is the same.
+CPU backends apply specs before they materialize encodings, the layouts of data-tiled operands. Matchers would match
+`linalg.matmul` without testing for an encoding, whereas the configuration would apply to the resulting `linalg.mmt4d`.
+This op has other loops, so code generation would fail. Encodings are therefore materialized earlier; the generated code
+is the same.
 
-A dispatch fails because of its spec if it compiles alone without the spec and not with it.
+A dispatch fails because of its spec if it compiles alone without the spec but not with it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DispatchSources:
         return self._executables.keys()
 
     def program(self, executables: Iterable[str]) -> mlir.Module:
-        """Return a program of some of the executables, without specs, in the context of this thread."""
+        """Return a program with some of the executables, without specs, in the context of the calling thread."""
         context = thread_context()
         with context, mlir.Location.unknown():
             module = mlir.Module.create()
@@ -93,7 +93,8 @@ class PreparedDispatches:
         dispatch_names: the names of the required dispatches.
 
     Attributes:
-        unsure: the reason why dispatches of changing backends cannot be shown; empty if they can.
+        unsure: the reason why dispatches cannot be shown for backends that change them after matching; empty if they
+            can be shown.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class PreparedDispatches:
         }
 
     def _backend(self, module: mlir.Operation) -> str:
-        """Return the compiler's name of the backend of a dispatch, or nothing without a target."""
+        """Return the compiler's name of the backend of a dispatch; empty without a target."""
         around = module.parent
         if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
             return ""

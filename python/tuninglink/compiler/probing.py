@@ -1,7 +1,7 @@
-"""Runs of `iree-compile` in a separate process, for flags that could end this one.
+"""Runs of `iree-compile` in a separate process, for flags that could terminate the current process.
 
-The compiler crashes or exits on some unknown targets, which a library must not. Targets that are not known to be valid
-are tried on a tiny program first.
+The compiler crashes or exits on some unknown targets, which is not acceptable in a library. Targets that are not known
+to be valid are first tested on a tiny program.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "
 
 
 def iree_compile() -> Path:
-    """Return the path of the `iree-compile` of this process's compiler."""
+    """Return the path of the `iree-compile` that belongs to the loaded compiler."""
     return Path(_mlir_libs.__path__[0]) / "iree-compile"
 
 
@@ -155,7 +155,7 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
 
 
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
-    """Return the compiler's first error, without its place in the tiny program."""
+    """Return the compiler's first error, without its location in the tiny program."""
     for line in result.stderr.splitlines():
         reason = line.rpartition("error: ")[2].strip()
         if reason and not reason.startswith(("Please report", "Stack dump")):

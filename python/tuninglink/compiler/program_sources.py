@@ -1,4 +1,4 @@
-"""Programs as sources of the compiler, with better diagnostics for other files than the parser's, and their way through its phases."""
+"""Programs as sources of the compiler, diagnostics for files that are not programs, and runs of compiler phases."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _OPSET: Final = 17
 def import_onnx(path: Path) -> bytes:
     """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
 
-    The program contains the weights, also those in separate files of the model.
+    The program contains all weights, including weights in separate files of the model.
 
     Raises:
         CompileError: the package `onnx` is missing, or the model cannot be imported.
@@ -142,7 +142,7 @@ class Run:
 
     Args:
         invocation: the compiler with the program, parsed.
-        errors: the errors that the compiler reports, as they come.
+        errors: the errors reported by the compiler so far.
     """
 
     def __init__(self, invocation: Invocation, errors: list[Diagnostic]) -> None:
@@ -165,8 +165,8 @@ class Run:
     def save(self, phase: Phase) -> SavedProgram:
         """Return the program in its current state, after `phase`.
 
-        Past `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose them,
-        and the text of large ones is slow.
+        After `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose the
+        weights, and text is slow for large weights.
         """
         is_compact = phase <= Phase.FLOW
         content = to_bytecode(self.module) if is_compact else to_text(self.module).encode()
@@ -184,7 +184,7 @@ class Run:
             return output.content()
 
     def check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Raise the errors that the compiler reported, independent of its return value."""
+        """Raise the errors that the compiler reported, regardless of its return value."""
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
@@ -198,9 +198,9 @@ def compiler_run(
     """Parse a program into a separate session.
 
     Args:
-        source: the program as text or bytecode, or the path of one.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        name: the name of a program in memory in locations.
+        source: the program as text or bytecode, or the path of a program.
+        flags: flags of the compiler; process-wide flags must already be set.
+        name: the name in locations of a program in memory.
         verify: whether the IR is verified after each pass.
 
     Raises:

@@ -33,7 +33,7 @@ class Pipeline(IntEnum):
 
 
 class NativeHandle:
-    """An object of the C interface, destroyed at the end of its `with` block. It keeps `keep` alive."""
+    """An object of the C interface that is destroyed at the end of its `with` block and keeps `keep` alive."""
 
     def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
         self.pointer = pointer
@@ -56,8 +56,8 @@ class NativeHandle:
 class Session(NativeHandle):
     """A context and its flags, for one thread at a time.
 
-    A few flags live in process-wide variables, so that a session would inherit the flags of an earlier one. A new
-    session starts from the defaults of the first one.
+    A few flags are stored in process-wide variables, so a session would inherit the flags of an earlier session. A new
+    session therefore starts from the defaults of the first session.
 
     Args:
         flags: flags of the compiler that belong to a session, each `--name=value` or `--name`.
@@ -92,7 +92,7 @@ class Session(NativeHandle):
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
-        """Make a source of bytecode, or of text that ends with a null, called `name` in locations."""
+        """Create a source from bytecode or null-terminated text, called `name` in locations."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
         native.check(
@@ -106,10 +106,10 @@ class Session(NativeHandle):
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """Set process-wide flags, as the compiler's own tools do at their start; any flag is allowed.
 
-    A malformed flag ends the process with a message and status 1, and so does a second call.
+    A malformed flag or a second call ends the process with a message and status 1.
 
-    By default, diagnostics do not quote their operation. To quote it, the compiler verifies it, which does not
-    terminate if the verifier emits a warning (a `foreach_match` that names a matcher twice crashes the process).
+    By default, diagnostics do not quote their operation. To quote an operation, the compiler verifies it, which does
+    not terminate if the verifier emits a warning (a `foreach_match` that names a matcher twice crashes the process).
 
     Args:
         program: the name of the program in messages.
@@ -171,7 +171,7 @@ def _source(pointer: int | None, keep: object = None) -> NativeHandle:
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
-    """Return the parts of a source between `// -----` as sources."""
+    """Return the parts of a source between `// -----` lines as sources."""
     parts: list[int] = []
 
     def keep(part: int, _: int | None) -> None:
@@ -182,9 +182,9 @@ def split(source: NativeHandle) -> list[NativeHandle]:
 
 
 class Invocation(NativeHandle):
-    """A run of the compiler over one source. Each `run` continues where the last one ended.
+    """An invocation of the compiler on one source. Each `run` continues where the previous run ended.
 
-    Its session must outlive it. It passes each diagnostic to `report` as the compiler emits it.
+    The session must outlive the invocation, which passes each diagnostic to `report` as the compiler emits it.
     """
 
     def __init__(self, session: Session, report: Report) -> None:
@@ -221,7 +221,7 @@ class Invocation(NativeHandle):
 
         Args:
             verify: whether to verify the IR after each pass.
-            phase_dumps: a directory that gets the IR after each phase, or nothing.
+            phase_dumps: a directory for the IR after each phase; empty for no dumps.
             remarks: a pattern of remarks to write, and their file.
         """
         native.set_verification(self.pointer, verify)
@@ -245,9 +245,9 @@ class Invocation(NativeHandle):
     def module(self) -> mlir.Operation:
         """Return a view of the module, between runs.
 
-        Python never owns it: the bindings keep a reference to a context of others forever, and do not free its
-        modules. So the session destroys the context, and this object the module, and memory stays constant over
-        many sessions.
+        Python never owns the module: the bindings keep references to foreign contexts forever, and do not free their
+        modules. The session therefore destroys the context, and this object destroys the module, so that memory stays
+        constant over many sessions.
         """
         if not self._module:
             self._module = native.steal_module(self.pointer)

@@ -1,7 +1,7 @@
 """Copies of linked specs that tag the operations that they configure.
 
-A tag is a private attribute next to the configuration, written by the same action. So the tags show the actual
-behaviour of the compiler. An action that rewrites its operation leaves nothing of it; its tag is on the function.
+A tag is a private attribute next to the configuration, written by the same action. The tags therefore show the actual
+behaviour of the compiler. An action that rewrites its operation removes it; its tag is on the function.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Origin:
     """The origin of a tag.
 
     Attributes:
-        position: the position of the spec among the linked ones.
+        position: the position of the spec among the linked specs.
         spec: the spec of the action that wrote the tag.
         entry: the entry of the action; None if several share it.
     """
@@ -62,7 +62,7 @@ class TaggedSpec:
 
     Args:
         linked: the spec.
-        exact: whether each entry has a separate tag. Otherwise entries share the tags of their action, which is cheap
+        exact: whether each entry has a separate tag. Otherwise entries share the tags of their actions, which is cheap
             for any number of entries.
 
     Attributes:
@@ -85,7 +85,7 @@ class TaggedSpec:
         self.content = to_bytecode(module)
 
     def _tag_annotations(self, scope: _Scope) -> None:
-        """Add a tag next to every annotation that configures."""
+        """Add a tag next to every configuring annotation."""
         users = scope.users_of_annotations()
         for annotation in scope.annotations():
             entries = users.get(annotation, [])
@@ -122,7 +122,7 @@ class TaggedSpec:
     def _add_action(
         self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
     ) -> None:
-        """Add a sequence that runs `action` and then tags some of its arguments; without any, the function."""
+        """Add a sequence that runs `action` and then tags the given arguments, or the function if there are none."""
         original = scope.table.lookup(action)
         assert original is not None
         kind = signature(original)

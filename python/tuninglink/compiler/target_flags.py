@@ -1,4 +1,4 @@
-"""Targets and compiler flags: the flags for a target, and the executable target that the compiler derives from flags."""
+"""Conversion between targets and compiler flags, and the executable target that the compiler derives from flags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROGRAM: Final = b"module {}\0"
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
-    """Return the `#hal.executable.target` that the compiler derives from flags; of several, the first.
+    """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags.
 
     Args:
         flags: flags of the compiler that name a target, each `--name=value`.
@@ -70,13 +70,13 @@ _EXAMPLES: Final = {
 
 
 def no_target() -> CompileError:
-    """Return the error for flags without a target, with flags to copy."""
+    """Return the error for flags without a target, with examples of flags."""
     notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
     return CompileError(error("no target; name the target of the program", notes=notes))
 
 
 def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
-    """Yield the executable targets in a `#hal.device.target`, or in an attribute that lists such."""
+    """Yield the executable targets in a `#hal.device.target`, or in an attribute that lists device targets."""
     if read_executable_target(attribute) is not None:
         yield attribute
         return
@@ -113,7 +113,7 @@ def read_target(name: str) -> Target:
 
 
 def _instead_of(target: Target) -> Iterator[Diagnostic]:
-    """Yield notes with names for a target that the compiler does not know."""
+    """Yield notes with alternative names for a target that the compiler does not know."""
     if target.backend == "rocm":
         architectures = known_targets.ROCM.get(target.family, ["gfx942"])
         if architectures:

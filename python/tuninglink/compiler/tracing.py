@@ -1,4 +1,4 @@
-"""The effects of specs: the entry that configured each dispatch, read from the configured program."""
+"""The effects of specs, read from the configured program: the entry that configured each dispatch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Applied:
-    """An operation that an entry configured, or the function of one that it rewrote.
+    """An operation that an entry configured, or the function of an operation that an entry rewrote.
 
     Attributes:
         dispatch: the dispatch, such as `@executable::@variant`.
@@ -34,14 +34,14 @@ class Applied:
         target: the target of the dispatch.
         operation: the kind of the operation, such as `linalg.generic`.
         place: the place of the operation in the program, or None.
-        position: the position of the spec among the linked ones.
+        position: the position of the spec among the linked specs.
         spec: the source of the spec: `Spec.source`.
         spec_name: the name of the spec: `Spec.name`.
-        entry: the entry, with the names of the original spec; None if the spec was not traced exactly, or is opaque,
-            and several entries share an action.
-        is_own: whether the whole configuration of the operation and its function is the entry's. A dispatch that was
-            configured before keeps its configuration. None if the entry is unknown, or computes its configuration.
-        binding: the targets that the entry is bound to, or the spec if the entry is unknown; None if it is unbound.
+        entry: the entry, with the names of the original spec; None if several entries share an action and the spec is
+            opaque or was not traced exactly.
+        is_own: whether the entry set the whole configuration of the operation and its function. A previously configured
+            dispatch keeps its configuration. None if the entry is unknown, or computes its configuration.
+        binding: the targets that the entry (or the spec, if the entry is unknown) is bound to; None if it is unbound.
     """
 
     dispatch: str
@@ -70,7 +70,7 @@ class Applied:
 
     @property
     def rewriting(self) -> str:
-        """The change that the entry makes to the op in place of a configuration, in words; empty if it makes none."""
+        """A description of the entry's rewriting of the op; empty if the entry configures the op instead."""
         return rewriting_words(self.entry.anatomy.table, self.entry.action) if self.entry else ""
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ def take_tags(
     Args:
         dispatch: the dispatch.
         tagged: its spec.
-        kept: whether it was configured before, so that the spec changed nothing.
+        kept: whether the dispatch was already configured, in which case the spec changed nothing.
         search_from: the position of the first spec for which entries without a separate tag are found by their
             configuration.
     """

@@ -76,7 +76,7 @@ class ConvertedSpec:
 
 
 class _Different(Exception):  # noqa: N818 - an answer, not an error
-    """An old and a new matcher are not proven equivalent."""
+    """An error for an old and a new matcher that are not proven equivalent."""
 
 
 def convert_dags(spec: Spec) -> ConvertedSpec:

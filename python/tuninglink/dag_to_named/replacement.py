@@ -26,7 +26,7 @@ _ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegme
 
 
 class NotExpressible(Exception):  # noqa: N818 - an answer, not an error
-    """A DAG matcher has no equivalent named matcher op, for the reason in `reason`."""
+    """An error for a DAG matcher without an equivalent named matcher op; `reason` is the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

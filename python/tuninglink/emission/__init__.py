@@ -35,7 +35,7 @@ _ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
 
 
 class NoMatcherError(Exception):
-    """A form of matchers cannot match an operation. The message is the reason."""
+    """An error for a form of matchers that cannot match an operation. The message is the reason."""
 
 
 def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:

@@ -69,7 +69,7 @@ class SpecMember:
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
     def why_not(self, position: int, selection: Selection) -> str:
-        """Return why the entry at a position configures nothing for a target; empty if it may."""
+        """Return why the entry at a position configures nothing for a target; empty if the entry may apply."""
         assert self._spec is not None
         exclusion = self._exclusion(position, selection)
         if exclusion:
@@ -87,7 +87,7 @@ class SpecMember:
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
-        """Return why the entry at a position is not for a target; empty if it is."""
+        """Return why the entry at a position excludes a target; empty if it does not."""
         assert self._spec is not None
         exclusion = selection.of(self._spec).exclusion(position)
         return exclusion.reason if exclusion else ""
@@ -97,7 +97,7 @@ class SpecMember:
         return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
-        """Compare the matcher at a position with an op that it has not matched.
+        """Compare the matcher at a position with an op that the matcher does not match.
 
         Args:
             position: the position.

@@ -1,8 +1,8 @@
-"""CPUs: their vector instructions, whether one runs code for another equally well, and the stack of the runtime's workers.
+"""CPUs: their vector instructions, their suitability for code for other CPUs, and the stack of the runtime's workers.
 
-Source of the vector instructions: the compiler. `iree-compile` 3.13 received each name with
-`--iree-llvmcpu-target-cpu` and wrote the native vector size and the features into the executable target.
-`test/compiler/test_like_targets.py` repeats this.
+Source of the vector instructions: the native vector size and the features that `iree-compile` 3.13 writes into the
+executable target for each name passed with `--iree-llvmcpu-target-cpu`. `test/compiler/test_like_targets.py` repeats
+this query.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class CpuVectors:
 
     Attributes:
         native_vector_size: the size of its vectors in bytes, as in the compiler.
-        features: its features among `FEATURES`.
+        features: the features in `FEATURES` that it supports.
     """
 
     native_vector_size: int
     features: frozenset[str]
 
     def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
-        """Return whether this CPU runs code for another CPU as well as the other does.
+        """Return whether this CPU runs code for another CPU as fast as the other CPU does.
 
         Args:
             other: the CPU that the code was generated for.
@@ -77,7 +77,7 @@ def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
 
     Args:
         features: the compiler's list, such as `+avx,+avx2,-sse4a`.
-        native_vector_size: in bytes.
+        native_vector_size: the native vector size in bytes.
     """
     present = {word[1:] for word in features.split(",") if word.startswith("+")}
     return CpuVectors(native_vector_size, FEATURES & present)
@@ -227,7 +227,7 @@ def stack_report_flag() -> str:
 def stack_overflow() -> str:
     """Return the reason why the last compiled code overflows the stack of a worker, or an empty string.
 
-    The report covers the last compiled executable. In a program with several, it is not certain which one that is.
+    The report covers the last compiled executable. In a program with several executables, the last one is not known.
     """
     frame = largest_frame()
     if frame <= LARGEST_FRAME_BYTES:
@@ -237,7 +237,7 @@ def stack_overflow() -> str:
 
 
 def largest_frame() -> int:
-    """Return the size of the largest frame of the last compiled code in bytes, 0 without a report."""
+    """Return the size in bytes of the largest stack frame of the last compiled code, or 0 without a report."""
     descriptor = _report()
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
     os.ftruncate(descriptor, 0)
@@ -248,5 +248,5 @@ def largest_frame() -> int:
 
 @cache
 def _report() -> int:
-    """Return the descriptor of a file in memory, whose content LLVM replaces for each executable."""
+    """Return the descriptor of an in-memory file whose content LLVM replaces for each executable."""
     return os.memfd_create("stack-frames")

@@ -1,7 +1,7 @@
-"""The number of calls of each dispatch in a program, as far as it is static.
+"""The static number of calls of each dispatch in a program.
 
-At `executable-sources`, loops are cycles of blocks. The trip count is known if the induction variable starts at a
-constant, grows by a constant and is compared with a constant. The body of any other cycle counts once.
+At `executable-sources`, loops are cycles of blocks. The trip count of a loop is known if its induction variable starts
+at a constant, grows by a constant and is compared with a constant. The body of any other cycle counts once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def count_calls(
 
     Args:
         program: a program at `executable-sources`, or later.
-        weights: the numbers of calls of entry points, by name; 0 for those that it leaves out. By default each is
+        weights: the numbers of calls of entry points, by name; 0 for missing names. By default each entry point is
             called once.
         initializations: the number of times that initializers run.
     """

@@ -44,9 +44,9 @@ class DispatchCost:
     Attributes:
         flops: the number of arithmetic operations, on integers or floats. A function of `math` counts as one. None if
             a size is dynamic.
-        bytes: the number of bytes read and written, each load and store once. None if a size is dynamic.
-        element_type: the type of the elements that most of the operations combine, such as `f16` for a product that
-            accumulates in f32; empty without operations.
+        bytes: the number of bytes read and written, counting each load and store once. None if a size is dynamic.
+        element_type: the element type that most of the operations combine, such as `f16` for a product that
+            accumulates in f32; empty if there are no operations.
     """
 
     flops: int | None
@@ -55,7 +55,7 @@ class DispatchCost:
 
     @property
     def is_known(self) -> bool:
-        """Whether the cost is known, as no size is dynamic."""
+        """Whether the cost is known, that is, no size is dynamic."""
         return self.flops is not None and self.bytes is not None
 
     @property
@@ -86,8 +86,8 @@ class DispatchCost:
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
     """Return the cost of one call of a dispatch.
 
-    An attention counts its two products, a softmax five operations per element. Other ops that are not structured do
-    not count.
+    An attention counts as its two products, a softmax as five operations per element. Other unstructured ops are not
+    counted.
 
     Args:
         module: the dispatch at `executable-sources`.
@@ -121,7 +121,7 @@ _FACTORS: Final = 2
 
 
 def _combined_type(op: StructuredOp) -> str:
-    """Return the widest element type, preferably of floats, of the operands; of a product, that of its factors."""
+    """Return the widest element type of the operands, preferably a float type; of a product, only of its factors."""
     operands = list(op.operation.operands)
     types = [
         element_type(operand.type)

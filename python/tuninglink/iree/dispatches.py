@@ -28,9 +28,9 @@ class Dispatch:
     """A module that the compiler generates code for.
 
     Attributes:
-        name: its name in diagnostics and reports, such as `@executable::@variant`.
-        module: the `builtin.module` with its code.
-        target: its target, or None without one.
+        name: the name of the dispatch in diagnostics and reports, such as `@executable::@variant`.
+        module: the `builtin.module` with the code of the dispatch.
+        target: the target of the dispatch, None if it has no target.
     """
 
     name: str
@@ -58,9 +58,9 @@ class TargetReader:
 
 
 def containers(root: mlir.Operation) -> list[mlir.Operation]:
-    """Return `root` and the modules, executables and variants inside, in walk order.
+    """Return `root` and the modules, executables and variants inside it, in walk order.
 
-    Functions are not entered: the cost of the walk grows with the dispatches, not with their ops.
+    Functions are not entered, so the cost of the walk grows with the number of dispatches, not of their ops.
     """
     operations: list[mlir.Operation] = []
 
@@ -77,9 +77,9 @@ def containers(root: mlir.Operation) -> list[mlir.Operation]:
 def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
     """Return the dispatches of a program, in order.
 
-    They are the modules in the variants of `root`. A variant without a module has its code in object files and cannot
-    be configured. A module without variants is one dispatch: the module inside a variant, or a program before
-    dispatches are formed.
+    The dispatches are the modules in the variants of `root`. A variant without a module has its code in object files
+    and cannot be configured. A module without variants is one dispatch: it is either the module inside a variant or a
+    program before dispatches are formed.
 
     Args:
         root: a module, an executable or a variant.
@@ -100,7 +100,7 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
 
 
 def dispatch_name(operation: mlir.Operation) -> str:
-    """Return the name of the dispatch of a variant, an executable, or a module in or around them."""
+    """Return the name of the dispatch of a variant, an executable, or a module inside or around either."""
     path = [
         f"@{name}"
         for ancestor in (operation, *ancestors(operation))
@@ -144,9 +144,9 @@ class FunctionRoots:
 
     Attributes:
         function: the function.
-        roots: the ops that get the configuration: usually one; none if the compiler configures none; several if a spec
-            annotated several, which the compiler reports as an error.
-        marked: the ops that have a `root_op` attribute already.
+        roots: the ops that get the configuration: usually one op; empty if the compiler configures no op; several ops
+            if a spec annotated several, which the compiler reports as an error.
+        marked: the ops that already have a `root_op` attribute.
     """
 
     function: mlir.Operation
@@ -157,9 +157,9 @@ class FunctionRoots:
 def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     """Return the root ops of each function in `root`, in order.
 
-    An existing configuration decides: the op that a spec annotated, or the only op with a `lowering_config`. Otherwise
-    it is the op that the backend would choose. The caller runs the backend's preprocessing first where it changes
-    that choice.
+    An existing configuration determines the root op: the op that a spec annotated, or the only op with a
+    `lowering_config`. Otherwise the root op is the op that the backend would choose. If the backend's preprocessing
+    changes that choice, the caller runs it first.
 
     Args:
         root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a
@@ -211,7 +211,7 @@ _RULES: Final = {
 
 
 class _Surroundings:
-    """The variants and targets around functions, each of them read once."""
+    """The variants and targets around functions; each variant and target is read once."""
 
     def __init__(self) -> None:
         self._rules: dict[mlir.Attribute, RootOpRule] = {}

@@ -33,9 +33,9 @@ class SizeRange:
     """The sizes of a loop that an entry applies to.
 
     Attributes:
-        low: the smallest.
-        high: the largest; `UNBOUNDED` for any.
-        divisor: a divisor of all of them.
+        low: the smallest size.
+        high: the largest size; `UNBOUNDED` for no limit.
+        divisor: a divisor of all sizes.
     """
 
     low: int
@@ -53,13 +53,13 @@ class SizeRange:
 
 
 def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
-    """Return a range around each of several sizes. One ends where the next size is as near, by their ratio.
+    """Return a range around each of several sizes. The boundary of two ranges has the same ratio to both sizes.
 
     A size of 1 has its own range if possible: its code needs no loop.
 
     Args:
         sizes: the sizes.
-        least: the least number of sizes of a range.
+        least: the minimum number of sizes in a range.
     """
     ordered = sorted(set(sizes))
     ranges: dict[int, SizeRange] = {}
@@ -74,7 +74,7 @@ def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
 
 
 def sizes_between(sizes: Sequence[int]) -> list[int]:
-    """Return sizes at which configurations for the given ones may be slow: the low end of each range, and the middle.
+    """Return sizes at which configurations for the given sizes may be slow: the low end and the middle of each range.
 
     Args:
         sizes: the sizes.
@@ -91,7 +91,7 @@ def sizes_between(sizes: Sequence[int]) -> list[int]:
 def specialization_ranges(
     boxes: Sequence[Mapping[int, SizeRange]], loops: int, context: mlir.Context
 ) -> mlir.Attribute:
-    """Return the attribute that has the compiler specialize code for each of several boxes.
+    """Return the attribute that makes the compiler specialize code for each of several boxes.
 
     Args:
         boxes: the ranges of loops, by number. Other loops may have any size.
@@ -169,7 +169,7 @@ class SizeEvaluator:
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.
         arguments: the values that a dispatch receives.
-        given: other values that are known.
+        given: other known values.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class SizeEvaluator:
         return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
-        """Return the sizes of a tensor. Unknown ones are None."""
+        """Return the sizes of a tensor, None for unknown sizes."""
         static = shape(value.type)
         op = _owner(value)
         if static is None or None not in static or op is None:

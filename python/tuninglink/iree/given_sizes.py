@@ -22,8 +22,8 @@ class GivenSizes:
 
     Attributes:
         sizes: the sizes and their weights.
-        places: the positions of arguments of the public functions, and of their dimensions, which all have the same
-            size; none for every dynamic dimension.
+        places: the pairs of argument position in the public functions and dimension number that share these sizes;
+            empty for every dynamic dimension.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -34,7 +34,7 @@ class GivenSizes:
         """Read `[ARGUMENT.DIMENSION=]...SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
 
         Raises:
-            ValueError: the text has another form.
+            ValueError: the text does not have this form.
         """
         written = _WRITTEN.fullmatch(text)
         parts = [_SIZE.fullmatch(word) for word in written[2].split(",")] if written else []
@@ -68,8 +68,8 @@ class SizeCombination:
     """One size for each dimension with given sizes.
 
     Attributes:
-        given: the sizes of the dimensions.
-        sizes: the chosen size of each of them.
+        given: the given sizes of the dimensions.
+        sizes: the chosen size for each item of `given`.
         weight: the weight of the combination.
     """
 

@@ -3,9 +3,9 @@
 A configuration is foreign only if it certainly fails: its pipeline cannot be built for the backend, or the target
 lacks its instructions.
 
-Source: `iree-compile` 3.13 with each pipeline on each backend ("failed to build pass pipeline", "cannot be converted
-to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic matching MFMA size on given chipset",
-"Cannot select"), on which the compiler may crash. `test/compiler/test_foreign.py` repeats this.
+Source: runs of `iree-compile` 3.13 with each pipeline on each backend ("failed to build pass pipeline", "cannot be
+converted to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic matching MFMA size on given
+chipset", "Cannot select"), for which the compiler may crash. `test/compiler/test_foreign.py` repeats these runs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def intrinsics_multiplying(
     """Yield the intrinsics, except for virtual ones, with these element types.
 
     Args:
-        types: the element types of both operands, or of these and the result.
+        types: the element types of both operands, or of both operands and the result.
         context: any context.
         names: the intrinsics to choose from; None for all.
     """
@@ -95,14 +95,14 @@ def is_virtual(name: str) -> bool:
 def instruction_set(name: str) -> str:
     """Return the instruction set of an intrinsic: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
 
-    That of a virtual intrinsic is the set of its instructions.
+    The instruction set of a virtual intrinsic is the one of its underlying instructions.
     """
     first = name.partition("_")[0]
     return "MFMA" if first.endswith("MFMA") else first
 
 
 def generation(name: str) -> str:
-    """Return the only AMD GPU generation that has an intrinsic; empty if several have it, or if it is NVIDIA's."""
+    """Return the only AMD GPU generation with an intrinsic; empty if several have it, or for an NVIDIA intrinsic."""
     first = instruction_set(name)
     if first.startswith("WMMA"):
         return first
@@ -114,7 +114,7 @@ def generation(name: str) -> str:
 
 
 def is_nvidia(name: str) -> bool:
-    """Return whether an intrinsic is NVIDIA's. The others are AMD's."""
+    """Return whether an intrinsic is for NVIDIA GPUs. All others are for AMD GPUs."""
     return instruction_set(name) == _NVIDIA
 
 
@@ -141,7 +141,7 @@ def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
 
 
 def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
-    """Return the reason why a configuration is foreign to a target. Empty if it is not, or if that is undecided.
+    """Return the reason why a configuration is foreign to a target; empty if it is not known to be foreign.
 
     Args:
         configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
@@ -214,7 +214,7 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
 
 
 def generation_of(configuration: mlir.Attribute) -> str:
-    """Return the only AMD GPU generation that has the intrinsic of a configuration; empty if there are several."""
+    """Return the only AMD GPU generation with the intrinsic of a configuration; empty if several have it."""
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         configuration = configuration.lowering_config
     if not isinstance(configuration, iree_gpu.LoweringConfigAttr):

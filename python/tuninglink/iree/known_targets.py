@@ -1,9 +1,9 @@
 """Tables of SKUs, architectures and families.
 
-Source: the compiler. `iree-compile` 3.13 received each name with `--iree-rocm-target`, `--iree-cuda-target` or
-`--iree-vulkan-target` and wrote the architecture, SKU and compute units into the executable target. The names of
-CPUs are those that it lists for an invalid `--iree-llvmcpu-target-cpu`. `test/compiler/test_targets.py` repeats
-this. Families follow the vendors' names of generations, as the compiler uses them.
+Source: the architecture, SKU and compute units that `iree-compile` 3.13 writes into the executable target for each name
+passed with `--iree-rocm-target`, `--iree-cuda-target` or `--iree-vulkan-target`. The compiler lists the names of CPUs
+in its error for an invalid `--iree-llvmcpu-target-cpu`. `test/compiler/test_targets.py` repeats these queries. Families
+follow the vendors' names of generations, as used in the compiler.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ AMD_SUBGROUP_SIZES: Final = (32, 64)
 
 @dataclass(frozen=True)
 class Basis:
-    """The distribution of subgroups, or of the lanes of one, over loops.
+    """The distribution of subgroups, or of the lanes of a subgroup, over loops.
 
     Attributes:
         counts: the numbers of subgroups, or of lanes.
@@ -122,7 +122,7 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
 
 
 def is_tiling(attribute: mlir.Attribute | None) -> bool:
-    """Return whether the sizes of a level tile any loop."""
+    """Return whether a tiling level tiles at least one loop."""
     return attribute is not None and any(read_integers(attribute) or ())
 
 
@@ -134,14 +134,14 @@ def is_read(name: str, value: mlir.Attribute) -> bool:
 def shared_reductions(
     level: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
 ) -> tuple[int, ...]:
-    """Return the reductions that TileAndFuse distributes over threads, which then add to one result at the same time.
+    """Return the reductions that TileAndFuse distributes over threads, which then add to one result concurrently.
 
-    The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations nothing orders.
+    The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations are unordered.
 
     Args:
         level: the name of a tiling level.
         knobs: the entries of the `#iree_gpu.lowering_config`.
-        parallel: for each loop of the op whether it is parallel.
+        parallel: for each loop of the op, whether it is parallel.
     """
     sizes = read_integers(knobs[level]) if level in knobs else None
     # The loops of a partial reduction are parallel.
@@ -184,7 +184,7 @@ class Tiling:
     Attributes:
         sizes: the tile size of each loop, 0 for a loop that is not tiled.
         scalable: the loops whose tile size is a multiple of the vector scale, which is known at run time.
-        interchange: the order of the loops; empty for the usual one.
+        interchange: the order of the loops; empty for the default order.
     """
 
     sizes: tuple[int, ...]
@@ -200,7 +200,7 @@ def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
     """Return the tiling of each level in a `#iree_cpu.lowering_config`, or None for another attribute.
 
-    A level in any form other than a tiling is None.
+    The value is None for a level that is not a tiling.
     """
     parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
     if parameters is None:
@@ -214,7 +214,7 @@ def cpu_lowering_config(
     """Return a `#iree_cpu.lowering_config`.
 
     Args:
-        levels: the tile sizes of each loop, by level. Other levels are left out.
+        levels: the tile sizes of each loop, by level. Missing levels are omitted from the attribute.
         context: the context of the attribute.
 
     Raises:
@@ -229,7 +229,7 @@ _LEVELS: Final = "tile_sizes"
 
 
 def read_tile_levels(attribute: mlir.Attribute) -> tuple[tuple[int, ...], ...] | None:
-    """Return the tile sizes of each level in a `#iree_codegen.lowering_config`; None for any other attribute or entry."""
+    """Return the tile sizes of each level in a `#iree_codegen.lowering_config`; None for anything else."""
     if not str(attribute).startswith(_LEVELS_PREFIX):
         return None
     entries = named_parameters(attribute)
@@ -246,7 +246,7 @@ def read_tile_levels(attribute: mlir.Attribute) -> tuple[tuple[int, ...], ...] |
 
 
 def tile_levels_config(levels: Sequence[Sequence[int]], context: mlir.Context) -> mlir.Attribute:
-    """Return a `#iree_codegen.lowering_config`, without the zeros at the ends of levels, which mean the same.
+    """Return a `#iree_codegen.lowering_config`, without trailing zeros in levels, which have no effect.
 
     Raises:
         MLIRError: a size does not fit into 64 bits.

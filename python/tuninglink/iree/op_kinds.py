@@ -1,4 +1,4 @@
-"""Kinds of ops, the roles of their loops, and how both follow from indexing maps."""
+"""Kinds of ops and roles of their loops, and their inference from indexing maps."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ROLES: Final[Mapping[OpKind, Mapping[Role, str]]] = {
 def loops_by_role(
     kind: OpKind, maps: Sequence[mlir.AffineMap], output: int = -1
 ) -> dict[Role, tuple[int, ...]]:
-    """Return the loops of each role, in the order of `ROLES`; empty if the maps have another kind.
+    """Return the loops of each role, in the order of `ROLES`; empty if the maps do not fit the kind.
 
     Args:
         kind: the kind of the op.
@@ -95,7 +95,7 @@ def loops_by_role(
 
 
 def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
-    """Return the affine maps in an array attribute. Any other attribute has none."""
+    """Return the affine maps in an array attribute; empty for any other attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return ()
     return tuple(element.value for element in attribute if isinstance(element, mlir.AffineMapAttr))

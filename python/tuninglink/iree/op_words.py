@@ -1,4 +1,4 @@
-"""Descriptions of ops in words: operation, sizes, types, the layouts of convolutions, and hints on slow ones."""
+"""Descriptions of ops in words: operation, sizes, types, layouts of convolutions, and hints about slow layouts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LETTERS: Final = {
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
-    """Return the layout of a convolution's image and filter, or an empty string if it has no name.
+    """Return the name of the layout of a convolution's image and filter; empty if the layout has no name.
 
     Args:
         maps: the indexing maps of the image, the filter and the output.
@@ -69,7 +69,7 @@ _MATMULS: Final = {
 def describe(op: StructuredOp) -> str:
     """Describe an op, for example as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
 
-    The sizes of a matmul are m, n and k, after those of the batch. A dynamic size is `?`.
+    The sizes of a matmul are m, n and k, after the batch sizes. A dynamic size is `?`.
     """
     if op.kind is OpKind.CONTRACTION:
         return _contraction(op)
@@ -107,9 +107,9 @@ def _by_role(op: StructuredOp) -> str:
 
 
 def _transposed(op: StructuredOp) -> Iterable[str]:
-    """Yield which operands are transposed.
+    """Yield the names of the transposed operands.
 
-    The usual layouts are m x k for lhs, k x n for rhs and m x n for the output.
+    The default layouts are m x k for lhs, k x n for rhs and m x n for the output.
     """
     loops = op.loops
     usual = ((Role.M, Role.K), (Role.K, Role.N), (Role.M, Role.N))
@@ -145,7 +145,7 @@ def _convolution(op: StructuredOp) -> str:
 
 
 def _reads_filter(op: StructuredOp) -> bool:
-    """Return whether an op uses the elements of its filter. A pooling uses only its sizes."""
+    """Return whether an op uses the elements of its filter. A pooling op uses only the filter's sizes."""
     blocks = (block for region in op.operation.regions for block in region)
     return any(True for block in blocks for _ in block.arguments[1].uses)
 
@@ -181,15 +181,15 @@ def _elements(types: Sequence[ValueType]) -> str:
 
 
 def product(sizes: Sizes | Sequence[int | None]) -> str:
-    """Return sizes in the usual notation: `64x?x32`."""
+    """Return sizes in the notation `64x?x32`."""
     return "x".join("?" if size is None else str(size) for size in sizes)
 
 
 def layout_hint(op: StructuredOp, target: Target | None) -> str:
-    """Return a hint for a program whose convolution has a slow layout; empty for others.
+    """Return a hint for a program whose convolution has a slow layout; empty for other programs.
 
-    The backend for CPUs generates fast code for convolutions only if the channels of the image and the output channels
-    of the filter come last. With im2col, other layouts are two to three times slower.
+    The CPU backend generates fast code for convolutions only if the image channels and the filter's output channels
+    come last. With im2col, other layouts are two to three times slower.
     """
     is_convolution = op.kind is OpKind.CONVOLUTION and not op.loops[Role.DEPTH]
     if not is_convolution or target is None or target.backend != "llvm-cpu":

@@ -1,4 +1,4 @@
-"""Peak rates of devices, and how near the rates of dispatches are to them."""
+"""Peak rates of devices, and comparisons of the rates of dispatches with them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class PeakRates:
 
     Attributes:
         device: the device.
-        source: where the rates come from.
+        source: the origin of the rates.
         tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`; `bf16`
             where its rate differs from that of `fp16`.
-        tbps: 10^12 bytes per second to and from the memory.
-        is_measured: whether the rates were measured, and not given by a vendor.
+        tbps: 10^12 bytes per second to and from memory.
+        is_measured: whether the rates were measured rather than published by a vendor.
     """
 
     device: str
@@ -45,10 +45,10 @@ class PeakRates:
         return f"{', '.join([*rates, _text(self.tbps, 'B')])} ({self.source})"
 
     def least_us(self, flops: int, moved: int, element_type: str) -> float | None:
-        """Return the time that a dispatch needs at least; None if the rate for its types is unknown.
+        """Return the minimum time of a dispatch in microseconds; None if the rate for its types is unknown.
 
-        A roofline (Williams et al., CACM 2009): the longer one of the times for operations and for bytes. Bytes that are
-        in a cache may take less.
+        The roofline model (Williams et al., CACM 2009) takes the longer of the times for operations and for bytes.
+        Bytes that are in a cache may take less time.
 
         Args:
             flops: the number of operations.
@@ -62,12 +62,12 @@ class PeakRates:
 
 
 def _text(rate: float, unit: str) -> str:
-    """Return a rate of 10^12 a second with three digits."""
+    """Format a rate in units of 10^12 per second with three digits."""
     return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"
 
 
 def rate_class(element_type: str) -> str:
-    """Return the class of an element type among peak rates; empty if there is none."""
+    """Return the class of an element type among peak rates; empty if it belongs to no class."""
     narrow = _NARROW_FLOAT.match(element_type)
     return f"fp{narrow[1]}" if narrow else _CLASSES.get(element_type, "")
 
@@ -77,10 +77,10 @@ class Rates:
     """The rates of a dispatch.
 
     Attributes:
-        gflops: 10^9 operations per second; None if their number is unknown.
-        gbps: 10^9 bytes per second; None if their number is unknown.
-        roofline: the least time at the peak rates of the device, as a fraction of the time; above 1 if operands stay in a
-            cache. None without peak rates.
+        gflops: 10^9 operations per second; None if the number of operations is unknown.
+        gbps: 10^9 bytes per second; None if the number of bytes is unknown.
+        roofline: the minimum time at the peak rates of the device, as a fraction of the measured time; above 1 if
+            operands stay in a cache. None without peak rates.
     """
 
     gflops: float | None
@@ -124,7 +124,7 @@ _DATA_SHEETS: Final[Mapping[str, tuple[Mapping[str, float], float]]] = {
 
 
 def peaks_of_device(name: str) -> PeakRates | None:
-    """Return the peak rates of a device, by the name that a runtime reports; None if unknown."""
+    """Return the peak rates of a device, given its name as reported by a runtime; None if unknown."""
     words = set(re.split(r"[\s\-_]+", name.lower()))
     fitting = [product for product in _DATA_SHEETS if words.issuperset(product.split())]
     if not fitting:
@@ -138,7 +138,7 @@ _TWO_DEVICES: Final = frozenset({"mi250", "mi250x"})
 
 
 def peaks_of_chip(sku: str, tflops: Mapping[str, float], tbps: float) -> PeakRates | None:
-    """Return the peak rates in the compiler's description of a GPU; None if they are not those of a device.
+    """Return the peak rates in the compiler's description of a GPU; None if they do not describe a specific device.
 
     Args:
         sku: the SKU.

@@ -1,7 +1,7 @@
 """The installed compiler: its release, the differences between the supported releases, and its enumerators.
 
-Tuninglink supports the releases 3.12 to 3.14. Matchers, knobs and constraints are the same for all of them, which
-`tuninglink doctor` and the test suite check.
+Tuninglink supports releases 3.12 to 3.14. Matchers, knobs and constraints are the same in all of these releases;
+`tuninglink doctor` and the test suite check this.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def gpu_enumerators(enumeration: str) -> frozenset[str]:
 
 
 def unknown(what: str, name: str, valid_names: Iterable[str], likely: str | None = None) -> str:
-    """Return the message that a name is unknown, with the nearest known one.
+    """Return the message that a name is unknown, with the most similar known name.
 
     Args:
         what: the kind of name.
         name: the name.
         valid_names: the known names.
-        likely: the name in the form of the known names.
+        likely: the name, normalized to the form of the known names.
     """
     suggestion = nearest((likely or name)[:_LONGEST], sorted(valid_names), cutoff=0.5)
     shortened = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."

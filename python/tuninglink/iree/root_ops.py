@@ -1,8 +1,8 @@
 """The root op of a function: the op that gets the configuration.
 
-Each backend of the compiler chooses the root op right before the configuration. There are three rules (`RootOpRule`),
-which differ in the ops that they treat as auxiliary. The functions here follow the compiler's rules, and tests compare
-both on random functions.
+Each backend of the compiler chooses the root op immediately before it chooses the configuration. There are three rules
+(`RootOpRule`), which differ in the ops that they treat as auxiliary. The functions in this module follow the compiler's
+rules, and tests compare the results on random functions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FunctionOps:
     """The ops of a function that a configuration can concern, in the compiler's order.
 
     Attributes:
-        computing: the ops that can be tiled, and so can be the root op.
+        computing: the ops that can be tiled, and can therefore be the root op.
         configured: the ops with a `lowering_config`.
         annotated: the ops with a `compilation_info`, which the compiler turns into a `lowering_config`.
         marked: the ops with a `root_op`.
@@ -80,8 +80,8 @@ def function_ops(function: mlir.Operation) -> FunctionOps:
 def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
     """Return the ops that certainly have a configuration.
 
-    They are the ops that a spec annotated, or the only op with a `lowering_config`. If several have one, the rule
-    decides for which it was chosen, since the compiler propagates configurations.
+    They are the ops that a spec annotated, or the only op with a `lowering_config`. If several ops have a
+    `lowering_config`, the rule selects the original op, since the compiler propagates configurations.
     """
     if ops.annotated:
         return ops.annotated
@@ -98,7 +98,7 @@ def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
 
 
 def is_computing(name: str) -> bool:
-    """Return whether ops of this name can be tiled, as in `getComputeOps`, and so can have a configuration."""
+    """Return whether ops of this name can be tiled, as in `getComputeOps`, and can therefore be configured."""
     dialect, _, _ = name.partition(".")
     return (dialect in _COMPUTING_DIALECTS and name not in _HELPERS) or name in _OTHER_COMPUTING
 

@@ -40,10 +40,10 @@ class ValueType:
 
     Attributes:
         text: the type, as MLIR prints it.
-        element: the element type of a shaped type; else the type itself.
+        element: the element type of a shaped type, otherwise the type itself.
         sizes: the size of each dimension; None if the type is not shaped or has no rank.
-        is_tensor: whether it is a ranked tensor.
-        encoding: the encoding of a tensor, or nothing.
+        is_tensor: whether the type is a ranked tensor.
+        encoding: the encoding of a tensor; empty if it has none.
     """
 
     text: str
@@ -80,7 +80,7 @@ class Accumulation:
 
     Attributes:
         element_type: the element type of the accumulator, as MLIR prints it.
-        starts_from_fill: whether the accumulator starts from a constant, or else from given values.
+        starts_from_fill: whether the accumulator starts from a constant rather than from given values.
     """
 
     element_type: str
@@ -91,8 +91,8 @@ class Accumulation:
 class StructuredOp:
     """A structured op as data.
 
-    Each property is computed once, at its first use. An op without indexing maps has no loops, except for packing and
-    unpacking.
+    Each property is computed once, on first use. An op without indexing maps has no loops, except for packing and
+    unpacking ops.
 
     Attributes:
         operation: the op, which must outlive this object.
@@ -122,7 +122,7 @@ class StructuredOp:
 
     @cached_property
     def maps_attribute(self) -> mlir.ArrayAttr | None:
-        """The indexing maps as an attribute; None without them."""
+        """The indexing maps as an attribute; None if the op has no maps."""
         indexing_maps: mlir.Attribute | None
         if self._is_linalg:
             indexing_maps = _mlirDialectsLinalg.get_indexing_maps(self.operation)
@@ -132,12 +132,12 @@ class StructuredOp:
 
     @cached_property
     def maps(self) -> tuple[mlir.AffineMap, ...]:
-        """The indexing maps, one for each operand that has one."""
+        """The indexing maps of the operands that have an indexing map."""
         return affine_maps(self.maps_attribute)
 
     @cached_property
     def operand_loops(self) -> tuple[tuple[int | None, ...], ...]:
-        """For each operand and each of its dimensions, the loop that indexes it, or None for another expression."""
+        """The loop that indexes each dimension of each operand, or None for any other expression."""
         return tuple(map(indexing_loops, self.maps))
 
     @property
@@ -149,7 +149,7 @@ class StructuredOp:
     def iterator_types(self) -> tuple[str, ...]:
         """The iterator type of each loop, `parallel` or `reduction`.
 
-        Named ops have no attribute for it: there, loops that index no output are reductions.
+        Named ops have no attribute for iterator types; loops that index none of their outputs are reductions.
         """
         if self._iterators is not None:
             return self._iterators
@@ -177,7 +177,7 @@ class StructuredOp:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The size of each loop: that of the first static dimension that it indexes alone."""
+        """The size of each loop, taken from the first static dimension that the loop alone indexes."""
         if not self.maps:
             return self._relayout_sizes
         sizes: list[int | None] = [None] * self.loop_count
@@ -235,7 +235,7 @@ class StructuredOp:
 
     @property
     def first_destination(self) -> int:
-        """The position of the operand that the first result updates. A pack has its padding and tiles after it."""
+        """The position of the first destination operand, which a pack's padding value and tile sizes follow."""
         operation = self.operation
         return (
             _DESTINATION if self.is_relayout else len(operation.operands) - len(operation.results)

@@ -31,9 +31,9 @@ class GpuTarget:
     """The description of a GPU in an executable target.
 
     Attributes:
-        architecture: such as `gfx942`; empty if the compiler does not know it.
+        architecture: the architecture, such as `gfx942`; empty if the compiler does not know it.
         compute_units: the number of compute units, 0 if only the architecture was named.
-        sku: such as `mi300x`, or None if the compiler does not write it.
+        sku: the product, such as `mi300x`, or None if the compiler does not write it.
         intrinsics: the names of the matrix intrinsics, in the order of the attribute.
         peaks: the peak rates of the product; None if the compiler does not write them.
     """
@@ -70,7 +70,7 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
 
 @lru_cache(maxsize=4)  # Many dispatches have one target.
 def _read_target(text: str) -> ExecutableTarget | None:
-    """Read a target from its text: an attribute itself does not keep the context of a session alive."""
+    """Read a target from its text, since an attribute does not keep the context of a session alive."""
     attribute = mlir.Attribute.parse(text, thread_context())
     fields = parameters(attribute)
     if fields is None or not isinstance(fields[0], mlir.StringAttr):
@@ -102,7 +102,7 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
 
 
 def _chip(gpu_target: mlir.Attribute) -> Mapping[str, mlir.Attribute]:
-    """Return the entries of the last parameter of a GPU target, `chip = <…>`; none without it."""
+    """Return the entries of the last parameter of a GPU target, `chip = <…>`; empty without this parameter."""
     _, separator, chip = str(gpu_target).rpartition(" chip = <")
     text = f"{{{chip.removesuffix('>>')}}}"
     return entries_of(parse_attribute(text, gpu_target.context) if separator else None)
@@ -139,16 +139,16 @@ class Target:
     """The target of a dispatch.
 
     Attributes:
-        backend: `rocm`, `cuda`, `vulkan`, `metal`, `llvm-cpu`, `vmvx`, or the compiler's name of another one.
+        backend: `rocm`, `cuda`, `vulkan`, `metal`, `llvm-cpu`, `vmvx`, or the compiler's name of another backend.
         family: the generation of a GPU (`cdna3`, `ampere`) or the instruction set of a CPU (`x86_64`); the backend if
             neither is known.
         architecture: the processor to generate code for: `gfx942`, `sm_80`, `znver4`; None if only the family is
             known.
-        sku: the product, such as `mi300x`; None if an architecture was named.
+        sku: the product, such as `mi300x`; None if the target names only an architecture.
         intrinsics: the names of the matrix intrinsics, if the target was read from an attribute that lists them.
         cpu_vectors: the vector instructions of a CPU, if the target was read from an attribute that lists them.
-        peaks: the peak rates, if the target was read from an attribute that has them. Comparisons of targets ignore these
-            last three.
+        peaks: the peak rates, if the target was read from an attribute that has them. Comparisons of targets ignore
+            `intrinsics`, `cpu_vectors` and `peaks`.
     """
 
     backend: str
@@ -163,7 +163,7 @@ class Target:
     def names(self) -> tuple[str, ...]:
         """The names for looking up a default spec: SKU, architecture, family.
 
-        With vulkan, a GPU that another backend supports as well has separate names (`vulkan-gfx942`), since a
+        With Vulkan, a GPU that another backend also supports has separate names (`vulkan-gfx942`), since a
         configuration for one backend is not valid for the other.
         """
         parts = filter(None, (self.sku, self.architecture, self.family))
@@ -205,7 +205,7 @@ class Target:
             at: the owner of the attribute, for diagnostics.
 
         Raises:
-            TargetError: `attribute` is another attribute.
+            TargetError: `attribute` is not a `#hal.executable.target`.
         """
         executable = read_executable_target(attribute)
         if executable is None:
@@ -235,7 +235,7 @@ def _gpu(backend: str, gpu: GpuTarget) -> Target:
 
 
 def _distinct_architecture(family: str, architecture: str) -> str | None:
-    """Return `architecture` unless it equals the family, as for some of vulkan's."""
+    """Return `architecture`, or None if it equals the family, as for some Vulkan targets."""
     return None if architecture == family else architecture
 
 

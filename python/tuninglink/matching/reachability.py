@@ -29,7 +29,7 @@ class EntryReachability:
     Attributes:
         position: the position of the entry among all entries of the spec.
         entry: the entry.
-        verdict: proven: it can; refuted: it cannot for any payload; not decided: unknown.
+        verdict: proven: the entry can; refuted: the entry cannot for any payload; not decided: unknown.
         subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if the entry
             matches nothing.
         subsumed_by: the entries at these positions.

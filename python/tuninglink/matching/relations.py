@@ -43,7 +43,7 @@ class OverlapAnswer:
     """The answer to whether two conditions can hold for the same operation.
 
     Attributes:
-        verdict: proven: they can, with `witness`; refuted: they cannot; not decided: unknown.
+        verdict: proven: both can hold, with `witness`; refuted: they exclude each other; not decided: unknown.
         witness: static sizes for which both hold.
         reason: if not decided, why not.
     """
@@ -185,7 +185,7 @@ class SubsumptionAnswer:
     """The answer to whether earlier conditions subsume a later one, so that it is never the first to hold.
 
     Attributes:
-        verdict: proven: they do; refuted: they do not; not decided: unknown.
+        verdict: proven: the earlier ones subsume it; refuted: they do not subsume it; not decided: unknown.
         subsuming: if proven, the position of a single condition that subsumes it; none if the later one never holds.
         witness: if refuted, sizes for which the condition holds and none of the earlier ones does. None is a dynamic
             dimension, with nothing known beyond the condition's requirements.

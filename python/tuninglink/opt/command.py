@@ -225,7 +225,7 @@ def _new_context() -> mlir.Context:
 
 
 def _about(options: Options, registry: PassRegistry, program: str) -> str | None:
-    """Return the requested information about the program, or None if it is to run passes."""
+    """Return the requested information about the program, or None if the command line requests passes."""
     if not (options.help or options.version or options.list_passes or options.completion):
         return None
     from tuninglink.opt import help as opt_help  # noqa: PLC0415 - rarely needed

@@ -40,7 +40,7 @@ class OpPipeline:
 
 
 def parse_pipeline(text: str) -> OpPipeline:
-    """Parse a pipeline into a tree. Its names may be unknown.
+    """Parse a pipeline into a tree. Unknown names are allowed.
 
     Raises:
         PipelineError: the text is malformed, or not wrapped in a single anchor.

@@ -1,4 +1,4 @@
-"""Payloads: for each entry, a program that it matches."""
+"""Payloads: a program for each entry that the entry matches."""
 
 from typing import TYPE_CHECKING
 

@@ -94,7 +94,7 @@ class Draft:
 
     @cached_property
     def fills(self) -> bool:
-        """Whether an accumulation starts from a `linalg.fill`: the matcher certainly matches none next to its op."""
+        """Whether an accumulation starts from a `linalg.fill`, which requires that the matcher excludes fills."""
         condition = self.condition
         if condition.names is not None:
             return names.FILL not in condition.names
@@ -107,7 +107,7 @@ class Draft:
 
     @cached_property
     def body(self) -> mlir.Operation:
-        """The body of a payload. The compiler accepts it."""
+        """The body of a payload, which the compiler accepts."""
         module = write_body(self.template, self.sized, fills=self.fills)
         module.verify()
         if self.fills not in self.unsized.verified:  # once for all sizes
@@ -183,15 +183,15 @@ _BATCH: Final = 10
 def configured_together(
     drafts: Sequence[Draft | None], target: mlir.Attribute
 ) -> list[Configured | None]:
-    """Return the payloads of drafts, configured by their entries as each entry alone does it.
+    """Return the payloads of drafts, each configured as by its entry alone.
 
     Args:
-        drafts: drafts for entries of one spec, None for an entry without one.
+        drafts: drafts for entries of one spec, None for an entry without a draft.
         target: the target of the dispatches, a `#hal.executable.target` in the context of the entries.
 
     Returns:
-        None for an entry that must be run alone: another one of the batch configures its payload first, its
-        configuration or another one is rejected, or it may reach ops other than the one that its matcher receives.
+        None for an entry that must be run alone: another entry of the batch configures its payload first, a
+        configuration is rejected, or the entry may reach ops other than the one that its matcher receives.
     """
     result: list[Configured | None] = [None] * len(drafts)
     chosen = [
@@ -230,7 +230,7 @@ def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configu
 
 
 def _excluded(drafts: Sequence[Draft]) -> list[str]:
-    """Return the names of ops in the bodies of drafts that certainly no matcher of the drafts matches."""
+    """Return the names of ops in the bodies of drafts that provably no matcher of the drafts matches."""
     # Bodies that differ only in sizes have the same ops.
     bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
     excluded = set().union(*map(op_names, bodies.values()))
@@ -242,7 +242,7 @@ def _excluded(drafts: Sequence[Draft]) -> list[str]:
 
 
 class _Discrete(NamedTuple):
-    """The parts of a condition that few matchers differ in."""
+    """The parts of a condition with few distinct values among matchers."""
 
     names: frozenset[str] | None
     kinds: frozenset[OpKind]
@@ -250,14 +250,14 @@ class _Discrete(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _excludes(discrete: _Discrete, name: str) -> bool:
-    """Return whether a condition excludes all ops of a name; fills are excluded."""
+    """Return whether a condition excludes all ops with a name; fills always count as excluded."""
     condition = Condition(names=discrete.names, kinds=discrete.kinds)
     other = Condition(names=frozenset((name,)))
     return name == names.FILL or exclude_but_for_sizes(condition, other)
 
 
 def _is_local(entry: Entry) -> bool:
-    """Return whether an entry matches and configures just the op that its matcher receives."""
+    """Return whether an entry matches and configures only the op that its matcher receives."""
     table = entry.anatomy.table
     sequence = table.symbol(entry.matcher)
     if sequence is None or table.yielded(entry.matcher, 0) != 0:

@@ -45,7 +45,7 @@ def matches(entry: Entry, payload: Payload) -> bool:
 def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
     """Return the first entry of a spec that matches the root op of each payload, or None.
 
-    One run of the interpreter handles all payloads. It runs the matchers only, not the actions.
+    A single run of the interpreter handles all payloads. It runs only the matchers, not the actions.
     """
     entries = anatomy.entries
     numbers = _matching_entries(entries, payloads)
@@ -59,9 +59,9 @@ def configures(entry: Entry, payload: Payload) -> bool:
 
 
 def configuration(entry: Entry, payload: Payload) -> str | None:
-    """Return the configuration that an entry alone gives to the root op of a payload, as text.
+    """Return the configuration that an entry alone sets on the root op of a payload, as text.
 
-    None if the entry does not match, or if the compiler rejects the configuration.
+    The result is None if the entry does not match, or if the compiler rejects the configuration.
     """
     try:
         dispatch = configured(entry, payload)
@@ -100,17 +100,17 @@ def apply_alone(entry: Entry, module: mlir.Operation) -> None:
 def configured_if_matched(
     entry: Entry, module: mlir.Operation, target: mlir.Attribute
 ) -> mlir.Operation | None:
-    """Configure the function in a payload's body as an entry alone does. Return it, or None without a match.
+    """Configure the function in a payload's body as an entry alone does. Return the function, or None without a match.
 
-    It takes one run of the interpreter, where `matches` and `configured` take two.
+    This takes one run of the interpreter, whereas `matches` and `configured` together take two.
 
     Args:
         entry: the entry.
-        module: the body, in the context of the entry. It is changed.
+        module: the body, in the context of the entry; modified in place.
         target: the target of the dispatch, a `#hal.executable.target` of the same context.
 
     Raises:
-        MLIRError: the compiler rejects the configuration. Whether the entry matches stays open.
+        MLIRError: the compiler rejects the configuration. Whether the entry matches remains unknown.
     """
     ((function, _),) = configured_functions([entry], module, target)
     return function
@@ -122,19 +122,19 @@ def configured_functions(
     target: mlir.Attribute,
     excluded: Collection[str] = (),
 ) -> list[tuple[mlir.Operation | None, int]]:
-    """Configure the functions in the bodies of payloads as entries do, the first that matches each root op.
+    """Configure the functions in the bodies of payloads, each with the first entry that matches its root op.
 
     Args:
         entries: the entries.
-        module: the functions, in the context of the entries. They are changed.
+        module: the functions, in the context of the entries; modified in place.
         target: the target of the dispatches, a `#hal.executable.target` of the same context.
         excluded: names of ops that no entry matches, so that the interpreter skips them.
 
     Returns:
-        Each function with the position of the entry, None for a function without one.
+        Each function with the position of the entry, None for a function that no entry matches.
 
     Raises:
-        MLIRError: the compiler rejects a configuration. Which entries match stays open.
+        MLIRError: the compiler rejects a configuration. Which entries match remains unknown.
     """
     spec = _Interpreted(entries[0].anatomy, entries)
     actions = (
@@ -220,7 +220,7 @@ class _Interpreted:
         Args:
             entry: the entry.
             number: the number.
-            after: an action to run before it; none by default.
+            after: an action to run before the new action; none by default.
         """
         sequence = self._anatomy.table.lookup(entry.matcher)
         assert sequence is not None
@@ -242,8 +242,8 @@ class _Interpreted:
     def add_entry_point(self, actions: Sequence[str], excluded: Collection[str] = ()) -> None:
         """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried.
 
-        Of entries with the same matcher, only the first is kept, as the others never win. A `foreach_match` that names
-        a matcher twice sends the compiler into an endless recursion.
+        Of entries with the same matcher, only the first is kept, as the others never win. The compiler recurses
+        endlessly on a `foreach_match` that names a matcher twice.
         """
         pairs: dict[str, str] = dict([self._excluding_pair(excluded)] if excluded else ())
         for entry, action in zip(self._entries, actions, strict=True):

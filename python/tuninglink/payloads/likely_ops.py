@@ -1,4 +1,4 @@
-"""Operations that a matcher may match, the most likely ones first; where it leaves maps open, with the common ones first."""
+"""Operations that a matcher may match, most likely ones first, and common indexing maps for matchers without maps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IMAGES = (2, 1, 3)
 
 @dataclass(frozen=True)
 class Ranks:
-    """Constraints on the ranks of operands: an exact or a least rank, by the number of the operand."""
+    """Constraints on the ranks of operands: an exact or a minimum rank, by operand number."""
 
     exact: Mapping[int, int]
     least: Mapping[int, int]
@@ -46,7 +46,7 @@ class Ranks:
         return all(at in self.exact or at in self.least for at in range(count))
 
     def tightened(self) -> Ranks:
-        """Return the constraints with each least rank as an exact one."""
+        """Return the constraints with each minimum rank made exact."""
         return Ranks({**self.least, **self.exact}, {})
 
     def likely(self, operand: int) -> int:
@@ -76,7 +76,7 @@ class _Loops:
 
 
 def contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of contractions, for given numbers of loops of roles such as `contraction m`."""
+    """Yield maps of contractions, given the number of loops of each role, such as `contraction m`."""
     for batch, m, n, k in _dimension_counts(counts, ranks):
         for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
             loops = _Loops()
@@ -97,7 +97,7 @@ def _in_turns(first: Expressions, second: Expressions) -> Expressions:
 
 
 def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int, int, int, int]]:
-    """Return the numbers of loops of the roles, those of a plain matmul first."""
+    """Return the possible numbers of loops of the roles, starting with a plain matmul."""
     known_counts = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if count is None else (count,) for count in known_counts]
     dimension_counts = [
@@ -112,7 +112,7 @@ def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int
 
 
 def elementwise_maps(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of operations without reduction on operands of one rank, up to the operand `last`."""
+    """Yield maps of operations without reduction on operands of equal rank, up to the operand `last`."""
     loops = _Loops()
     identity = loops.take(ranks.common)
     yield loops.maps(*([identity] * max(2, last + 1)))
@@ -126,7 +126,7 @@ def separate_maps(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
 
 
 def _images(counts: Mapping[str, int]) -> Sequence[int]:
-    """Return the possible ranks of an image: each dimension has a size, a filter, a stride and a dilation."""
+    """Return the possible ranks of an image, each dimension of which has a size, a filter, a stride and a dilation."""
     roles = ("output_image", "filter", "strides", "dilations")
     ranks = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
     return sorted(ranks) or _IMAGES
@@ -144,7 +144,7 @@ def convolution_maps(
         counts: the numbers of loops of roles such as `convolution filter`.
         ranks: constraints on the ranks of operands.
         strides: the stride of each dimension of the image, if the matcher requires it.
-        dilations: the dilation, likewise.
+        dilations: the dilation of each dimension of the image, if the matcher requires it.
     """
 
     def choices(role: str, usual: Sequence[int]) -> Sequence[int]:
@@ -197,12 +197,12 @@ _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 class Candidates:
     """The operations that a matcher may match.
 
-    They are built in the current context, at the current location.
+    The operations are built in the current context, at the current location.
 
     Args:
         condition: the condition of the matcher.
         sequences: the matcher and the sequences that it includes.
-        generalizes: whether the target's backend generalizes named operations before it matches.
+        generalizes: whether the target's backend generalizes named operations before specs match.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Candidates:
 
     @cached_property
     def _shown(self) -> Mapping[str, mlir.Operation]:
-        """The first of the ops that show a graph, or regions, by name."""
+        """The first match op of each name that contains a graph or regions, by name."""
         shown: dict[str, mlir.Operation] = {}
         for sequence in self._sequences:
             for op in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
@@ -233,11 +233,11 @@ class Candidates:
 
     @property
     def has_shown_ops(self) -> bool:
-        """Whether the matcher shows a graph or regions. The operations then depend on more than the condition."""
+        """Whether the matcher contains a graph or regions. The operations then depend on more than the condition."""
         return bool(self._shown)
 
     def all(self) -> Iterator[Template]:
-        """Yield operations with the structure that the matcher requires. Their sizes may not fit."""
+        """Yield operations with the structure that the matcher requires, but possibly without valid sizes."""
         if names.MATCH_DAG in self._shown:
             graph = self._shown[names.MATCH_DAG]
             yield Template(graph, graph.regions[0].blocks[0], is_exact=True)
@@ -254,7 +254,7 @@ class Candidates:
                 yield from self._named(name)
 
     def _names(self) -> list[str]:
-        """Return the names of the operations to try, those that a backend leaves unchanged first."""
+        """Return the names of the operations to try, starting with operations that a backend leaves unchanged."""
         condition_names = self._condition.names
         if condition_names is None:
             return [names.GENERIC]
@@ -271,7 +271,7 @@ class Candidates:
         return [types.get(position) for position in range(count)]
 
     def _named(self, name: str) -> Iterator[Template]:
-        """Yield named operations, with the required indexing maps where they can have them."""
+        """Yield named operations, with the required indexing maps if the operations support them."""
         maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
             if maps is not None and name in TAKING_MAPS:
@@ -319,14 +319,14 @@ class Candidates:
         }
 
     def _filled(self, count: int) -> list[mlir.Type]:
-        """Return element types. Open ones are those of the other operands, or the usual ones."""
+        """Return element types, with open ones set to those of the other operands or to common types."""
         types = self._types(count)
         output = types[-1]
         inputs = next(filter(None, types[:-1]), output or mlir.F32Type.get())
         return [*(kind or inputs for kind in types[:-1]), output or inputs]
 
     def _with_regions(self, shown: mlir.Operation) -> Template:
-        """Return the operation with the required regions. Everything else about it is open."""
+        """Return the operation with the required regions; its other properties are unconstrained."""
         target = next(body(shown))
         types = [_opened(operand.type) for operand in target.operands]
         owner, block = new_block(types)

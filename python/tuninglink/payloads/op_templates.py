@@ -19,11 +19,11 @@ DYNAMIC = mlir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Template:
-    """A root op with the ops that compute its operands. A dynamic size is not yet chosen.
+    """A root op with the ops that compute its operands. Sizes that are not yet chosen are dynamic.
 
     Attributes:
         owner: the operation that contains the block and keeps it alive.
-        block: its arguments are the inputs. Its last operation except for a yield is the root op.
+        block: the block of the ops. Its arguments are the inputs. Its last operation except for a yield is the root op.
         is_exact: whether the matcher accepts only these operations.
     """
 
@@ -49,7 +49,7 @@ class Template:
 
     @cached_property
     def accumulators(self) -> frozenset[Value]:
-        """The arguments that an op reads. A destination among them accumulates."""
+        """The arguments that an op reads. A destination that is among them accumulates."""
         return frozenset(
             argument
             for argument in self.block.arguments
@@ -61,7 +61,7 @@ class Template:
 
     @cached_property
     def name_only_argument(self) -> int | None:
-        """The first argument whose users all match by name only, or None.
+        """The first argument whose users are all matched by name only, or None.
 
         The compiler does not match a graph with such an argument.
         """
@@ -156,11 +156,11 @@ def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Att
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clone an operation at the current insertion point, with other types of its results.
+    """Clone an operation at the current insertion point, with the given result types.
 
     Args:
         operation: the operation.
-        values: the replacement of each value that it uses. Its results are added.
+        values: the replacement of each value that the operation uses, to which its results are added.
         results: the types of the results.
     """
     clone = operation.clone().operation
@@ -174,7 +174,7 @@ def clone_into(
 
 
 def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replace the values that operations in regions use from outside."""
+    """Replace the outside values that operations in regions use."""
     for region in operation.regions:
         for block in region.blocks:
             for child in block.operations:

@@ -20,13 +20,13 @@ from tuninglink.payloads.op_templates import (
 
 
 class UnknownArithmeticError(Exception):
-    """An op would compute on types without arithmetic. The message names them."""
+    """The error for an op that would compute on types without arithmetic. The message names the types."""
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
     """Return a `linalg.generic` with one output that sums up the products of its inputs.
 
-    Without reduction loops it stores the product.
+    Without reduction loops, the op stores the product.
 
     Args:
         maps: the indexing maps, the output's last.
@@ -138,7 +138,7 @@ _MATMUL_RANKS: Final = {
 
 
 def _builders() -> Any:
-    """Return the dialect with the builders of named ops, which takes 90 ms to load."""
+    """Return the dialect with the builders of named ops, loaded on first use since loading takes 90 ms."""
     from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
 
     return linalg
@@ -150,7 +150,7 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
     Args:
         name: the name, such as `linalg.batch_matmul`.
         types: the element types of the first operands; None for any.
-        rank: the rank of operations of any rank.
+        rank: the rank to use for operations that support any rank.
     """
     if name.endswith("_unsigned"):
         # The bindings abort on a float.

@@ -1,4 +1,4 @@
-"""Payloads, their programs from sized templates, and the error for entries without one."""
+"""Payloads, their programs from sized templates, and the error for entries without a payload."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class PayloadError(TuninglinkError):
-    """No payload exists for an entry, or none was found.
+    """The error for an entry for which no payload exists or was found.
 
     Attributes:
         entry: the entry.
@@ -58,7 +58,7 @@ class Size:
         loop: the number of the loop.
         role: the role of the loop.
         size: its trip count.
-        is_demanded: whether the matcher accepts no other size. Otherwise it was chosen.
+        is_demanded: whether the matcher accepts no other size. Otherwise the size was chosen.
     """
 
     loop: int
@@ -76,13 +76,13 @@ class Size:
 class Payload:
     """A program that an entry matches.
 
-    The program is text: it belongs to no context and can be passed to another thread or process.
+    The program is text, so it belongs to no context and can be passed to another thread or process.
 
     Attributes:
         entry: the entry.
         target: the target that the sizes were chosen for, or None.
-        text: the program, for `iree-compile`: a public function that returns the results of the root op. The root op
-            has a dispatch to itself.
+        text: the program for `iree-compile`: a public function that returns the results of the root op. The root op
+            is in a separate dispatch.
         body: the dispatch as matchers see it: a module with one function, whose last operation before the return is
             the root op.
         shapes: the types of the root op's operands, for printing.
@@ -146,7 +146,7 @@ def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operat
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
     """Return a module with a function that computes the template on its arguments.
 
-    It is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in models;
+    The module is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in models;
     otherwise from an argument.
     """
     created = [
@@ -168,9 +168,9 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
 def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
     """Return a program with a dispatch that computes the template.
 
-    The dispatch is formed already: the compiler neither adds operations to it nor collapses its loops. As in models,
-    destinations are created in the dispatch, and accumulations start from a `linalg.fill` with `fills` and from an
-    argument otherwise.
+    The dispatch is already formed, so the compiler neither adds operations to it nor collapses its loops. As in models,
+    destinations are created in the dispatch. With `fills`, accumulations start from a `linalg.fill`, otherwise from an
+    argument.
     """
     created = {
         destination

@@ -1,4 +1,4 @@
-"""Relations between the sizes of the tensors and loops of a template, and the values that they force without search."""
+"""Relations between the sizes of the tensors and loops of a template, and the values that follow without search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Forced = Callable[[Sequence[int]], dict[str, int] | None]
 
 
 class UnsizedError(Exception):
-    """The relation between the sizes of an operation is unknown."""
+    """The error for an operation with an unknown relation between its sizes."""
 
 
 class SizeRelations:
@@ -39,7 +39,7 @@ class SizeRelations:
     Attributes:
         unknowns: the open sizes of the template.
         relations: the conditions on them.
-        slack: optional conditions: a tensor has no more elements than are read.
+        slack: the optional conditions that a tensor has no more elements than are read.
         shapes: the shape of each tensor.
         loops: the sizes of the root op's loops.
 
@@ -164,16 +164,16 @@ def _at(sequence: Sequence[Item], position: int) -> Item | None:
 
 
 class Propagation:
-    """The values that equations force on unknowns, for any values of the given ones.
+    """The values of unknowns that follow from equations, for any values of the given unknowns.
 
-    The equation that determines an unknown does not depend on the values, so it is found once.
+    The equation that determines an unknown does not depend on the given values, so it is found only once.
 
     Args:
         assertions: conditions that must all hold.
         given: the unknowns whose values are given.
 
     Attributes:
-        determined: the unknowns whose values are given or follow.
+        determined: the unknowns whose values are given or follow from equations.
     """
 
     def __init__(self, assertions: Iterable[Term], given: Collection[str] = ()) -> None:
@@ -205,7 +205,7 @@ class Propagation:
             given: the values of the given unknowns.
 
         Returns:
-            None if equations alone do not determine them, or contradict each other.
+            None if equations alone do not determine the values, or contradict each other.
         """
         values = dict(given)
         try:

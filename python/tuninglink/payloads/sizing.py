@@ -1,4 +1,4 @@
-"""Sizes for a template: a solver decides whether they exist, preferences choose among them."""
+"""Sizes for a template, whose existence a solver decides, and which are chosen by preference."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def find_sizes(
 
 
 def _forced_values(unsized: UnsizedOp, facts: Collection[HasExtent]) -> dict[str, int] | None:
-    """Return the values of the unknowns that facts force without search, None if there may be others."""
+    """Return the values of the unknowns that follow from facts without search; None if other values are possible."""
     fixed = {fact.dimension: fact.extent.size for fact in facts if fact.extent.size is not None}
     dimensions = sorted(fixed)
     forced = unsized.forced_sizes(tuple(dimensions))
@@ -92,7 +92,7 @@ def _forced_values(unsized: UnsizedOp, facts: Collection[HasExtent]) -> dict[str
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
-    """Return the contradiction between facts, independent of the operation, or None."""
+    """Return a contradiction between facts that does not depend on the operation, or None."""
     facts = list(facts)
     if static_sizes(static_box(box(facts))) is not None:
         return None
@@ -107,7 +107,7 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
 def _demands(
     facts: Iterable[HasExtent], size_of: Callable[[Dimension], Expression | None]
 ) -> list[tuple[str, Expression]]:
-    """Return the facts, in words and as conditions."""
+    """Return the demands of facts, in words and as conditions."""
     demands = []
     for fact in sorted(facts, key=repr):
         size = size_of(fact.dimension)
@@ -129,7 +129,7 @@ class _Question:
     """A query to Z3 about sizes.
 
     Args:
-        conditions: the conditions on them.
+        conditions: the conditions on the sizes.
         demands: the demands of a matcher, in words and as conditions.
 
     Attributes:
@@ -202,7 +202,7 @@ class _Choice:
         return self._sized(demanded)
 
     def _is_determined(self) -> bool:
-        """Return whether the model that was found is the only one."""
+        """Return whether the solver's model is the only one."""
         model = self._solver.model()
         differences = [size != model.eval(size, model_completion=True) for size in self._unknowns]
         nothing = z3.BoolVal(val=False, ctx=self._context)
@@ -232,7 +232,7 @@ class _Choice:
         return True
 
     def _choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
-        """Fix an unknown to the first possible value among `preferences`, or to its least value."""
+        """Fix an unknown to the first possible value among `preferences`, or to its minimum value."""
         if self._only_value(size) is not None or any(
             self._try(size == value) for value in preferences
         ):

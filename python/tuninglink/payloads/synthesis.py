@@ -34,32 +34,32 @@ _GENERALIZING: Final = frozenset({"rocm", "cuda"})
 
 
 def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
-    """Make a program that an entry matches.
+    """Create a program that an entry matches.
 
-    The operation satisfies the conditions of the matcher, and is the most common one among those that do. A solver
-    finds the sizes; open ones are moderate multiples of the configuration's tiles. The interpreter has matched the
-    result with the entry alone. Whether an earlier entry of the spec matches it first is the result of `configures`.
-    The same entry always gets the same program.
+    The operation is the most common one that satisfies the conditions of the matcher. A solver finds the sizes;
+    unconstrained sizes are moderate multiples of the configuration's tiles. A run of the interpreter confirms that the
+    entry alone matches the program. `configures` determines whether an earlier entry of the spec matches it first.
+    The same entry always results in the same program.
 
     Args:
         entry: the entry.
         target: the target of the program; named operations are kept for targets whose backend keeps them.
 
     Raises:
-        PayloadError: no program was found. The error states whether nonexistence is proven.
+        PayloadError: no program was found. The error states whether it is proven that none exists.
         TargetError: the target is unknown.
     """
     return Synthesizer(target).payload(entry)
 
 
 class Synthesizer:
-    """A synthesizer of programs for many entries. It shares work between entries that differ only in sizes.
+    """A synthesizer of programs for many entries that shares work between entries that differ only in sizes.
 
     The entries belong to specs in one context.
 
     Args:
         target: the target of the programs; named operations are kept for targets whose backend keeps them.
-        matchers: the conditions of a spec's matchers that were already read.
+        matchers: the conditions of a spec's matchers, if they were already read.
 
     Raises:
         TargetError: the target is unknown.
@@ -195,7 +195,7 @@ class _Synthesis:
         return Draft(self._entry, self._target, unsized, sized, condition)
 
     def _first_match(self, condition: Condition) -> Configured:
-        """Return a payload with the first operation that fits."""
+        """Return a payload with the first operation that the entry matches."""
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True

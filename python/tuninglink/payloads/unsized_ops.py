@@ -74,7 +74,7 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 
 
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
-    """Return the tile size of each loop, a preferred divisor of its size, from configurations."""
+    """Return the tile size of each loop in configurations, which is a preferred divisor of the loop's size."""
     tile_sizes: dict[int, int] = {}
     for config in map(_lowering_config, configurations):
         entries = _entries(config)
@@ -105,10 +105,10 @@ def _lowering_config(value: mlir.Attribute) -> mlir.Attribute:
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Return the parameters of a lowering config. Any other attribute has none.
+    """Return the parameters of a lowering config; empty for any other attribute.
 
-    The bindings have no class for those of CPUs and the common ones. Their parameters are written like a dictionary,
-    which the compiler's parser reads.
+    The bindings have no class for `#iree_cpu.lowering_config` and `#iree_codegen.lowering_config`. Their parameters are
+    written like a dictionary, which the compiler's parser reads.
     """
     if isinstance(config, iree_gpu.LoweringConfigAttr):
         return entries_of(config.attributes)
@@ -159,7 +159,7 @@ class UnsizedOp:
         template: the operation.
         is_shared: whether other matchers that differ only in sizes have the same candidate.
         verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program, with the
-            properties of the body's ops that sizes do not change, see `drafts`.
+            size-independent properties of the body's ops; see `drafts`.
         problems: the problem of the operation in each family, for some sizes; None if it has other loops.
     """
 
@@ -173,7 +173,7 @@ class UnsizedOp:
 
     @cached_property
     def relations(self) -> SizeRelations:
-        """The relations between its sizes.
+        """The relations between the operation's sizes.
 
         Raises:
             UnsizedError: a relation is unknown.
@@ -181,14 +181,14 @@ class UnsizedOp:
         return SizeRelations(self.template)
 
     def forced_sizes(self, dimensions: tuple[Dimension, ...]) -> Forced | None:
-        """Return a function from the sizes of some dimensions to the unknown ones, see `SizeRelations.forced`."""
+        """Return a function from the sizes of some dimensions to all unknown sizes; see `SizeRelations.forced`."""
         if dimensions not in self._forced:
             _make_room(self._forced)
             self._forced[dimensions] = self.relations.forced(dimensions)
         return self._forced[dimensions]
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
-        """Return the tile sizes of its loops in configurations, see `preferred_sizes.tiles`."""
+        """Return the tile sizes of the operation's loops in configurations; see the function `tiles`."""
         if configurations not in self._tiles:
             _make_room(self._tiles)
             self._tiles[configurations] = tiles(configurations, self.template.op)
@@ -196,7 +196,7 @@ class UnsizedOp:
 
 
 class UnsizedOps:
-    """The candidate operations of the matchers in a context.
+    """The candidate operations of matchers in one MLIR context.
 
     Args:
         generalizes: whether the target's backend generalizes named operations before specs match.
@@ -210,7 +210,7 @@ class UnsizedOps:
         """Yield the candidate operations of a matcher, most likely ones first.
 
         Args:
-            condition: its condition.
+            condition: the matcher's condition.
             matcher: the matcher and the sequences that it includes.
         """
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)

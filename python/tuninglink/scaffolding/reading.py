@@ -32,7 +32,7 @@ from tuninglink.spaces.workload import read_workload
 
 
 class _NoStartError(Exception):
-    """An entry cannot be written for a dispatch. The message is the reason; `words` describes its computation."""
+    """An error for a dispatch without a possible entry; the message is the reason, `words` the computation."""
 
     def __init__(self, reason: str, words: str = "") -> None:
         super().__init__(reason)

@@ -32,7 +32,7 @@ class ConfigurationAnswer:
     """The answer to whether a configuration is valid.
 
     Attributes:
-        verdict: proven: it compiles; refuted: it does not.
+        verdict: proven: the configuration compiles; refuted: it does not compile.
         pipeline: the pipeline that it configures, as MLIR prints it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.

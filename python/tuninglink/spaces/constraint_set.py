@@ -128,7 +128,7 @@ class ConstraintSet(SolutionSet):
     def evaluate(
         self, assignment: Mapping[str, int], auxiliary: Mapping[str, int]
     ) -> CheckAnswer | None:
-        """Return what `check` returns if evaluation alone answers it, otherwise None.
+        """Return the answer of `check` if evaluation alone determines it, otherwise None.
 
         Args:
             assignment: a value for every knob.

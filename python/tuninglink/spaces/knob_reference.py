@@ -164,7 +164,7 @@ _OF_LOOP: Final = re.compile(r"(?P<level>[a-z_]+)_\d+")
 
 
 def entries_of_knob(knob: str) -> tuple[str, ...]:
-    """Return the entries of a configuration that may contain a knob, the likeliest first."""
+    """Return the entries of a configuration that may contain a knob, the most likely first."""
     if knob in _WHOLE:
         return _WHOLE[knob]
     for pattern, entries in _PATTERNS:

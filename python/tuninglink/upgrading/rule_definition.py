@@ -36,7 +36,7 @@ _Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not an error
-    """An attribute or operation cannot be upgraded. The message is the reason."""
+    """An error for an attribute or operation that cannot be upgraded. The message is the reason."""
 
 
 @dataclass(frozen=True)

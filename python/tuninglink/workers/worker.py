@@ -37,7 +37,7 @@ _SIGNALS_FROM_OUTSIDE: Final = frozenset(
 
 
 class JobTimeoutError(Exception):
-    """The time limit of a job expired, and its process was killed.
+    """An error for a job whose time limit expired and whose process was killed.
 
     Attributes:
         seconds: the time limit.
@@ -59,7 +59,7 @@ class JobTimeoutError(Exception):
 
 
 class WorkerCrashedError(Exception):
-    """The process of a job ended before the job.
+    """An error for a job whose process ended before the job.
 
     Attributes:
         code: the exit status, or the negative number of the signal that ended the process.

@@ -53,7 +53,7 @@ class Outline:
         """Check that a configuration may have the form.
 
         Raises:
-            MismatchError: it has another form; the template of the form would raise the same error.
+            MismatchError: the configuration has another form; the template of the form would raise the same error.
         """
         entries = DictionarySlot(self.first, self.names | _ALWAYS)
         entries.read_entries("", configuration.entries, {})
@@ -93,7 +93,7 @@ class GpuSpace(Space):
         """Check that a configuration has the outline of the form.
 
         Raises:
-            MismatchError: it has another form.
+            MismatchError: the configuration has another form.
         """
         self._expect(with_defaults(configuration))
 

@@ -66,7 +66,7 @@ class _Form:
         pads: whether they have `padding`, so that tiles need not divide the sizes.
         pads_convolution: whether they have `padding_conv`.
         loads: whether operands are loaded directly into shared memory, with `use_global_load_dma`.
-        has_strides: whether a convolution is taken as it is and has strides.
+        has_strides: whether a convolution is tiled directly, without implicit GEMM, and has strides.
     """
 
     converts: bool
@@ -116,7 +116,7 @@ def tile_and_fuse_spaces(
 def tiled_convolution_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Return the space of configurations that take a convolution as it is, one element of the filter at a time.
+    """Return the space of configurations that tile a convolution directly, one element of the filter at a time.
 
     No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
 

@@ -1,4 +1,4 @@
-"""Databases as JSON or CSV: their whole content, recorded tables, or results in the form of the auto-tuning community (T4).
+"""Export of databases as JSON or CSV: the whole content, recorded tables, or results in T4, a community schema.
 
 T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0`); times are in milliseconds there.
 """

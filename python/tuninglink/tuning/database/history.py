@@ -20,10 +20,10 @@ class HistoryFilter:
     """A selection of problems.
 
     Attributes:
-        words: words that the description of the problem contains, all of them.
-        kinds: kinds of operations; any without one.
-        targets: names of targets; any without one.
-        devices: words of the names of devices, any of them; any device without one.
+        words: words that must all occur in the description of the problem.
+        kinds: kinds of operations; if empty, any kind.
+        targets: names of targets; if empty, any target.
+        devices: words of which the name of the device must contain one; if empty, any device.
         is_everything: whether problems with a single environment are shown, too.
         is_changed: whether only problems with a changed time are shown.
     """
@@ -61,8 +61,8 @@ class Software:
     """The versions that a time depends on.
 
     Attributes:
-        compiler: that of the compiler.
-        runtime: that of the runtime.
+        compiler: the version of the compiler.
+        runtime: the version of the runtime.
         driver: the driver of the runtime, with the version of the vendor's.
     """
 
@@ -85,9 +85,9 @@ class HistoryPoint:
         software: their versions.
         date: the time of the first trial, in ISO 8601.
         trials: the number of trials.
-        failures: how many of them failed.
+        failures: the number of failed trials.
         default_us: the time of the compiler's choice, with the interval of its median; None if it was not measured.
-        best_us: that of the fastest configuration whose results were right; None without one.
+        best_us: the time of the fastest configuration with correct results; None without one.
         best: the pipeline and the knobs of that configuration; empty without one.
         default_change: the change of the time of the compiler's choice since the previous point; None without one.
         best_change: the change of the best time.
@@ -119,10 +119,10 @@ class ProblemHistory:
     Attributes:
         problem: the problem in words.
         kind: the kind of the root op.
-        target: the architecture or SKU that is compiled for.
+        target: the target architecture or SKU.
         device: the device.
         flags: the flags of the compiler.
-        cores: the threads of a CPU device, 0 of another.
+        cores: the number of threads of a CPU device; 0 for other devices.
         points: its times, by version.
     """
 
@@ -165,7 +165,7 @@ def history_among(
 
     Args:
         trials: the trials.
-        selected: which problems are shown.
+        selected: the selection of problems to show.
         least: the smallest relevant change of a time, as a fraction.
     """
     histories = [_history(group, least) for group in _series(filter(selected.has, trials))]

@@ -13,7 +13,7 @@ from tuninglink.tuning.results import FatalError
 
 
 class DatabaseError(FatalError):
-    """A database cannot be opened, read or written."""
+    """An error of opening, reading or writing a database."""
 
 
 def database_error(message: str, remedy: str = "") -> DatabaseError:

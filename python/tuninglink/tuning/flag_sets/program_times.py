@@ -114,11 +114,12 @@ class ProgramTimer:
     ) -> ProgramTimes | Failure:
         """Time programs, interleaved with two copies of the default.
 
-        A program is dropped when it can no longer be the fastest, even after its call for `outputs`. The rounds
-        end when the remaining programs are alike and certainly faster, when their intervals are narrow, or when the
-        time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
-        a load slows some programs down more than others. Where not even the fewest rounds fit into the time, as for
-        programs that run for seconds, the calls for `outputs` decide, with wide intervals.
+        A program is dropped when it can no longer be the fastest, possibly right after its call for `outputs`. The
+        rounds end when the remaining programs are equally fast and certainly faster than the default, when their
+        intervals are narrow, or when the time is over. If an earlier comparison was less noisy, the rounds continue
+        for a while and no program is dropped, since a load slows some programs down more than others. If not even the
+        minimum number of rounds fits into the time, as for programs that run for seconds, the calls for `outputs`
+        decide, with wide intervals.
 
         Args:
             default: the default.

@@ -1,6 +1,6 @@
 """Reading products that libraries of linear algebra log: lines of TunableOp, and of rocBLAS and hipBLASLt.
 
-These libraries store matrices by columns: their m is our n, and their first matrix is our right-hand side. PyTorch
+These libraries store matrices by columns: their m is n here, and their first matrix is the right-hand side. PyTorch
 writes lines of TunableOp, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
 """
 

@@ -12,7 +12,7 @@ from tuninglink.errors import did_you_mean
 
 
 class ProblemError(ValueError):
-    """A text is not a valid problem.
+    """An error about text that is not a valid problem.
 
     Attributes:
         column: the position of the invalid word, from 1.
@@ -31,7 +31,7 @@ class ProblemError(ValueError):
 
 
 class UnsupportedError(ProblemError):
-    """A line of another tool describes a problem that cannot be tuned."""
+    """An error about a line of another tool whose problem cannot be tuned."""
 
 
 LARGEST_SIZE: Final = (1 << 31) - 1
@@ -47,12 +47,12 @@ def read_size(text: str, least: int = 1) -> int | None:
 
 
 def joined_sizes(*sizes: int) -> str:
-    """Return the word for sizes."""
+    """Return sizes as one word."""
     return "x".join(map(str, sizes))
 
 
 def shortest(value: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the first number alone if all are equal."""
+    """Return only the first number if all are equal."""
     return value[:1] if len(set(value)) == 1 else value
 
 
@@ -168,7 +168,7 @@ _Value = TypeVar("_Value")
 
 
 class CommandFlags:
-    """The flags of a command line with their values, wherever the command begins in a line.
+    """The flags of a command line with their values; the command may begin anywhere in a line.
 
     Args:
         line: the line.

@@ -150,7 +150,7 @@ class Convolution(_Windows):
         """Return the places of the result's elements along an extent, for windows with steps of 1 over its gradient.
 
         Element `i` has the place `stride * i + dilation * (kernel - 1) - padding`. Elements with places outside of the
-        extent of image and window are omitted: no element of the image contributes to them.
+        extent of image and window are omitted, since no element of the image contributes to them.
         """
         index = self.layout.axes.index(axis)
         stride, reach = self.strides[index], self.dilations[index] * (self.kernel[index] - 1)

@@ -40,10 +40,10 @@ class Failure:
     """A trial that failed.
 
     Attributes:
-        kind: the failed step, and the manner of the failure.
+        kind: the failed step and the kind of its failure.
         message: the diagnostic, or the observation.
-        is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
-            while other processes had the processors. Such a failure is not kept for later runs.
+        is_external: whether the machine caused the failure, not the trial: a process was killed, or a time limit
+            expired while other processes used the processors. Such a failure is not stored for later runs.
     """
 
     kind: FailureKind
@@ -85,7 +85,7 @@ class OutputSample:
         binding: the binding of the output.
         position: the position of the element.
         actual: its value.
-        expected: the right value.
+        expected: the correct value.
     """
 
     binding: int

@@ -45,7 +45,7 @@ class TrialResult:
         candidate: the candidate.
         microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
             to the default's time; None if it failed.
-        failure: why it failed.
+        failure: the reason for its failure; None without one.
         seconds: the time of the result, in seconds of `time.monotonic()`; 0 for results of earlier runs.
         benchmark: the compiled benchmark, if it was compiled in this run.
         timing: the samples, if they were taken in this run.

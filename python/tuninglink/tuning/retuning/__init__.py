@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """The compiler rejects the configuration of an entry; the message is the reason."""
+    """An error for an entry whose configuration the compiler rejects; the message is the reason."""
 
 
 class ProblemSource(Enum):

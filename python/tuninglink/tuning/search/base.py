@@ -75,7 +75,7 @@ _EMPTY_DRAWS: Final = 3
 
 
 class Search(ABC):
-    """Chooses candidates of one problem, based on the times of earlier ones.
+    """A search, which chooses candidates of one problem based on the times of earlier ones.
 
     The same pool, seed and times give the same candidates.
 
@@ -223,7 +223,7 @@ class Search(ABC):
 
 
 class RandomSearch(Search):
-    """Tries candidates in random order: the baseline of all other searches."""
+    """A search in random order: the baseline of all other searches."""
 
     name: ClassVar[str] = "random"
 
@@ -244,7 +244,7 @@ _FIRST_SAMPLE: Final = 8
 
 
 class NeighborSearch(Search):
-    """Tries the neighbors of the compiler's choice, then those of the best few, then random ones."""
+    """A search of the neighbors of the compiler's choice, then those of the best few, then random candidates."""
 
     name: ClassVar[str] = "neighbors"
 
