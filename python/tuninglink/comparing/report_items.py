@@ -33,7 +33,7 @@ _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_c
 def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Comparison:
     """Return the changes of the dispatches.
 
-    A dispatch that is no longer tuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
+    A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
 
     Args:
         paths: the paths of the reports.
