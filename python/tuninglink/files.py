@@ -67,9 +67,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def temporary_directory() -> Iterator[Path]:
     """Yield a new directory, which is removed after the block or when an interrupt ends the process."""
     with TemporaryDirectory(prefix="tuninglink-") as name:
-        remove = partial(shutil.rmtree, name, ignore_errors=True)
-        with interrupt_hook(remove):
-            yield Path(name)
+        directory = Path(name)
+        with interrupt_hook(partial(_remove, directory)):
+            yield directory
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory in which another thread may be creating files."""
+    # Under its new name, it receives at most the file that is being created.
+    renamed = directory.rename(directory.with_name(f"{directory.name}-removed"))
+    for _ in range(2):
+        shutil.rmtree(renamed, ignore_errors=True)
 
 
 def make_directory(path: str | os.PathLike[str]) -> Path:

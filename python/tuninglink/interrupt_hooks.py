@@ -6,6 +6,7 @@ This module imports only modules that Python itself has loaded, as an interrupt 
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -17,21 +18,32 @@ SYMBOLIZATION: Final = "LLVM_DISABLE_SYMBOLIZATION"
 
 _hooks: dict[object, Callable[[], object]] = {}
 
+_ending_threads: set[int] = set()
+"""The identifier of the thread that runs the hooks and then ends the process; empty before an interrupt."""
+
 
 @contextmanager
 def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
-    """Call `hook` if an interrupt ends the process during the block."""
+    """Call `hook` if an interrupt ends the process during the block.
+
+    Other threads still run meanwhile, and may fail because of what hooks remove. A thread that comes to the end of the
+    block then waits there for the end of the process, so that it neither reports that failure nor ends the process.
+    """
     key = object()
     _hooks[key] = hook
     try:
         yield
     finally:
-        del _hooks[key]
+        if _ending_threads and threading.get_ident() not in _ending_threads:
+            threading.Event().wait()
+        _hooks.pop(key, None)
 
 
 def run_interrupt_hooks() -> None:
     """Call all hooks, the latest first, from the thread that ends the process."""
-    for hook in reversed(list(_hooks.values())):
+    _ending_threads.add(threading.get_ident())
+    while _hooks:
+        _, hook = _hooks.popitem()
         with suppress(Exception):
             hook()
 

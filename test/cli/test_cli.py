@@ -134,6 +134,30 @@ def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [place]
 
 
+WRITE_FILES = """
+from itertools import count
+from pathlib import Path
+from tuninglink.cli.main import exit_on_interrupt
+from tuninglink.files import temporary_directory
+
+exit_on_interrupt("writing")
+with temporary_directory() as directory:
+    for number in count():
+        (directory / str(number)).write_bytes(b"weights")
+        if number == 1_000:
+            print("ready", flush=True)
+"""
+
+
+def test_an_interrupt_removes_a_directory_while_files_are_written_to_it(tmp_path: Path) -> None:
+    """The file that is written after the removal began kept the directory, and the next one was an error."""
+    process = start("env", f"TMPDIR={tmp_path}", sys.executable, "-c", WRITE_FILES)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    assert interrupted(process) == (130, b"writing: interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
     program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
     command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]

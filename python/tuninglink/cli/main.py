@@ -93,9 +93,11 @@ def exit_on_interrupt(program: str) -> None:
     def watch() -> None:
         while os.read(reader, 1)[0] != signal.SIGINT:
             pass
-        run_interrupt_hooks()
-        os.write(2, f"{program}: interrupted\n".encode())
-        os._exit(INTERRUPTED)
+        try:
+            run_interrupt_hooks()
+            os.write(2, f"{program}: interrupted\n".encode())
+        finally:  # standard error may be closed
+            os._exit(INTERRUPTED)
 
     threading.Thread(target=watch, daemon=True).start()
 

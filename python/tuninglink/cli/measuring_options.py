@@ -265,11 +265,7 @@ _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
 
 
 def measuring_values(reader: FlagReader) -> dict[str, Any]:
-    """Return the values of flags, by the names of the options' fields.
-
-    Raises:
-        CompileError: the time of a benchmark is not valid.
-    """
+    """Return the values of flags, by the names of the options' fields."""
     settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
     others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
     return {**others, "settings": _limited(TuningSettings(**settings)), "flags": reader.flags}

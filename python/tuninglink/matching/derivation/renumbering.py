@@ -123,7 +123,7 @@ class Renumbering:
 
     @staticmethod
     def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
-        """Return the renumbering from one form of a problem to another one with these iterators."""
+        """Return the renumbering from one form of a problem to another one, whose iterators are given."""
         mapping = loop_mapping(old, new, iterators)
         return Renumbering(
             mapping,
