@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.interrupt_hooks import interrupt_hook
+from tuninglink.interrupt_hooks import interrupt_hook, uninterrupted
 from tuninglink.mlir.diagnostics import Diagnostic, error
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield _checked(place)
             return
         fresh = place.with_name(f".tuninglink-{os.urandom(8).hex()}")
-        with interrupt_hook(fresh.unlink):
-            try:
+        with ExitStack() as removed:
+            with uninterrupted:
                 fresh.touch(exist_ok=False)
+                removed.enter_context(interrupt_hook(fresh.unlink))
+            try:
                 if place.exists():
                     fresh.chmod(place.stat().st_mode & 0o7777)
                 yield fresh
@@ -66,15 +68,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
     """Yield a new directory, which is removed after the block or when an interrupt ends the process."""
-    with TemporaryDirectory(prefix="tuninglink-") as name:
-        directory = Path(name)
-        with interrupt_hook(partial(_remove, directory)):
+    with ExitStack() as removed:
+        with uninterrupted:
+            directory = Path(mkdtemp(prefix="tuninglink-"))
+            removed.enter_context(interrupt_hook(partial(_remove, directory)))
+        try:
             yield directory
+        finally:
+            shutil.rmtree(directory)
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory in which another thread may be creating files."""
-    # Under its new name, it receives at most the file that is being created.
+    """Remove a directory in which other threads may be creating files."""
+    # Under its new name, it receives at most the files that are being created.
     renamed = directory.rename(directory.with_name(f"{directory.name}-removed"))
     for _ in range(2):
         shutil.rmtree(renamed, ignore_errors=True)

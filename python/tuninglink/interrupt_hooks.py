@@ -1,6 +1,6 @@
 """Abnormal termination of the process: cleanup hooks for interrupts, and stack traces of crashes.
 
-This module imports only modules that Python itself has loaded, as an interrupt may precede other imports.
+This module imports only small modules of the standard library, as an interrupt may precede other imports.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 SYMBOLIZATION: Final = "LLVM_DISABLE_SYMBOLIZATION"
 """The variable that, with any value, makes LLVM's crash handler omit the names of functions."""
 
-_hooks: dict[object, Callable[[], object]] = {}
+uninterrupted: Final = threading.RLock()
+"""A lock that delays an interrupt. From an interrupt to the end of the process, the thread that ends it holds the lock."""
 
-_ending_threads: set[int] = set()
-"""The identifier of the thread that runs the hooks and then ends the process; empty before an interrupt."""
+_hooks: dict[object, Callable[[], object]] = {}
 
 
 @contextmanager
 def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
     """Call `hook` if an interrupt ends the process during the block.
 
-    Other threads still run meanwhile, and may fail because of what hooks remove. A thread that comes to the end of the
-    block then waits there for the end of the process, so that it neither reports that failure nor ends the process.
+    Other threads still run meanwhile, and may fail because of what hooks remove. A thread that comes to the end of such
+    a block waits there for the end of the process, so that it neither reports that failure nor ends the process.
     """
     key = object()
-    _hooks[key] = hook
+    with uninterrupted:
+        _hooks[key] = hook
     try:
         yield
     finally:
-        if _ending_threads and threading.get_ident() not in _ending_threads:
-            threading.Event().wait()
-        _hooks.pop(key, None)
+        with uninterrupted:
+            _hooks.pop(key, None)
 
 
 def run_interrupt_hooks() -> None:
-    """Call all hooks, the latest first, from the thread that ends the process."""
-    _ending_threads.add(threading.get_ident())
+    """Call all hooks, the latest first, from the thread that then ends the process."""
+    uninterrupted.acquire()
     while _hooks:
         _, hook = _hooks.popitem()
         with suppress(Exception):

@@ -158,6 +158,34 @@ def test_an_interrupt_removes_a_directory_while_files_are_written_to_it(tmp_path
     assert not list(tmp_path.iterdir())
 
 
+STOP_AND_WAIT = """
+import time
+from tuninglink.cli.main import exit_on_interrupt
+from tuninglink.cli.measuring import stopping
+from tuninglink.files import temporary_directory
+from tuninglink.tuning.scheduling.budget import Budget
+
+exit_on_interrupt("tuning")
+with temporary_directory(), stopping(Budget(), "tuning"):
+    print("ready", flush=True)
+    while True:
+        time.sleep(600)
+"""
+
+
+def test_a_second_interrupt_of_a_tuning_run_leaves_no_directory(tmp_path: Path) -> None:
+    process = start("env", f"TMPDIR={tmp_path}", sys.executable, "-c", STOP_AND_WAIT)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    assert list(tmp_path.iterdir())
+    process.send_signal(signal.SIGINT)
+    assert process.stderr
+    process.stderr.readline()
+    assert process.stderr.readline() == b"tuning: interrupted; ending with what is known so far\n"
+    assert interrupted(process) == (130, b"")
+    assert not list(tmp_path.iterdir())
+
+
 def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
     program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
     command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]

@@ -96,7 +96,7 @@ def exit_on_interrupt(program: str) -> None:
         try:
             run_interrupt_hooks()
             os.write(2, f"{program}: interrupted\n".encode())
-        finally:  # standard error may be closed
+        finally:  # the reader of standard error may be gone
             os._exit(INTERRUPTED)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -14,6 +14,7 @@ from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory, check_output
+from tuninglink.interrupt_hooks import run_interrupt_hooks
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
@@ -142,21 +143,24 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
 
     def stop(number: int, _: object) -> None:
         if budget.is_stopped:
-            os._exit(_SIGNALED + number)
+            try:
+                run_interrupt_hooks()
+            finally:
+                os._exit(_SIGNALED + number)
         budget.stop()
         if not program:
             return
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 
-    watcher = signal.set_wakeup_fd(-1)  # its reader would end the process
     before = {number: signal.signal(number, stop) for number in watched}
+    watcher = signal.set_wakeup_fd(-1)  # its reader would end the process
     try:
         yield
     finally:
+        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
         for number, handler in before.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(watcher, warn_on_full_buffer=False)
 
 
 _SIGNALED: Final = 128

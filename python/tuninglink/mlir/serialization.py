@@ -6,7 +6,6 @@ import codecs
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -182,13 +181,13 @@ def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
 
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
     """Return `operation` as text without locations, ending with a newline."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - most commands print no module
+    from tempfile import TemporaryFile  # noqa: PLC0415 - most commands print no module
 
-    # The bindings append to a string piece by piece, which takes twice as long as printing to a file.
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "module.mlir")
-        operation.print(file=str(path))
-        text = path.read_bytes().decode()
+    # The bindings append to a string piece by piece, which takes twice as long as printing to a file. This one has no
+    # name that would be left when a signal ends the process.
+    with TemporaryFile() as file:
+        operation.print(file=f"/dev/fd/{file.fileno()}")
+        text = file.read().decode()
     return text.rstrip("\n") + "\n"
 
 
