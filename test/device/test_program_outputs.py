@@ -139,10 +139,10 @@ def test_a_tuned_program_may_have_four_times_the_error_of_the_default(
     assert not case(tuned=0.1, numerics=Numerics.ANY).compare(SPEC).failure
 
 
-def test_a_spec_that_mends_the_program_stays_at_any_speed(case: Callable[..., ModelRuns]) -> None:
+def test_a_spec_that_repairs_the_program_stays_at_any_speed(case: Callable[..., ModelRuns]) -> None:
     comparison = case(default=0.9).compare(SPEC)
     assert comparison.outputs is not None
-    assert comparison.outputs.is_mended
+    assert comparison.outputs.is_repaired
     assert "the default is wrong" in comparison.outputs.finding
     assert not comparison.is_slower
 
@@ -177,7 +177,7 @@ def test_without_time_for_the_reference_the_default_is_compared_with(
     assert "takes more than 0.01 s" in outputs.note
     assert case(tuned=0.3, seconds=0.01).compare(SPEC).failure
     # Entries for wrong defaults are meant to change the outputs.
-    assert not case(tuned=0.3, seconds=0.01).compare(SPEC, mends=True).failure
+    assert not case(tuned=0.3, seconds=0.01).compare(SPEC, is_repair=True).failure
 
 
 def test_a_spec_is_compared_with_another_one(case: Callable[..., ModelRuns]) -> None:

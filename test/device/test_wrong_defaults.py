@@ -207,7 +207,7 @@ def tuned(
     return result, listener
 
 
-def test_wrong_defaults_of_small_dispatches_are_mended_beside_a_heavy_one(tmp_path: Path) -> None:
+def test_wrong_defaults_of_small_dispatches_are_repaired_beside_a_heavy_one(tmp_path: Path) -> None:
     result, listener = tuned(tmp_path, is_right=lambda number: number % 4 == 3)
     assert sorted(listener.wrong) == ["@main_dispatch_1", "@main_dispatch_2"]
     outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
@@ -239,8 +239,8 @@ def judged_first() -> AbstractContextManager[object]:
     return patch.object(Tuner, "_reserve", wait)
 
 
-def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path: Path) -> None:
-    """What mended one of them is tried first on the others, and no race compares it with a wrong default."""
+def test_many_wrong_defaults_are_repaired_before_any_other_task_is_tuned(tmp_path: Path) -> None:
+    """What repaired one of them is tried first on the others, and no race compares it with a wrong default."""
     sizes = [48, 40, 24]
     with judged_first():
         result, listener = tuned(tmp_path, bool, source=chain(sizes), count=len(sizes))
@@ -250,8 +250,8 @@ def test_many_wrong_defaults_are_mended_before_any_other_task_is_tuned(tmp_path:
         assert outcomes[name].verdict is TaskOutcome.WON
         assert outcomes[name].default_is_wrong
     first_turns = [name for name, _ in listener.tasks]
-    mended = max(first_turns.index(name) for name in listener.wrong)
-    assert HEAVY not in first_turns[:mended]
+    repaired = max(first_turns.index(name) for name in listener.wrong)
+    assert HEAVY not in first_turns[:repaired]
     by_task = {
         name: {knobs for task, knobs in listener.tasks if task == name} for name in listener.wrong
     }

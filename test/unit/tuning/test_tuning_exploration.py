@@ -229,8 +229,8 @@ class Runs:
     def begin_ahead(self, spec: str) -> None:
         """Return at once: nothing is compiled."""
 
-    def compare(self, spec: str, *, base: str, mends: bool) -> ModelComparison:
-        assert mends == (not base and bool({"a", "b"} & set(spec)))
+    def compare(self, spec: str, *, base: str, is_repair: bool) -> ModelComparison:
+        assert is_repair == (not base and bool({"a", "b"} & set(spec)))
         self.left -= 1
         if self.left < 0:
             raise ModelRunError("no time")

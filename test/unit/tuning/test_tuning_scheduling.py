@@ -141,8 +141,8 @@ def test_races_with_slow_defaults_are_cheap() -> None:
     finalists = [contestant(us) for us in (100.0, 120.0, 200.0, 300.0, 400.0, 440.0)]
     races = [task_race_seconds(contestant(us), finalists) for us in BOTTLENECK_US]
     assert sum(races) < 15.0
-    mended = RaceRules(places=2, blocks=1, passes=1)
-    assert task_race_seconds(contestant(300.0), finalists[:2], mended) < 2.0
+    repaired = RaceRules(places=2, blocks=1, passes=1)
+    assert task_race_seconds(contestant(300.0), finalists[:2], repaired) < 2.0
 
 
 def test_races_of_dynamic_tasks_run_at_all_sizes() -> None:

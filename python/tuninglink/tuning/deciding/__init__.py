@@ -158,9 +158,9 @@ class ModelComparison:
         """
         if self.failure:
             return True
-        is_mended = self.outputs is not None and self.outputs.is_mended
+        is_repaired = self.outputs is not None and self.outputs.is_repaired
         is_likely = self.speedup.high < 1.0 or self.speedup.median < _LIKELY_SLOWER
-        return is_likely and not is_mended
+        return is_likely and not is_repaired
 
 
 def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:

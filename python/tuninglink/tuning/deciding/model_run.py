@@ -109,13 +109,13 @@ class ModelRuns:
     _bases: dict[str, Outputs] = field(default_factory=dict)
     _expectation: Expectation | None = None
 
-    def compare(self, spec: str, *, base: str = "", mends: bool = False) -> ModelComparison:
+    def compare(self, spec: str, *, base: str = "", is_repair: bool = False) -> ModelComparison:
         """Compare the times of the program with and without a spec in interleaved runs of a few seconds.
 
         Args:
             spec: the spec.
             base: the spec to compare with; empty for the program without one.
-            mends: whether the spec repairs dispatches that are wrong with the base. The outputs are then
+            is_repair: whether the spec repairs dispatches that are wrong with the base. The outputs are then
                 compared only with a reference for the program, not with those of the base.
 
         Raises:
@@ -135,7 +135,7 @@ class ModelRuns:
             return ModelComparison(0.0, 0.0, _NOTHING, failure=str(failure))
         outputs = self._judged(expected, computed)
         rejection = self.judge.rejection(outputs, expected, computed)
-        if rejection and not (mends and outputs.default_error is None):
+        if rejection and not (is_repair and outputs.default_error is None):
             return ModelComparison(0.0, 0.0, _NOTHING, failure=rejection, outputs=outputs)
         programs = [
             calls.compiled(call, image, integers)

@@ -65,30 +65,30 @@ def judge_entries(
     def compare(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> ModelComparison:
         spec, before = pair(entries, base)
         if (spec, before) not in comparisons:
-            mends = not base and any(entry.default_is_wrong for entry in entries)
-            comparisons[spec, before] = runs.compare(spec, base=before, mends=mends)
+            is_repair = not base and any(entry.default_is_wrong for entry in entries)
+            comparisons[spec, before] = runs.compare(spec, base=before, is_repair=is_repair)
         return comparisons[spec, before]
 
-    mending = [entry for entry in won if entry.default_is_wrong]
+    repairs = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
-    if mending and faster:
-        runs.begin_ahead(write(mending))
+    if repairs and faster:
+        runs.begin_ahead(write(repairs))
     try:
-        if mending and compare(won).failure:
-            mending = harmless(mending, compare, lambda comparison: bool(comparison.failure))
-        faster = harmless(faster, lambda entries: compare([*mending, *entries], mending))
-        kept = [entry for entry in won if entry in mending or entry in faster]
+        if repairs and compare(won).failure:
+            repairs = harmless(repairs, compare, lambda comparison: bool(comparison.failure))
+        faster = harmless(faster, lambda entries: compare([*repairs, *entries], repairs))
+        kept = [entry for entry in won if entry in repairs or entry in faster]
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
         full = comparisons.get(pair(won))
         if full is None:
             return ModelVerdict(tuple(won), reason=str(failure))
         if not full.is_slower:
-            return ModelVerdict(tuple(won), _with_note(full, len(mending)))
+            return ModelVerdict(tuple(won), _with_note(full, len(repairs)))
         # The program is slower with the spec or fails, and the entries at fault were not found.
         harm = full.failure or "the program is slower with the spec"
         reason = f"{harm}; the entries at fault were not found: {failure}"
-        kept = [] if full.failure else mending
+        kept = [] if full.failure else repairs
         return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
     # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
@@ -96,7 +96,7 @@ def judge_entries(
         specs
         for entry in won
         if entry not in kept
-        for specs in (pair([entry]), pair([*mending, entry], mending))
+        for specs in (pair([entry]), pair([*repairs, entry], repairs))
     ]
     left_out = [comparisons[specs] for specs in alone if specs in comparisons]
     failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
@@ -105,18 +105,18 @@ def judge_entries(
         None,
     )
     if comparison is not None:
-        comparison = _with_note(comparison, len(mending))
+        comparison = _with_note(comparison, len(repairs))
     return ModelVerdict(tuple(kept), comparison, reason, failures, _of_default(outputs))
 
 
-def _with_note(comparison: ModelComparison, mending: int) -> ModelComparison:
+def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
     """Return a comparison with a remark if some entries stay at any speed."""
-    if not mending:
+    if not repairs:
         return comparison
     entries = (
         "1 entry replaces a wrong default and stays"
-        if mending == 1
-        else (f"{mending} entries replace wrong defaults and stay")
+        if repairs == 1
+        else (f"{repairs} entries replace wrong defaults and stay")
     )
     note = f"{entries} at any speed: right results come before speed"
     return replace(comparison, notes=(*comparison.notes, note))

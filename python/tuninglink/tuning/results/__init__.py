@@ -146,7 +146,7 @@ class OutputComparison:
         return self.default_error is not None and self.default_error > self.tolerance
 
     @property
-    def is_mended(self) -> bool:
+    def is_repaired(self) -> bool:
         """Whether the program's outputs are wrong without the spec and correct with it."""
         is_right = self.tuned_error is not None and self.tuned_error <= self.tolerance
         return self.default_is_wrong and is_right
@@ -184,7 +184,7 @@ class OutputComparison:
             return ""
         error = f"relative error {_number(self.default_error)}, at most {_number(self.tolerance)} is rounding"
         where = f"the outputs of the program as compiled differ from those of {self.source}"
-        if self.is_mended:
+        if self.is_repaired:
             return f"{where} ({error}), and with the spec they agree: the default is wrong"
         return (
             f"{where} ({error}): one of both is wrong, or the program amplifies rounding, "

@@ -52,8 +52,8 @@ class OpenTask:
     @property
     def gain(self) -> float:
         """The program's gain if the race confirms it; the whole time of a wrong default that is repaired."""
-        is_mended = self.run is not None and self.run.is_mended
-        best_us = 0.0 if is_mended else self.progress.best_us
+        is_repaired = self.run is not None and self.run.is_repaired
+        best_us = 0.0 if is_repaired else self.progress.best_us
         return self.measured.weight * (self.measured.default_us - best_us)
 
 

@@ -179,7 +179,7 @@ class Scheduler:
 
     def _give_turn(self, task: OpenTask) -> None:
         """Give a task a turn; decide it after its last one."""
-        began, is_mending = time.monotonic(), self._choice.is_to_mend(task)
+        began, is_repair = time.monotonic(), self._choice.needs_repair(task)
         try:
             if task.run is None:
                 self._begin(task)
@@ -189,16 +189,16 @@ class Scheduler:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
-        self._choice.count_turn(time.monotonic() - began, is_mending=is_mending)
+        self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
 
     def _continue(self, task: OpenTask, run: TaskRun) -> None:
         budget = self._budget()
-        if run.is_to_mend:
-            run.begin_mending(budget)
+        if run.needs_repair:
+            run.begin_repair(budget)
             if not self._tuner.is_local:
-                self._begin_next_mendings(task, budget)
+                self._begin_next_repairs(task, budget)
         if run.default_is_wrong:
-            run.mend(budget, self._turn_end(task), self._work_aside)
+            run.repair(budget, self._turn_end(task), self._work_aside)
         elif task.is_new and task.is_promising and not self._tuner.is_local:
             self._explore_first(task, run, budget)
         else:
@@ -206,13 +206,13 @@ class Scheduler:
         if run.trials.ending(budget) is not None:
             self._endings.decide(task)
 
-    def _begin_next_mendings(self, task: OpenTask, budget: Budget) -> None:
+    def _begin_next_repairs(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of the next tasks to repair, enough to keep the compiler busy.
 
         A task waits for its draw, or for the candidates of a related one.
         """
         others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
-        for following in filter(self._choice.is_to_mend, others):
+        for following in filter(self._choice.needs_repair, others):
             begun = [open_task.run for open_task in self._endings.open if open_task.run]
             compiling = sum(run.trials.compiling for run in begun)
             if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
@@ -226,9 +226,9 @@ class Scheduler:
             if task.run is None:
                 self._begin(task)
             run = task.run
-            if run is not None and run.can_begin_mending():
-                run.begin_mending(budget)
-            elif run is not None and not run.is_to_mend:
+            if run is not None and run.can_begin_repair():
+                run.begin_repair(budget)
+            elif run is not None and not run.needs_repair:
                 run.trials.begin(budget.limited(self._first_trials))
         except FatalError:
             raise

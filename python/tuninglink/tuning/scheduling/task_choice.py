@@ -82,7 +82,7 @@ _RACE_SECONDS: Final = 5.0
 """The time of a race, in seconds. It counts as part of the start: without a race, trials are lost."""
 
 
-_MENDING: Final = 0.5
+_REPAIR_SHARE: Final = 0.5
 """The fraction of the time of all turns in which small tasks with wrong defaults come first after their first turn."""
 
 
@@ -105,8 +105,8 @@ class TaskChoice:
         self._progress: list[Progress] = []
         self._start_seconds = 0.0
         self._turn_seconds = 0.0
-        self._mending_seconds = 0.0
-        self._mending_turns = 0
+        self._repair_seconds = 0.0
+        self._repair_turns = 0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
         """Record the start of a task.
@@ -118,19 +118,19 @@ class TaskChoice:
         self._progress.append(progress)
         self._start_seconds += seconds
 
-    def count_turn(self, seconds: float, *, is_mending: bool) -> None:
+    def count_turn(self, seconds: float, *, is_repair: bool) -> None:
         """Record the time of a turn, and whether it searched for a right candidate."""
         self._turn_seconds += seconds
-        if is_mending:
-            self._mending_seconds += seconds
-            self._mending_turns += 1
+        if is_repair:
+            self._repair_seconds += seconds
+            self._repair_turns += 1
 
     @property
     def repair_seconds(self) -> float:
         """The mean time of the turns that searched for right candidates."""
-        if not self._mending_turns:
+        if not self._repair_turns:
             return _REPAIR_SECONDS
-        return self._mending_seconds / self._mending_turns
+        return self._repair_seconds / self._repair_turns
 
     @property
     def pace(self) -> Pace:
@@ -145,25 +145,25 @@ class TaskChoice:
     def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
         """Return tasks, most promising first."""
         pace = self.pace
-        has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
+        has_repaired_enough = self._repair_seconds > _REPAIR_SHARE * self._turn_seconds
 
         def promise(task: OpenTask) -> tuple[bool, bool, bool, bool, float]:
             measured = task.measured
             is_new = task.is_new and task.is_promising
             is_begun = is_new and task.run is not None
-            is_first = task.run is None or task.run.is_new_to_mend
-            may_wait = has_mended_enough and measured.is_small and not is_first
-            is_urgent = self.is_to_mend(task) and not may_wait
-            is_ready = is_urgent and task.run is not None and task.run.can_begin_mending()
+            is_first = task.run is None or task.run.is_first_repair
+            may_wait = has_repaired_enough and measured.is_small and not is_first
+            is_urgent = self.needs_repair(task) and not may_wait
+            is_ready = is_urgent and task.run is not None and task.run.can_begin_repair()
             gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
             return is_urgent, is_ready, is_new, is_begun, gain
 
         return sorted(tasks, key=promise, reverse=True)
 
-    def is_to_mend(self, task: OpenTask) -> bool:
+    def needs_repair(self, task: OpenTask) -> bool:
         """Return whether the search for a right candidate of a task comes first."""
         if task.run is not None:
-            return task.run.is_to_mend
+            return task.run.needs_repair
         return self.is_wrong(task.measured.task)
 
     def is_wrong(self, task: TuningTask) -> bool:

@@ -39,13 +39,13 @@ _LEAST_PRICE: Final = 0.5
 _RESERVED: Final = 3
 """The number of finalists for which time is kept; more race if time allows."""
 
-_MENDING_TRIALS: Final = 16
+_REPAIR_TRIALS: Final = 16
 """The candidates of a first turn that searches for a right one."""
 
-_MENDED: Final = 0.75
+_AWAITED_PART: Final = 0.75
 """The part of them that such a turn waits for."""
 
-_MENDING_TURNS: Final = 4
+_MOST_REPAIR_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
 
 NOT_RACED: Final = "the budget was over before the race"
@@ -67,7 +67,7 @@ class TaskRun:
         measured: the compiler's choice.
         default_us: its time, in microseconds.
         trials: the trials so far.
-        is_mended: whether the compiler's choice is wrong and a right candidate was found.
+        is_repaired: whether the compiler's choice is wrong and a right candidate was found.
 
     Raises:
         DeviceError: the device is lost.
@@ -87,8 +87,8 @@ class TaskRun:
         self.default_us = measured.default_us if self.default_is_wrong else self._measure_default()
         self._related = related if related is not None else RelatedTrials()
         self._verification = tuner.verification(prepared)
-        self.is_mended = False
-        self._mending_turns = 0
+        self.is_repaired = False
+        self._repair_turns = 0
         self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         if tuner.journal:
@@ -125,21 +125,25 @@ class TaskRun:
         return judgement is not None and judgement.correctness is Correctness.WRONG
 
     @property
-    def is_to_mend(self) -> bool:
+    def needs_repair(self) -> bool:
         """Whether the search for a right candidate comes first."""
-        return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
+        return (
+            not self.is_repaired
+            and self._repair_turns < _MOST_REPAIR_TURNS
+            and self.default_is_wrong
+        )
 
     @property
-    def is_new_to_mend(self) -> bool:
+    def is_first_repair(self) -> bool:
         """Whether no candidates were tried in the search for a right one."""
-        return self.is_to_mend and not self._mending_turns
+        return self.needs_repair and not self._repair_turns
 
-    def can_begin_mending(self) -> bool:
+    def can_begin_repair(self) -> bool:
         """Look for candidates of related tasks; return whether a first turn need not wait for a draw."""
         self._begin_with_related()
         seed = self._tuner.settings.seed
         is_drawn = self.prepared.spaces.sampler.is_drawn(FIRST_CANDIDATES, seed)
-        return self.is_new_to_mend and (is_drawn or self._has_related)
+        return self.is_first_repair and (is_drawn or self._has_related)
 
     @property
     def _has_related(self) -> bool:
@@ -153,21 +157,21 @@ class TaskRun:
             self.trials.prefer(self._related_candidates)
 
     @property
-    def _mending_trials(self) -> int:
+    def _repair_trials(self) -> int:
         """The candidates of the next turn that searches for a right one."""
-        is_short = self._has_related and not self._mending_turns
-        return MOST_RELATED if is_short else _MENDING_TRIALS
+        is_short = self._has_related and not self._repair_turns
+        return MOST_RELATED if is_short else _REPAIR_TRIALS
 
-    def begin_mending(self, budget: Budget) -> None:
-        """Start to compile the candidates that `mend` will try.
+    def begin_repair(self, budget: Budget) -> None:
+        """Start to compile the candidates that `repair` will try.
 
         Args:
             budget: the time, and the trials of all turns.
         """
         self._begin_with_related()
-        self.trials.begin(budget.limited(len(self.trials) + self._mending_trials))
+        self.trials.begin(budget.limited(len(self.trials) + self._repair_trials))
 
-    def mend(
+    def repair(
         self,
         budget: Budget,
         is_over: Callable[[], bool] = lambda: False,
@@ -184,12 +188,12 @@ class TaskRun:
             DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
-        if self.is_to_mend:
+        if self.needs_repair:
             self._begin_with_related()
-            before, count = len(self.trials), self._mending_trials
-            self._mending_turns += 1
+            before, count = len(self.trials), self._repair_trials
+            self._repair_turns += 1
             few = budget.limited(before + count)
-            enough = before + _MENDED * count
+            enough = before + _AWAITED_PART * count
             self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
         else:
             self.trials.explore(budget, is_over, meanwhile)
@@ -198,7 +202,7 @@ class TaskRun:
             failure = None if best.candidate.key in self._right else self._failure(best)
             if failure is None:
                 self._right.add(best.candidate.key)
-                self.is_mended = True
+                self.is_repaired = True
                 assert best.microseconds is not None
                 self.trials.progress.withdraw(
                     best.microseconds
