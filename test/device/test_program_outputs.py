@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -77,8 +78,10 @@ class WrongDevice(Device):
     def ask(self, request: Request[Answer]) -> Answer | Failure:
         return self.process.ask(request)
 
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
-        outputs = self.process.program_outputs(program)
+    def program_outputs(
+        self, program: CompiledProgram, most_seconds: float = math.inf
+    ) -> CallOutputs | Failure:
+        outputs = self.process.program_outputs(program, most_seconds)
         if isinstance(outputs, Failure):
             return outputs
         factor = np.float32(1 + self.error(program.image))

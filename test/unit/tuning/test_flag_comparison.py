@@ -15,6 +15,7 @@ from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.devices.device import DeviceDescription
+from tuninglink.tuning.devices.device_process import Request
 from tuninglink.tuning.devices.program_running import CallOutputs
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
@@ -72,7 +73,7 @@ class RecordedCompiler:
 
 
 class RecordedDevice:
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         if program.image == b"hang":
             return Failure(FailureKind.TIMEOUT, "no answer")
         value = 1.01 if program.image.startswith(b"wrong") else 1.0
@@ -286,7 +287,7 @@ class SlowDevice(RecordedDevice):
         self.timed: set[bytes] = set()
         self.description = DeviceDescription(f"{driver}://0", "a device", driver, "", "", 1)
 
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         return self._call(program, 0.5 if program.image == b"both fast" else 6.0)
 
     def _call(self, program: CompiledProgram, seconds: float) -> CallOutputs | Failure:
@@ -339,7 +340,7 @@ def test_loading_a_program_is_not_part_of_its_first_call(monkeypatch: pytest.Mon
 class LoadingDevice(SlowDevice):
     """A device on which weights take long to load, and calls are short."""
 
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         self.seconds += 20.0
         return self._call(program, 0.001)
 
@@ -378,6 +379,39 @@ def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.Monk
     assert result.flags == ("--both fast",)
     assert by_name(result)["wrong"].is_rejected
     assert by_name(result)["prefills fast"].note == "it was not run: there was no time left"
+
+
+class HangingDevice(SlowDevice):
+    """A device on which one program does not end, and the others are fast."""
+
+    def program_outputs(
+        self, program: CompiledProgram, most_seconds: float = 70.0
+    ) -> CallOutputs | Failure:
+        return self._call(program, min(70.0, most_seconds) if program.image == b"hang" else 0.5)
+
+
+@pytest.mark.parametrize(("seconds", "waited"), [(45.0, 10.0), (8.0, 7.0), (4.0, 5.0)])
+def test_a_set_under_which_the_program_does_not_end_is_not_awaited(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, waited: float
+) -> None:
+    device = HangingDevice("cuda")
+    clock = SimpleNamespace(monotonic=lambda: device.seconds)
+    for module in ("program_times", "comparison"):
+        monkeypatch.setattr(f"tuninglink.tuning.flag_sets.{module}.time", clock)
+    whole, compiler = replace(comparison(), seconds=seconds, _began=0.0), RecordedCompiler()
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("hang", "both fast")]
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    result = whole.run(compiled(b"default"), jobs, device)
+    assert by_name(result)["hang"].note == "no answer"
+    # Two functions of the default and two of the other set take 0.5 s each.
+    assert device.seconds == pytest.approx(waited + 2.0)
+    assert result.flags == ("--both fast",)
+
+
+def test_a_request_may_have_a_shorter_time_limit() -> None:
+    request = Request(len, (), expected_seconds=20.0)
+    assert request.time_limit(30.0) == 70.0
+    assert replace(request, most_seconds=10.0).time_limit(30.0) == 10.0
 
 
 class BusyDevice(RecordedDevice):
@@ -429,7 +463,7 @@ def test_first_calls_beside_compilations_are_repeated(monkeypatch: pytest.Monkey
 class QuietDevice(SlowDevice):
     """The same device when nothing is compiled."""
 
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+    def program_outputs(self, program: CompiledProgram, *_: object) -> CallOutputs | Failure:
         return self._call(program, 0.5)
 
 

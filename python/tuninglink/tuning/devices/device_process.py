@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -49,11 +50,13 @@ class Request(Generic[Answer]):
         work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
         arguments: its other arguments.
         expected_seconds: the duration of the work if it depends on the arguments. It extends the time limit.
+        most_seconds: the longest time limit.
     """
 
     work: Callable[..., Answer]
     arguments: tuple[object, ...]
     expected_seconds: float = 0.0
+    most_seconds: float = math.inf
 
     def time_limit(self, timeout: float) -> float:
         """Return the seconds after which the work counts as hanging.
@@ -61,7 +64,7 @@ class Request(Generic[Answer]):
         Args:
             timeout: the time limit of work whose duration is not expected.
         """
-        return timeout + _SLACK * self.expected_seconds
+        return min(timeout + _SLACK * self.expected_seconds, self.most_seconds)
 
 
 class Device(ABC):
@@ -104,9 +107,13 @@ class Device(ABC):
         arguments = (tuple(programs), count, seed, seconds)
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
-    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
-        """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
-        return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
+    def program_outputs(
+        self, program: CompiledProgram, most_seconds: float = math.inf
+    ) -> CallOutputs | Failure:
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs` and `Request.most_seconds`."""
+        return self.ask(
+            Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS, most_seconds)
+        )
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1

@@ -43,6 +43,13 @@ _UNLIKE_WRONG: Final = (
 )
 """The note on a set that avoids wrong defaults where there is no reference."""
 
+_SLOW_CALL: Final = 5.0
+"""The factor of the time of the default's first call, loading included, from which a set is not awaited. There are
+sets under which a program does not end."""
+
+_SHORT_CALL: Final = 10.0
+"""The time, in seconds, that the first call of a set may take at least, as far as it is left."""
+
 _NEEDED_SECONDS: Final = 1800.0
 """The time limit for compiling programs that the comparison cannot do without."""
 
@@ -227,7 +234,9 @@ class FlagComparison:
             expected = outputs.expected
             if isinstance(expected, Failure):
                 return expected
-            judged = outputs.judge(image, result, expected)
+            default_seconds = timer.run_seconds(default.image)
+            limit = max(_SLOW_CALL * default_seconds, min(_SHORT_CALL, self._left))
+            judged = outputs.judge(image, result, expected, limit)
             if isinstance(judged, Failure):
                 results[number] = replace(result, note=judged.message)
             else:
@@ -286,9 +295,18 @@ class _SetOutputs:
         """The outputs of the default."""
         return self._timer.outputs(self._default)
 
-    def judge(self, image: bytes, result: Result, expected: Outputs) -> Result | Failure:
-        """Return the result of a program with the error of its outputs, or the failure of its run."""
-        outputs = self._timer.outputs(image)
+    def judge(
+        self, image: bytes, result: Result, expected: Outputs, most_seconds: float
+    ) -> Result | Failure:
+        """Return the result of a program with the error of its outputs, or the failure of its run.
+
+        Args:
+            image: the program.
+            result: its result without the error.
+            expected: the outputs of the default.
+            most_seconds: the longest time limit of each call.
+        """
+        outputs = self._timer.outputs(image, most_seconds)
         if isinstance(outputs, Failure):
             return outputs
         # The judge computes the reference once, if any set has other outputs than the default.

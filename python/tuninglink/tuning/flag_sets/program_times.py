@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,13 +90,18 @@ class ProgramTimer:
         self._call_seconds: dict[bytes, float] = {}
         self._run_seconds: dict[bytes, float] = {}
 
-    def outputs(self, image: bytes) -> Outputs | Failure:
-        """Return the outputs of all functions, or the failure of a run."""
+    def outputs(self, image: bytes, most_seconds: float = math.inf) -> Outputs | Failure:
+        """Return the outputs of all functions, or the failure of a run.
+
+        Args:
+            image: the program.
+            most_seconds: the longest time limit of each call.
+        """
         arrays: Outputs = {}
         seconds, began = 0.0, time.monotonic()
         for function in self._functions:
             program = self._calls.compiled(function, image, PLAIN_INTEGERS)
-            computed = self._device.program_outputs(program)
+            computed = self._device.program_outputs(program, most_seconds)
             if isinstance(computed, Failure):
                 return computed
             arrays[function.label] = computed.arrays
