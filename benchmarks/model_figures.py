@@ -27,6 +27,9 @@ _FAR: Final = 1.3
 """The factor of the fastest program's time from which another one is not the fastest."""
 
 _TIMEOUT: Final = 1200
+_RUN_TIMEOUT: Final = 120
+"""The seconds after which a run of a module fails: some programs do not end under a set of flags."""
+
 _MILLISECONDS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
@@ -125,6 +128,7 @@ class Model:
             *self._arguments(module, function),
             "--benchmark_format=json",
             "--benchmark_min_time=0.2s",
+            timeout=_RUN_TIMEOUT,
         )
         begin = text.index("{")  # it may write about its device before
         entries = json.loads(text[begin:])["benchmarks"]
@@ -142,6 +146,7 @@ class Model:
                 "iree-run-module",
                 *self._arguments(module, function),
                 *(f"--output=@{path}" for path in paths),
+                timeout=_RUN_TIMEOUT,
             )
             for position, path in enumerate(paths):
                 actual = np.load(path).astype(np.float32)
@@ -152,6 +157,19 @@ class Model:
                     worst, float(np.nan_to_num(norm / np.linalg.norm(expected), nan=np.inf))
                 )
         return worst
+
+
+def ending(model: Model, modules: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the modules that run to their end, and report the others."""
+    result = {}
+    for name, module in modules.items():
+        try:
+            model.milliseconds(module)
+        except StepError as failure:
+            print(f"{name}: {failure}", file=sys.stderr)
+            continue
+        result[name] = module
+    return result
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:

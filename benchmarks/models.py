@@ -9,8 +9,9 @@ Each model is exported and run with its framework (PyTorch, ONNX or JAX), compil
 of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the resulting spec and flags. All programs are
 then timed with `iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that
 is printed is measured outside the tuner. A set counts as the best only if its error is at most twice that of the
-default, or 1e-4. Needs the extras `tune`, `torch`, `onnx` and `jax`, and `transformers`. Not part of `make bench`: it
-takes minutes for each model, and a quiet device.
+default, or 1e-4; sets under which the program does not compile, fails or does not end are left out. Needs the extras
+`tune`, `torch`, `onnx` and `jax`, and `transformers`. Not part of `make bench`: it takes minutes for each model, and a
+quiet device.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from model_figures import Figures, Model, StepError, measure, run
+from model_figures import Figures, Model, StepError, ending, measure, run
 from program_files import FIGURES
 
 from tuninglink.tuning.flag_sets import flag_sets
@@ -203,7 +204,9 @@ def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
     backend = SUITES[arguments.suite].backend
     listed = flag_sets(backend, arguments.flag_sets, arguments.flags, program=str(model.program))
     sets = {_DEFAULT: (), **{flag_set.name: flag_set.flags for flag_set in listed}}
-    modules = compile_sets(model, sets, arguments.flags)
+    modules = ending(model, compile_sets(model, sets, arguments.flags))
+    if _DEFAULT not in modules:
+        raise StepError(f"{name}: the program does not run with the flags that are given")
     modules[_OURS] = directory / "tuned.vmfb"
     compile_tuned(model, modules[_OURS], arguments.flags)
     return Row(model, measure(model, modules), report)
