@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
+from iree.compiler import ir as mlir
 from iree.turbine import aot
 from torch.utils._pytree import tree_leaves, tree_map
 
 import tuninglink
 from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +43,36 @@ def export(
         model: a module, or an exported program.
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
-    exported = aot.export(model, args=tuple(arguments) or None)
-    return to_bytecode(exported.mlir_module)
+    exported = aot.export(model, args=tuple(arguments) or None).mlir_module
+    if _has_unsupported_operators(exported):
+        program = (
+            model
+            if isinstance(model, torch.export.ExportedProgram)
+            else torch.export.export(model, tuple(arguments))
+        )
+        exported = aot.export(program.run_decompositions(_decompositions())).mlir_module
+    return to_bytecode(exported)
+
+
+def _has_unsupported_operators(program: mlir.Operation) -> bool:
+    """Return whether a program has operators of PyTorch that the compiler does not know, such as `aten.index_add`."""
+    operators = collect(program, "torch.operator")
+    names = (mlir.StringAttr(operator.attributes["name"]).value for operator in operators)
+    return any(name.startswith("torch.aten.") for name in names)
+
+
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    """Return PyTorch's decompositions into its core operators, without that of attention, which the compiler knows."""
+    table = dict(torch.export.default_decompositions())
+    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
+    return table | {torch.ops.aten.squeeze.dims: _squeezed}
+
+
+def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
+    """Decompose `aten.squeeze.dims`, for which PyTorch has no decomposition."""
+    removed = {dim % max(tensor.dim(), 1) for dim in dims}
+    sizes = enumerate(tensor.shape)
+    return tensor.reshape([size for dim, size in sizes if dim not in removed or size != 1])
 
 
 def compile(  # noqa: A001 - as `tuninglink.compile`
