@@ -44,28 +44,63 @@ def export(
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
     exported = aot.export(model, args=tuple(arguments) or None).mlir_module
-    if _has_unsupported_operators(exported):
+    table = _needed_decompositions(exported)
+    if table:
         program = (
             model
             if isinstance(model, torch.export.ExportedProgram)
             else torch.export.export(model, tuple(arguments))
         )
-        exported = aot.export(program.run_decompositions(_decompositions())).mlir_module
+        exported = aot.export(program.run_decompositions(table)).mlir_module
     return to_bytecode(exported)
 
 
-def _has_unsupported_operators(program: mlir.Operation) -> bool:
-    """Return whether a program has operators of PyTorch that the compiler does not know, such as `aten.index_add`."""
+def _needed_decompositions(program: mlir.Operation) -> dict[Any, Callable[..., Any]]:
+    """Return the decompositions without which the compiler refuses or miscompiles a program; empty if it needs none."""
     operators = collect(program, "torch.operator")
     names = (mlir.StringAttr(operator.attributes["name"]).value for operator in operators)
-    return any(name.startswith("torch.aten.") for name in names)
+    if any(name.startswith("torch.aten.") for name in names):
+        # The compiler knows attention as a whole.
+        table = dict(torch.export.default_decompositions())
+        table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
+        return table | {torch.ops.aten.squeeze.dims: _squeezed} | _PADS
+    if any(_cuts(pad) for name in _PAD_OPS for pad in collect(program, name)):
+        return {**aot.decompositions.current_aot_decompositions(), **_PADS}
+    return {}
 
 
-def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """Return PyTorch's decompositions into its core operators, without that of attention, which the compiler knows."""
-    table = dict(torch.export.default_decompositions())
-    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
-    return table | {torch.ops.aten.squeeze.dims: _squeezed}
+def _cuts(pad: mlir.Operation) -> bool:
+    """Return whether a pad has a negative size, at which the compiler may fold the pad to its operand."""
+    sizes = [size.owner for size in pad.operands[1].owner.operands]
+    return any(
+        size.name == "torch.constant.int" and mlir.IntegerAttr(size.attributes["value"]).value < 0
+        for size in sizes
+    )
+
+
+def _cut_and_padded(tensor: torch.Tensor, pads: Sequence[int], value: float = 0) -> torch.Tensor:
+    """Decompose a pad with negative sizes into slices and a pad."""
+    if all(pad >= 0 for pad in pads):
+        return NotImplemented
+    for position in range(0, len(pads), 2):
+        dim = tensor.dim() - 1 - position // 2
+        low, high = (max(0, -pad) for pad in pads[position : position + 2])
+        tensor = torch.ops.aten.slice.Tensor(tensor, dim, low, tensor.shape[dim] - high)
+    return torch.ops.aten.constant_pad_nd(tensor, [max(0, pad) for pad in pads], value)
+
+
+def _padded(
+    tensor: torch.Tensor, pads: Sequence[int], mode: str = "constant", value: float | None = None
+) -> torch.Tensor:
+    """Decompose a pad in any mode as `_cut_and_padded` if it is one with a constant."""
+    return _cut_and_padded(tensor, pads, value or 0) if mode == "constant" else NotImplemented
+
+
+_PAD_OPS: Final = ("torch.aten.constant_pad_nd", "torch.aten.pad")
+_PADS: Final = {
+    torch.ops.aten.constant_pad_nd.default: _cut_and_padded,
+    torch.ops.aten.pad.default: _padded,
+}
 
 
 def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:

@@ -49,7 +49,16 @@ def recurrent() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return LastStates().eval(), (torch.randn(3, 5, 8),)
 
 
-@pytest.mark.parametrize("make", [dense, convolution, recurrent])
+class Shift(torch.nn.Module):
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(steps, (0, 0, 1, -1)) + steps
+
+
+def shifted() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    return Shift(), (torch.randn(2, 5, 8),)
+
+
+@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted])
 def test_a_module_and_its_exported_program_compute_the_same(make: object) -> None:
     torch.manual_seed(0)
     model, arguments = make()
