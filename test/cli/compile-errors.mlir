@@ -21,6 +21,13 @@
 // RUN: not tuninglink compile %t/truncated.mlirbc --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=TRUNCATED
 // TRUNCATED: truncated.mlirbc:0:0: error: attempting to parse {{[0-9]+}} bytes when only {{[0-9]+}} remain
 // RUN: echo "func.func @f() { nonsense }" > %t/syntax.mlir
+// RUN: echo 'func.func @f(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> { %y = torch.operator "torch.aten.index_add"(%x) : (!torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> return %y : !torch.vtensor<[2],f32> }' > %t/operator.mlir
+// RUN: not tuninglink compile %t/operator.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=OPERATOR
+// OPERATOR: operator.mlir:1:{{[0-9]+}}: error: failed to legalize operation 'torch.operator'
+// OPERATOR: note: the compiler does not know the operator 'aten.index_add' of PyTorch; export with 'tuninglink.torch', or export what 'run_decompositions()' of the exported program returns
+// RUN: sed 's/torch.aten.index_add/onnx.Loop/' %t/operator.mlir > %t/onnx.mlir
+// RUN: not tuninglink compile %t/onnx.mlir --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=LOOP
+// LOOP: note: the compiler does not support the operator 'Loop' of ONNX as this model uses it;
 
 // Specs.
 // RUN: not tuninglink compile %s --spec %t/program.mlirbc --iree-hal-target-backends=vmvx 2>&1 | filecheck %s --check-prefix=NOT-SPEC

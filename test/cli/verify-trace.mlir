@@ -9,6 +9,11 @@
 // CHECK: outputs with traces, against --expected: 0
 // CHECK: all dispatches and the outputs agree
 
+// Where dispatches agree and the outputs are not those expected, the fault is elsewhere.
+// RUN: tuninglink verify %s --jobs 1 --trace --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=126 | filecheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: outputs of the reference, against --expected: 0.016
+// ELSEWHERE: all dispatches and the outputs agree with the reference, which is made of the same program, and differ from --expected:
+
 // RUN: tuninglink verify %s --jobs 1 --trace --format json --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync | filecheck %s --check-prefix=JSON
 // JSON: "name": "main",
 // JSON: "result": "agrees"

@@ -21,6 +21,28 @@ PARTS = (matmul(128, 256, 512, "f16", "first"), CONVOLUTION, ONE_IMAGE, ATTENTIO
 MATMULS = matmul(64, 64, 64, "f16", "small") + matmul(128, 256, 512, "f16", "large")
 
 
+BIASED = """
+func.func @main(%lhs: tensor<8x64xf32>, %rhs: tensor<64x4xf32>) -> tensor<8x4xf32> {
+  %bias = arith.constant dense_resource<bias> : tensor<4xf32>
+  %empty = tensor.empty() : tensor<8x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %product = linalg.matmul ins(%lhs, %rhs : tensor<8x64xf32>, tensor<64x4xf32>) outs(%init : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %sum = linalg.generic {
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%product, %bias : tensor<8x4xf32>, tensor<4xf32>) outs(%empty : tensor<8x4xf32>) {
+  ^bb0(%value: f32, %addend: f32, %out: f32):
+    %added = arith.addf %value, %addend : f32
+    linalg.yield %added : f32
+  } -> tensor<8x4xf32>
+  return %sum : tensor<8x4xf32>
+}
+{-# dialect_resources: { builtin: { bias: "0x040000000000803F000000400000404000008040" } } #-}
+"""
+"""A product whose weights stay in its dispatch as a resource, which programs of PyTorch have."""
+
+
 def init(source: str, target: str, **options: object) -> InitSpec:
     return tuninglink.init_spec(
         source.encode(), flags=TARGETS[target], diagnostics=QUIET, **options
@@ -51,6 +73,12 @@ def test_a_spec_takes_effect_and_changes_no_byte(target: str) -> None:
     assert all(each.is_own for each in tuned.applied)
     wanted = {name for each in written.entries.values() for name in each.dispatches}
     assert {each.dispatch for each in tuned.applied} == wanted
+
+
+def test_weights_in_a_dispatch_are_no_change_of_its_code() -> None:
+    written = init(BIASED, "cuda")
+    assert written.left_out == ()
+    assert len(written.entries) == 1
 
 
 def test_an_edited_spec_changes_the_code() -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from programs import TARGETS
 from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
-from tuning_programs import depthwise, dispatched, matmul, prepared
+from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.plain_data import plain
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.entry_settings import provenance_of, settings_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.tuning.candidates.templates import apply_specs
@@ -21,6 +22,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.retuning import EntryProblems, ProblemSource
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.scheduling.budget import Budget
@@ -179,13 +181,27 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
     assert result.after["trials"] == 3
 
 
-def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
-    """The model's matmul is the payload's size, but compiled as in the model."""
+def test_the_dispatches_of_a_model_replace_programs_of_the_same_sizes(
+    compiler: CandidateCompiler,
+) -> None:
     model = dispatched(matmul(8, 32, 128), "llvm-cpu")
     result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]
-    assert sources == [["payload", "model"], ["payload"]]
+    assert sources == [["model"], ["payload"]]
     assert all(each.standing is Standing.FASTER for each in result.entries[0].comparisons)
+
+
+def test_flags_that_change_the_ops_of_a_model_leave_a_program_for_an_entry_alone() -> None:
+    rows = CONVOLUTION.replace("nhwc_hwcf", "nchw_fchw").replace("3x3x16x32", "32x16x3x3")
+    rows = rows.replace("2x18x18x16", "2x16x18x18").replace("2x16x16x32", "2x32x16x16")
+    task = prepared(rows, "llvm-cpu")
+    neighbor = task.spaces.neighbors(task.spaces.default)[0]
+    entries = tuninglink.load_spec(write_spec("rows", [task.entry(neighbor, {})]).encode())
+    passes = "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))"
+    flags = [*FLAGS, f"--iree-preprocessing-pass-pipeline={passes}"]
+    registry = ProviderRegistry(lambda _: None)
+    (found,) = EntryProblems(flags, target_of(flags), registry, {}).of(entries, 0)
+    assert found.source is ProblemSource.PAYLOAD
 
 
 def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:

@@ -32,7 +32,33 @@ def convolution() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     return torch.nn.Sequential(*layers).eval(), (torch.randn(1, 3, 16, 16),)
 
 
-@pytest.mark.parametrize("make", [dense, convolution])
+class LastStates(torch.nn.Module):
+    """Sums of the states of a recurrent layer, with operators that only PyTorch's decompositions make known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.LSTM(8, 16, batch_first=True)
+
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        states = self.layer(steps)[0]
+        rows = torch.tensor([0, 1, 1])
+        return torch.zeros(2, 5, 16).index_add(0, rows, states)
+
+
+def recurrent() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    return LastStates().eval(), (torch.randn(3, 5, 8),)
+
+
+class Shift(torch.nn.Module):
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(steps, (0, 0, 1, -1)) + steps
+
+
+def shifted() -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    return Shift(), (torch.randn(2, 5, 8),)
+
+
+@pytest.mark.parametrize("make", [dense, convolution, recurrent, shifted])
 def test_a_module_and_its_exported_program_compute_the_same(make: object) -> None:
     torch.manual_seed(0)
     model, arguments = make()

@@ -14,8 +14,8 @@ from tuninglink.cli.check_tables import tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
-from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, parse_arguments
+from tuninglink.compiler.session import session_flags, set_up_command_line
 from tuninglink.compiler.target_flags import compile_flags, read_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
@@ -148,6 +148,12 @@ class CheckOptions:
     project: str = ""
     no_project: bool = False
 
+    @property
+    def process_wide(self) -> tuple[str, ...]:
+        """The compiler flags that are set once, for the whole process."""
+        flags = parse_arguments(self.flags).flags if self.flags else ()
+        return tuple(flag for flag in flags if flag.partition("=")[0] not in session_flags())
+
 
 def check_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink check` with the arguments after the command's name, and return the exit code.
@@ -160,7 +166,7 @@ def check_command(arguments: Sequence[str]) -> int:
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
     check_output(options.output)
     checker = _checker(options)
-    set_up_command_line("tuninglink check", ())
+    set_up_command_line("tuninglink check", options.process_wide)
     writer = _Writer(options.form, options.target, options.output)
     reports = _checked(checker, specs, writer)
     findings = _findings(reports, strict=options.strict)
@@ -253,7 +259,8 @@ def _model(options: CheckOptions, target: Target | None) -> Model | None:
         message = "--model needs to know what to compile for; name it with --target, or by iree-compile's flags"
         raise TuninglinkError(error(message))
     own = compile_flags(target) if target else ()
-    return Model(options.model, (*own, *options.flags))
+    flags = (flag for flag in options.flags if flag not in options.process_wide)
+    return Model(options.model, (*own, *flags))
 
 
 def _render(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 USAGE: Final = Usage(
     name="diff",
     positionals=(
-        Positional("OLD", "A report as JSON, of `explain` or of `tune`, or a spec."),
+        Positional(
+            "OLD",
+            "A report as JSON, of `explain` or of `tune`, a directory of `--report`, or a spec.",
+        ),
         Positional("NEW", "A later one of the same kind."),
     ),
     flags={

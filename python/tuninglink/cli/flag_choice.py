@@ -280,6 +280,8 @@ def _show(result: FlagsResult) -> None:
         say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")
+    if result.finding:
+        say(f"warning: {result.finding}")
     if result.best is not None:
         say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
     elif result.reason:

@@ -32,7 +32,7 @@ _FLAGS: Final = {
     "model": Flag(
         "model",
         metavar="MODEL",
-        help="Measure each entry on the ops of this program that it configures, too.",
+        help="Measure entries on the dispatches of this program that they configure, with the ops that are fused there.",
     ),
     "format": replace(
         FORMAT_FLAG,

@@ -203,6 +203,7 @@ _ORDER = (
 
 
 _UNTRACED: Final = "without traces, against the reference"
+_REFERENCE: Final = "of the reference, against --expected"
 
 
 def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
@@ -282,7 +283,7 @@ def _print_function(function: TracedFunction, plain: Outputs) -> None:
     errors = _errors(function, plain)
     for label, value in errors.items():
         print(f"outputs {label}: {_number(value)}")  # noqa: T201 - the output
-    print(f"\n{_finding(function, errors[_UNTRACED])}")  # noqa: T201 - the output
+    print(f"\n{_finding(function, errors)}")  # noqa: T201 - the output
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
@@ -299,21 +300,27 @@ def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
         errors |= {
             "without traces, against --expected": relative_error(untraced[:count], expected),
             "with traces, against --expected": relative_error(traced[:count], expected),
-            "of the reference, against --expected": relative_error(reference[:count], expected),
+            _REFERENCE: relative_error(reference[:count], expected),
         }
     return errors
 
 
-def _finding(function: TracedFunction, untraced: float) -> str:
+def _finding(function: TracedFunction, errors: Mapping[str, float]) -> str:
     dispatches = function.dispatches
     differing = [entry for entry in dispatches if entry.agreement is Agreement.DIFFERS]
     if differing:
         most = max(differing, key=lambda entry: entry.output_error)
-        errors = f"from {_number(most.input_error)} to {_number(most.output_error)}"
-        return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {errors}"
+        growth = f"from {_number(most.input_error)} to {_number(most.output_error)}"
+        return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
     largest = max((entry.tolerance for entry in dispatches), default=0.0)
-    if untraced <= largest:
-        return "all dispatches and the outputs agree"
+    if errors[_UNTRACED] <= largest:
+        if errors.get(_REFERENCE, 0.0) <= largest:
+            return "all dispatches and the outputs agree"
+        return (
+            "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
+            "from --expected: the import or a pass before dispatches are formed is wrong, or --expected is of other "
+            "inputs or weights, or the program amplifies rounding"
+        )
     if all(entry.agreement is Agreement.AGREES for entry in dispatches):
         return (
             "all dispatches agree, and the outputs without traces do not: look at what traces change, "

@@ -53,18 +53,22 @@ _VERSIONS: Final = {_EXPLANATION: 2, _TUNING: 1}
 
 _SPEC: Final = "a spec"
 
+_REPORT: Final = "report.json"
+"""The name of the report in a directory that the tuner writes."""
+
 
 def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
     """Return the changes from one report or spec to a later one.
 
     Args:
-        old: an explanation or a tuning report, as JSON, or a spec.
+        old: an explanation or a tuning report, as JSON, a directory with a tuning report, or a spec.
         new: a later one of the same kind.
         least: the smallest relevant change of a time, as a fraction.
 
     Raises:
         TuninglinkError: a file cannot be read, is neither a report nor a spec, or the two are of different kinds.
     """
+    old, new = (path / _REPORT if path.is_dir() else path for path in (old, new))
     reports = _report(old), _report(new)
     kinds = [_SPEC if report is None else report["format"] for report in reports]
     if kinds[0] != kinds[1]:

@@ -175,7 +175,7 @@ def _message(pointer: int) -> str:
 
     print_message = function("mlirDiagnosticPrint", None, c_void_p, StringCallback, c_void_p)
     print_message(pointer, StringCallback(take), None)
-    return b"".join(parts).decode(errors="replace")
+    return b"".join(parts).decode(errors="replace").rstrip("\n")
 
 
 FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)

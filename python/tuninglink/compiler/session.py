@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
+from tuninglink.compiler.import_remedies import with_import_remedy
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, callers
@@ -205,7 +206,7 @@ class Invocation(NativeHandle):
 
     def _handle(self, diagnostic: int) -> None:
         try:
-            self._report(read_diagnostic(diagnostic, callers))
+            self._report(with_import_remedy(read_diagnostic(diagnostic, callers)))
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
 

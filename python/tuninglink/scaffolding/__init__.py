@@ -177,7 +177,7 @@ class _SpecWriter:
             return self._verifier.failures(text, entries)
         except CompileError as failure:
             if len(chosen) == 1:
-                return dict.fromkeys(entries, failure.diagnostics[0].message.strip())
+                return dict.fromkeys(entries, failure.diagnostics[0].message)
         reasons: dict[str, str] = {}
         for matcher, choice in zip(entries, chosen, strict=True):
             reasons |= dict.fromkeys(

@@ -285,12 +285,17 @@ def _failure(
 
 
 def _dispatches(program: bytes) -> dict[str, str]:
-    module = mlir.Module.parse(program, thread_context()).operation
+    module = _parsed_apart(program)
     return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
 
 
+def _parsed_apart(program: bytes) -> mlir.Operation:
+    """Parse a program in a new context: in one that has its weights already, their names get other suffixes."""
+    return mlir.Module.parse(program, mlir.Context()).operation
+
+
 def _executables(program: bytes) -> dict[str, str]:
-    module = mlir.Module.parse(program, thread_context()).operation
+    module = _parsed_apart(program)
     return {
         symbol_name(container) or "": str(container)
         for container in containers(module)

@@ -75,6 +75,12 @@ def test_a_report_is_like_itself(tmp_path: Path) -> None:
     assert compared(tmp_path, same, same) == []
 
 
+def test_a_directory_stands_for_the_report_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report(tuned("contraction 8", "won", 4.0, 2.0))))
+    assert compare(tmp_path, path).changes == ()
+
+
 def test_a_dispatch_that_is_tuned_no_longer_is_a_regression(tmp_path: Path) -> None:
     old = explanation(
         explained("matmul 8", "tuned", matcher="@m"),

@@ -279,6 +279,19 @@ def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default(
     assert reference.count == 0
 
 
+def test_a_default_that_differs_from_what_the_user_expects_is_reported() -> None:
+    expected = (np.full(4, 2.0, np.float32),)
+    functions = tuple(replace(call, expected=expected) for call in CALLS.functions)
+    sets = [FlagSet("prefills fast", ("--prefills fast",))]
+    whole, compiler = comparison(), RecordedCompiler()
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    default = replace(compiled(b"default"), calls=ProgramCalls(functions))
+    result = whole.run(default, jobs, RecordedDevice())
+    assert "differ from those of --expected (relative error 0.5," in result.finding
+    assert result.flags == ("--prefills fast",)  # its outputs are those of the default
+    assert not run().finding
+
+
 class SlowDevice(RecordedDevice):
     """A device on which all but one program take seconds, by its own clock."""
 

@@ -158,11 +158,12 @@ class FlagComparison:
             return FlagsResult(reason=f"no function of the program can be called: {detail}")
         # Time the programs whose outputs are right.
         timer = ProgramTimer(device, default.calls, self.seed)
-        images = self._right_images(timer, default, jobs, results)
+        outputs = _SetOutputs(timer, default.calls, default.image, self.judge)
+        images = self._right_images(timer, default, jobs, results, outputs)
         if isinstance(images, Failure):
             return FlagsResult(tuple(results), reason=images.message)
         if not images:
-            return FlagsResult(tuple(results))
+            return FlagsResult(tuple(results), finding=outputs.finding)
         accepted = [not results[number].is_rejected for number in images]
         compared = list(images.values())
         times = timer.compare(default.image, compared, self._left, accepted, self.default_ms)
@@ -177,7 +178,8 @@ class FlagComparison:
             if (is_finalist or result.repairs) and not result.is_rejected and not result.is_slower
         ]
         best = select(finalists, times)
-        return FlagsResult(tuple(results), best, times.default_ms, times.noise)
+        finding = outputs.finding
+        return FlagsResult(tuple(results), best, times.default_ms, times.noise, finding=finding)
 
     def _best_shown(self, results: Sequence[Result], times: ProgramTimes) -> Result | None:
         """Return the fastest set whose gain suffices and is larger than that of the default against itself.
@@ -205,13 +207,12 @@ class FlagComparison:
         default: CompiledSource,
         jobs: Sequence[Job],
         results: list[Result],
+        outputs: _SetOutputs,
     ) -> dict[int, bytes] | Failure:
         """Return the programs to time, by position, and add notes to the results of the others.
 
         The programs run, and differ from the default and from each other. Outputs are compared while others compile.
         """
-        assert default.calls is not None
-        outputs = _SetOutputs(timer, default.calls, default.image, self.judge)
         images: dict[int, bytes] = {}
         names = {default.image: "the default"}
         for number, job in enumerate(jobs):
@@ -289,6 +290,8 @@ class _SetOutputs:
         self._calls = calls
         self._default = default
         self._judge = judge
+        self.finding = ""
+        """The fault of the default's outputs; empty if they are correct, or were not compared with a reference."""
 
     @cached_property
     def expected(self) -> Outputs | Failure:
@@ -309,16 +312,18 @@ class _SetOutputs:
         outputs = self._timer.outputs(image, most_seconds)
         if isinstance(outputs, Failure):
             return outputs
-        # The judge computes the reference once, if any set has other outputs than the default.
+        # The judge computes the reference once, if any set has other outputs than the default. What the user expects is
+        # compared in any case, as the default may be wrong.
         is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
         functions = callable_functions(self._calls)
         expectation = (
             Expectation({}, DEFAULT_SOURCE)
-            if is_same
+            if is_same and not any(function.expected for function in functions)
             else self._judge.expectation(self._calls, functions, PLAIN_INTEGERS)
         )
         tolerance = self._judge.tolerance(functions, expected)
         comparison = self._judge.compare(expectation, expected, outputs, tolerance)
+        self.finding = replace(comparison, tuned_error=None).finding
         rejection = self._judge.rejection(comparison, expected, outputs)
         reason, remedy = rejection or comparison.failure, "taken with --allow-numerics only"
         # Its dispatches are judged one by one while they are tuned under it.

@@ -79,6 +79,8 @@ class FlagsResult:
         reason: the reason for comparing no sets; empty if some were compared.
         default_is_tiled: whether the compiler already chooses the layout of operands with the user's flags.
         pairs: the sets under which dispatches were tuned, with their specs, if there are several sets.
+        finding: the fault of the outputs of the program with the user's flags; empty if there is none, or it was not
+            compared.
     """
 
     results: tuple[SetResult, ...] = ()
@@ -88,6 +90,7 @@ class FlagsResult:
     reason: str = ""
     default_is_tiled: bool = False
     pairs: tuple[SetResult, ...] = ()
+    finding: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ def read_program(
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
     if not tasks and not omissions:
-        raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
+        raise CompileError(error(f"there is no dispatch in '{path}'"))
     return DispatchedProgram(saved, calls, _among_others(tasks), tuple(omissions))
 
 

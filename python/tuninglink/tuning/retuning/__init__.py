@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import temporary_directory
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.specs.spec import Spec
+
+
+_NO_PREPROCESSING: Final = (
+    *("--iree-preprocessing-pass-pipeline=", "--iree-preprocessing-pdl-spec-filename="),
+    "--iree-preprocessing-transform-spec-filename=",
+)
+"""Flags that leave the op of a payload as matchers see it, where the user's flags change the ops of a model first."""
 
 
 class RefusedError(Exception):
@@ -176,15 +183,18 @@ class EntryProblems:
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
         result = [self._prepared(task, ProblemSource.MODEL, single) for task in in_model]
         try:
-            return [self._payload_task(spec, position, single), *result]
+            payload = payload_for(spec.anatomy.entry(position), self.target)
+            is_exact = all(size.is_demanded for size in payload.sizes)
+            if result and is_exact:
+                # Their ops around the root op, which the payload lacks, may decide which configuration is faster.
+                return [replace(task, is_exact=True) for task in result]
+            return [self._payload_task(payload, single, is_exact=is_exact), *result]
         except (PayloadError, NotTunableError):
             if not result:
                 raise
             return result
 
-    def _payload_task(self, spec: Spec, position: int, single: Spec) -> EntryTask:
-        payload = payload_for(spec.anatomy.entry(position), self.target)
-        is_exact = all(size.is_demanded for size in payload.sizes)
+    def _payload_task(self, payload: Payload, single: Spec, *, is_exact: bool) -> EntryTask:
         reasons = []
         for dispatch in self._dispatches(payload):
             try:
@@ -199,7 +209,7 @@ class EntryProblems:
         with temporary_directory() as directory:
             path = directory / "payload.mlir"
             path.write_text(payload.text)
-            program = read_program(str(path), self.flags)
+            program = read_program(str(path), [*self.flags, *_NO_PREPROCESSING])
         if not program.tasks:
             raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
         return program.tasks

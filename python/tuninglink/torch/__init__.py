@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 import tuninglink
 from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.torch.decompositions import needed_decompositions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +42,16 @@ def export(
         model: a module, or an exported program.
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
-    exported = aot.export(model, args=tuple(arguments) or None)
-    return to_bytecode(exported.mlir_module)
+    exported = aot.export(model, args=tuple(arguments) or None).mlir_module
+    table = needed_decompositions(exported)
+    if table:
+        program = (
+            model
+            if isinstance(model, torch.export.ExportedProgram)
+            else torch.export.export(model, tuple(arguments))
+        )
+        exported = aot.export(program.run_decompositions(table)).mlir_module
+    return to_bytecode(exported)
 
 
 def compile(  # noqa: A001 - as `tuninglink.compile`
