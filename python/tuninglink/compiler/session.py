@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint64, c_void_p
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
-from tuninglink.compiler.import_remedies import with_import_remedy
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import Diagnostic, callers
+from tuninglink.mlir.diagnostics import Diagnostic, callers, note
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Invocation(NativeHandle):
 
     def _handle(self, diagnostic: int) -> None:
         try:
-            self._report(with_import_remedy(read_diagnostic(diagnostic, callers)))
+            self._report(_with_import_remedy(read_diagnostic(diagnostic, callers)))
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
 
@@ -281,3 +282,24 @@ class Output(NativeHandle):
         data, size = c_void_p(), c_uint64()
         native.check(native.map_output(self.pointer, byref(data), byref(size)))
         return ctypes.string_at(data, size.value) if size.value else b""
+
+
+_UNSUPPORTED: Final = re.compile(
+    r"failed to legalize operation 'torch\.operator'.*?name = \"(torch\.aten|onnx)\.([\w.]+)\""
+)
+_REMEDIES: Final = {
+    "torch.aten": "the compiler does not know the operator 'aten.{}' of PyTorch; export with 'tuninglink.torch', or "
+    "export what 'run_decompositions()' of the exported program returns",
+    "onnx": "the compiler does not support the operator '{}' of ONNX as this model uses it; another opset, "
+    "'torch.onnx.export' with 'dynamo=True', or a tool that infers shapes and folds constants may avoid it",
+}
+"""Remedies for operators of frameworks that the compiler does not support, by the prefix of their names."""
+
+
+def _with_import_remedy(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic with a note if it is about an operator of PyTorch or ONNX."""
+    match = _UNSUPPORTED.search(diagnostic.message)
+    if match is None:
+        return diagnostic
+    remedy = note(_REMEDIES[match[1]].format(match[2]))
+    return replace(diagnostic, notes=(remedy, *diagnostic.notes))

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
+from iree.compiler import ir as mlir
 from iree.turbine import aot
 from torch.utils._pytree import tree_leaves, tree_map
 
 import tuninglink
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.torch.decompositions import needed_decompositions
+from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +44,7 @@ def export(
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
     exported = aot.export(model, args=tuple(arguments) or None).mlir_module
-    table = needed_decompositions(exported)
+    table = _needed_decompositions(exported)
     if table:
         program = (
             model
@@ -289,3 +290,59 @@ def _tuned_spec(
         path.write_bytes(program)
         result = tune_program(path, flags=flags, settings=settings, specs=specs, database=database)
     return tuninglink.load_spec(result.spec.encode())
+
+
+def _needed_decompositions(program: mlir.Operation) -> dict[Any, Callable[..., Any]]:
+    """Return the decompositions without which the compiler (IREE 3.13) refuses or miscompiles a program, if any."""
+    operators = collect(program, "torch.operator")
+    names = (mlir.StringAttr(operator.attributes["name"]).value for operator in operators)
+    if any(name.startswith("torch.aten.") for name in names):
+        # The compiler knows attention as a whole.
+        table = dict(torch.export.default_decompositions())
+        table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
+        return table | {torch.ops.aten.squeeze.dims: _squeezed} | _PADS
+    if any(_cuts(pad) for name in _PAD_OPS for pad in collect(program, name)):
+        return {**aot.decompositions.current_aot_decompositions(), **_PADS}
+    return {}
+
+
+def _cuts(pad: mlir.Operation) -> bool:
+    """Return whether a pad has a negative size, at which the compiler may fold the pad to its operand."""
+    sizes = [size.owner for size in pad.operands[1].owner.operands]
+    return any(
+        size.name == "torch.constant.int" and mlir.IntegerAttr(size.attributes["value"]).value < 0
+        for size in sizes
+    )
+
+
+def _cut_and_padded(tensor: torch.Tensor, pads: Sequence[int], value: float = 0) -> torch.Tensor:
+    """Decompose a pad with negative sizes into slices and a pad."""
+    if all(pad >= 0 for pad in pads):
+        return NotImplemented
+    for position in range(0, len(pads), 2):
+        dim = tensor.dim() - 1 - position // 2
+        low, high = (max(0, -pad) for pad in pads[position : position + 2])
+        tensor = torch.ops.aten.slice.Tensor(tensor, dim, low, tensor.shape[dim] - high)
+    return torch.ops.aten.constant_pad_nd(tensor, [max(0, pad) for pad in pads], value)
+
+
+def _padded(
+    tensor: torch.Tensor, pads: Sequence[int], mode: str = "constant", value: float | None = None
+) -> torch.Tensor:
+    """Decompose a pad in any mode as `_cut_and_padded` if it is one with a constant."""
+    return _cut_and_padded(tensor, pads, value or 0) if mode == "constant" else NotImplemented
+
+
+_PAD_OPS: Final = ("torch.aten.constant_pad_nd", "torch.aten.pad")
+_PADS: Final = {
+    torch.ops.aten.constant_pad_nd.default: _cut_and_padded,
+    torch.ops.aten.pad.default: _padded,
+}
+"""Decompositions of pads, which the compiler (IREE 3.13) may fold to their operands if they also cut."""
+
+
+def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
+    """Decompose `aten.squeeze.dims`, for which PyTorch has no decomposition."""
+    removed = {dim % max(tensor.dim(), 1) for dim in dims}
+    sizes = enumerate(tensor.shape)
+    return tensor.reshape([size for dim, size in sizes if dim not in removed or size != 1])
