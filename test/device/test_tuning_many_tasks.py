@@ -143,3 +143,28 @@ def test_the_time_of_compiling_the_program_replaces_its_estimate(
             return ledger.reserved(Account.GUARD) < before
 
         assert eventually(is_updated)
+
+
+def test_the_whole_program_pays_the_fixed_part_of_compilations_once(
+    compiler: CandidateCompiler,
+) -> None:
+    """On a CPU, where the estimate stays, small dispatches took five times as long alone as in their program."""
+    program = dispatched(THREE_MATMULS, "llvm-cpu")
+    tuner = TaskTuner(TuningSettings(checks_defaults=False), compiler, RecordedDevices())
+    queue = DefaultQueue(tuner, program.tasks, pytest.fail)
+    queue.measure(Budget())
+    measured = list(queue.measured)
+
+    def reserved(*seconds: float) -> float:
+        queue.measured[:] = [
+            replace(default, compile_seconds=value)
+            for default, value in zip(measured, seconds, strict=True)
+        ]
+        ledger = Ledger(1000.0)
+        with ProgramGuard(program, tuner, ledger) as guard:
+            guard.reserve(queue)
+        return ledger.reserved(Account.GUARD)
+
+    # Three compilations of the rest on two jobs, for two programs, and a tenth in series.
+    assert reserved(20.0, 20.0, 20.0) - reserved(8.0, 8.0, 8.0) == pytest.approx(3 * 3.0 * 1.1)
+    assert reserved(8.0, 8.0, 80.0) - reserved(8.0, 8.0, 8.0) > 70.0
