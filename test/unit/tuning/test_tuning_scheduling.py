@@ -122,6 +122,13 @@ def test_a_task_that_gains_goes_before_one_that_does_not() -> None:
     assert pace.expected_gain(1, gaining) > pace.expected_gain(1, stuck)
 
 
+def test_the_fall_from_a_poor_default_is_no_reason_to_go_on() -> None:
+    pace, poor = Pace(), 100_000.0
+    tuned = progress([1_700.0, *[160.0 - number for number in range(20)]], default_us=poor)
+    begun = progress([1_700.0] * 15, default_us=poor)
+    assert pace.expected_gain(1, begun) > pace.expected_gain(1, tuned)
+
+
 def test_a_task_without_gains_makes_room_for_another() -> None:
     pace = Pace()
     assert pace.expected_gain(1, progress([100.0] * 400)) < pace.expected_gain(1, Progress(100.0))

@@ -193,9 +193,6 @@ class Feed:
         measure: measures them.
         best_us: the time of the best candidate so far.
         done: receives each candidate with the job that measured it, from any thread.
-
-    Attributes:
-        best_us: the time of the best candidate so far.
     """
 
     def __init__(
@@ -211,7 +208,7 @@ class Feed:
         self._measuring = 0
         self._is_open = False
         self._is_pumping = False
-        self.best_us = best_us
+        self._best_us = best_us
 
     @property
     def ready(self) -> int:
@@ -252,13 +249,18 @@ class Feed:
                 while self._is_open and self._ready and self._measuring < self._measure.at_once:
                     candidate, benchmark = self._ready.popleft()
                     self._measuring += 1
-                    job = self._measure.submit(benchmark, self.best_us)
+                    job = self._measure.submit(benchmark, self._best_us)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
             finally:
                 self._is_pumping = False
 
     def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
+        measured = None if job.cancelled() or job.exception() else job.result()
         with self._lock:
             self._measuring -= 1
+            if isinstance(
+                measured, Measurement
+            ):  # here, as the receiver may be busy, and the next one starts at once
+                self._best_us = min(self._best_us, measured.microseconds)
         self._done(candidate, benchmark, job)
         self._pump()

@@ -270,9 +270,8 @@ class Exploration:
         if isinstance(measured, Failure):
             self._add(TrialResult(candidate, None, measured, seconds, benchmark))
             return
-        us = measured.microseconds
-        self._feed.best_us = min(self._feed.best_us, us)
-        self._add(TrialResult(candidate, us, None, seconds, benchmark, measured.timing))
+        us, timing = measured.microseconds, measured.timing
+        self._add(TrialResult(candidate, us, None, seconds, benchmark, timing))
 
     def _await(self, seconds: float) -> None:
         """Wait for the next event, then process all pending events."""

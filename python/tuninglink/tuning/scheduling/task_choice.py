@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -65,9 +66,12 @@ class Pace:
         promise = saved * half * turn / ((spent + half) * (spent + turn + half))
         if not progress.trials:
             return calls * promise / (turn + self.start_seconds)
+        # The best time goes on falling by the same factor, not by the same time: the first good candidate after a poor
+        # default saves more than is left.
         window = max(_RECENT * spent, turn)
-        recent = max(0.0, progress.best_at(spent - window) - progress.best_us)
-        return calls * (promise / turn + recent / window) / 2
+        factor = min(1.0, progress.best_us / progress.best_at(spent - window))
+        trend = progress.best_us * (1 - math.pow(factor, turn / window))
+        return calls * (promise + trend) / turn / 2
 
 
 _TURN: Final = 0.25
