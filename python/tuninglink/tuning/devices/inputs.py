@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +28,12 @@ _LARGEST_INTEGER: Final = 3
 
 def _repeated(pattern: Bytes, length: int) -> Bytes:
     return np.tile(pattern, -(-length // len(pattern)))[:length]
+
+
+def _canaries(length: int) -> Bytes:
+    """Return a buffer of canaries. Whole words are several times as fast as `numpy.tile`."""
+    (word,) = _CANARY.view(np.uint32)
+    return np.full(-(-length // len(_CANARY)), word, np.uint32).view(np.uint8)[:length]
 
 
 def _width(name: str) -> int:
@@ -117,7 +123,7 @@ def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: B
 
 def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: int = 1) -> Bytes:
     """Return a buffer with the given patterns in its bindings, and canaries in its guards."""
-    whole = _repeated(_CANARY, buffer_length(layout, sets))
+    whole = _canaries(buffer_length(layout, sets))
     first = whole[: layout.stride]
     for binding, parts in zip(layout.bindings, contents, strict=True):
         for part in parts:
@@ -148,18 +154,35 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
 
     Bindings that a dispatch only reads count as out of bounds, too.
     """
-    end = buffer_length(layout)
-    changed = before[:end] != after[:end]
-    for binding in layout.bindings:
-        if binding.access is not Access.READ:
-            changed[binding.offset : binding.offset + binding.byte_length] = False
-    places = np.flatnonzero(changed)
-    if not len(places):
+    count, first = 0, -1
+    for block in _protected_blocks(layout):
+        places = np.flatnonzero(before[block] != after[block])
+        if len(places) and not count:
+            first = block.start + int(places[0])
+        count += len(places)
+    if not count:
         return None
-    first = int(places[0])
     starts = [index for index, binding in enumerate(layout.bindings) if binding.offset <= first]
     neighbor = max(starts, key=lambda index: layout.bindings[index].offset, default=None)
-    return OutOfBoundsWrite(first, len(places), neighbor)
+    return OutOfBoundsWrite(first, count, neighbor)
+
+
+_BLOCK: Final = 1 << 18
+"""The bytes that are compared at once: new memory for as many bytes as a buffer has would take longer than comparing them."""
+
+
+def _protected_blocks(layout: BufferLayout) -> Iterator[slice]:
+    """Yield the bytes of the first set that a dispatch must not write, in blocks and in order."""
+    written = sorted(
+        (binding.offset, binding.offset + binding.byte_length)
+        for binding in layout.bindings
+        if binding.access is not Access.READ
+    )
+    begin = 0
+    for start, end in (*written, (buffer_length(layout), 0)):
+        for block in range(begin, start, _BLOCK):
+            yield slice(block, min(block + _BLOCK, start))
+        begin = max(begin, end)
 
 
 def random_bytes(
