@@ -21,7 +21,7 @@ from tuninglink.tuning.devices import Settings, cluster_workers
 from tuninglink.tuning.devices.cluster_devices import ClusterDevices
 from tuninglink.tuning.devices.cluster_workers import Cluster
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_set import Measurement
+from tuninglink.tuning.devices.device_set import BestTime, Measurement
 from tuninglink.tuning.results import FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.budget import Ledger
@@ -123,9 +123,9 @@ def test_devices_come_and_the_last_one_ends_the_work(processes: DaskProcesses) -
         second = processes.worker("local-task=1")
         assert eventually(lambda: devices.at_once == 2)
         first.kill()
-        jobs = [devices.submit(benchmark(DOUBLE), 1e9) for _ in range(3)]
+        jobs = [devices.submit(benchmark(DOUBLE), BestTime(1e9)) for _ in range(3)]
         assert all(isinstance(each.result(), Measurement) for each in jobs)
         assert devices.at_once == 1
         second.kill()
         with pytest.raises(DeviceError, match="is gone"):
-            devices.submit(benchmark(DOUBLE), 1e9).result()
+            devices.submit(benchmark(DOUBLE), BestTime(1e9)).result()

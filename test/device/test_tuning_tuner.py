@@ -30,7 +30,7 @@ from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.devices import Settings, Timing
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
-from tuninglink.tuning.devices.device_set import Measurement
+from tuninglink.tuning.devices.device_set import BestTime, Measurement
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
@@ -234,7 +234,7 @@ def test_equal_devices_share_the_work_each_with_its_own_default(
     default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)
     with Devices(["gpu://0", "gpu://1"], Settings(), timeout=1.0) as devices:
         assert devices.measure_default(default) == 60.0
-        jobs = [devices.submit(other, 1e9) for _ in range(4)]
+        jobs = [devices.submit(other, BestTime(1e9)) for _ in range(4)]
         found = [job.result() for job in jobs]
     assert set(asked) == {"gpu://0", "gpu://1"}
     assert all(isinstance(each, Measurement) for each in found)
@@ -248,7 +248,7 @@ def test_threaded_cpu_devices_share_out_the_cores() -> None:
         assert [found.cores for found in devices.descriptions] == [each] * count
         default, other = benchmark(SLOW_DOUBLE), benchmark(DOUBLE)
         assert not isinstance(devices.measure_default(default), Failure)
-        jobs = [devices.submit(other, 1e9) for _ in range(3)]
+        jobs = [devices.submit(other, BestTime(1e9)) for _ in range(3)]
         assert all(isinstance(job.result(), Measurement) for job in jobs)
     with pytest.raises(TuninglinkError, match="need as many cores"):
         Devices(["local-task"] * (len(physical_cores()) + 1), Settings(), timeout=30.0)

@@ -31,7 +31,7 @@ from tuninglink.tuning.deciding.contestants import RaceRules
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
-from tuninglink.tuning.devices.device_set import Measurement
+from tuninglink.tuning.devices.device_set import BestTime, Measurement
 from tuninglink.tuning.devices.program_running import CallOutputs
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
@@ -88,7 +88,7 @@ class RecordedDevices:
         self._defaults.add(benchmark.image)
         return self.us(benchmark)
 
-    def submit(self, benchmark: Benchmark, _best: float) -> Future:
+    def submit(self, benchmark: Benchmark, _best: BestTime) -> Future:
         job: Future = Future()
         self.measurements -= 1
         if self.measurements < 0:

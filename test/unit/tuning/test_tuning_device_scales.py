@@ -1,4 +1,4 @@
-"""Scales between equal devices."""
+"""Scales between equal devices, and the best time that candidates are compared with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes
+from tuninglink.tuning.devices import Timing
+from tuninglink.tuning.devices.device_set import REPEATS, BestTime, DefaultTimes, screen
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 
 
 def measured(factor: float, noise: float, seed: int, defaults: int = 1) -> DefaultTimes:
@@ -49,3 +51,28 @@ def test_too_few_times_have_no_scale() -> None:
     assert times.scale("first", "first").factor == 1.0
     with pytest.raises(KeyError):
         times.least("third", 0)
+
+
+# --- The best time -----------------------------------------------------------------------------------------
+
+
+class Limits:
+    """A device on which a candidate takes as long as its image says. It keeps the limits of measurements."""
+
+    def __init__(self) -> None:
+        self.limits: list[float | None] = []
+
+    def measure(
+        self, benchmark: Benchmark, _seconds: float = 0.0, limit_microseconds: float | None = None
+    ) -> Timing:
+        self.limits.append(limit_microseconds)
+        return Timing((float(benchmark.image),), 1)
+
+
+def test_candidates_are_compared_with_the_best_when_their_measurement_begins() -> None:
+    device, best = Limits(), BestTime(100.0)
+    waiting = [Benchmark(image, "f", BufferLayout((), 0, 0)) for image in (b"90", b"10", b"80")]
+    for benchmark in waiting:
+        screen(device, benchmark, best)
+    assert device.limits == [200.0, None, 180.0, None, 20.0]
+    assert best.microseconds == 10.0

@@ -13,7 +13,7 @@ from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
 from tuninglink.tuning.deciding.model_run import ModelRunError
 from tuninglink.tuning.deciding.verdicts import harmless, judge_entries
 from tuninglink.tuning.devices import Timing
-from tuninglink.tuning.devices.device_set import Feed, Measurement
+from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.task_result import TrialResult
@@ -122,21 +122,6 @@ def test_a_cpu_does_not_compile_while_it_measures() -> None:
     explore(machine, InOrder(8), Alternating(4), Budget())
     words = [each.partition(" ")[0] for each in machine.log]
     assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
-
-
-def test_a_candidate_is_compared_with_the_best_even_if_nobody_has_looked_at_it_yet() -> None:
-    bests: list[float] = []
-
-    class Recording(Machine):
-        def submit(self, *arguments: object) -> Future:
-            bests.append(arguments[1])
-            return super().submit(*arguments)
-
-    feed = Feed(Recording(), 100.0, lambda *_: None)
-    for number in (10, 30, 20):
-        feed.put(candidate(number), Benchmark(str(number).encode(), "f", LAYOUT))
-    feed.open()
-    assert bests == [100.0, 90.0, 70.0]
 
 
 @pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])

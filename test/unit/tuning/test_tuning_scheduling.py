@@ -87,12 +87,12 @@ def test_a_task_converges_after_many_trials_without_a_gain() -> None:
     assert not made.has_converged
 
 
-@given(st.lists(st.floats(1.0, 200.0), max_size=60), st.floats(0.0, 10.0))
-def test_the_best_time_falls(times: list[float], seconds: float) -> None:
+@given(st.lists(st.floats(1.0, 200.0), max_size=60), st.integers(-5, 60))
+def test_the_best_time_falls(times: list[float], trials: int) -> None:
     made = progress(times)
-    assert made.best_us == min([100.0, *times])
-    assert made.best_us <= made.best_at(seconds) <= 100.0
-    assert made.best_at(made.seconds) == made.best_us
+    trials = min(trials, len(times))
+    assert made.best_after(len(times)) == made.best_us == min([100.0, *times])
+    assert made.best_after(trials) == min([100.0, *times[: max(0, trials)]])
 
 
 # --- Priorities ------------------------------------------------------------------------------------------
@@ -127,6 +127,18 @@ def test_the_fall_from_a_poor_default_is_no_reason_to_go_on() -> None:
     tuned = progress([1_700.0, *[160.0 - number for number in range(20)]], default_us=poor)
     begun = progress([1_700.0] * 15, default_us=poor)
     assert pace.expected_gain(1, begun) > pace.expected_gain(1, tuned)
+
+
+def test_slow_first_trials_are_no_reason_to_leave_a_task() -> None:
+    """Before a right candidate was known, each trial took more than a second."""
+    quick = progress([150.0 - number / 50 for number in range(400)], 100_000.0, trial_seconds=0.05)
+    slow = progress([640.0] * 25, 100_000.0, trial_seconds=1.0)
+    for _ in range(25):
+        slow.seconds += 0.05
+        slow.add(640.0)
+    pace = Pace(trial_seconds=(quick.seconds + slow.seconds) / 450)
+    assert pace.expected_gain(1, slow) > pace.expected_gain(1, quick)
+    assert pace.turn_seconds(slow) < 2.0
 
 
 def test_a_task_without_gains_makes_room_for_another() -> None:

@@ -21,7 +21,13 @@ from tuninglink.tuning.devices.cluster_workers import (
 )
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_process import Answer, Device, Request
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
+from tuninglink.tuning.devices.device_set import (
+    REPEATS,
+    BestTime,
+    DefaultTimes,
+    Measurement,
+    screen,
+)
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling import DeviceUse, UseMeter, mean_use
@@ -196,11 +202,9 @@ class ClusterDevices:
         self._defaults.add(device.place, default, timing.least)
         return None
 
-    def submit(
-        self, benchmark: Benchmark, best_microseconds: float
-    ) -> Future[Measurement | Failure]:
+    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
         """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, best_microseconds)
+        return self._threads.submit(self._measure, benchmark, best)
 
     def current(self) -> RemoteDevice:
         """Return the device that is currently the first."""
@@ -217,7 +221,7 @@ class ClusterDevices:
         if not self._connected:
             raise lost
 
-    def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
+    def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
         while True:
             device = self._next_free()
             try:

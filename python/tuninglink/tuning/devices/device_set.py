@@ -46,30 +46,52 @@ class Measurement:
     timing: Timing
 
 
+class BestTime:
+    """The least time of a task's candidates so far, for candidates that wait for a device meanwhile. Thread-safe.
+
+    Args:
+        microseconds: the time that candidates are compared with at first.
+
+    Attributes:
+        microseconds: the least time, on the first device.
+    """
+
+    def __init__(self, microseconds: float) -> None:
+        self.microseconds = microseconds
+        self._lock = threading.Lock()
+
+    def observe(self, microseconds: float) -> None:
+        """Add the time of a candidate."""
+        with self._lock:
+            self.microseconds = min(self.microseconds, microseconds)
+
+
 def screen(
-    device: Device, benchmark: Benchmark, best_microseconds: float, scale: float = 1.0
+    device: Device, benchmark: Benchmark, best: BestTime, scale: float = 1.0
 ) -> Measurement | Failure:
     """Measure a candidate for the first time. A new best is measured again, and the slower figure counts.
 
     Args:
         device: measures it.
         benchmark: the candidate.
-        best_microseconds: the least time of the task so far, on the first device.
+        best: the least time of the task so far, to which that of the candidate is added.
         scale: the time of a benchmark on the first device over its time on this one.
 
     Raises:
         DeviceError: the device is lost.
     """
-    limit = _HOPELESS * best_microseconds / scale
+    limit = _HOPELESS * best.microseconds / scale
     timing = device.measure(benchmark, limit_microseconds=limit)
     if isinstance(timing, Failure):
         return timing
-    if timing.least * scale < best_microseconds:
+    if timing.least * scale < best.microseconds:
         again = device.measure(benchmark, _AGAIN_SECONDS)
         if isinstance(again, Failure):
             return again
         timing = max(timing, again, key=lambda measured: measured.least)
-    return Measurement(timing.least * scale, timing)
+    microseconds = timing.least * scale
+    best.observe(microseconds)
+    return Measurement(microseconds, timing)
 
 
 class DeviceSet(Protocol):
@@ -94,14 +116,12 @@ class DeviceSet(Protocol):
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
 
-    def submit(
-        self, benchmark: Benchmark, best_microseconds: float
-    ) -> Future[Measurement | Failure]:
+    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
         """Measure a candidate on the next device that is free, after its default was measured.
 
         Args:
             benchmark: the candidate.
-            best_microseconds: the least time of the task so far; see `screen`.
+            best: the least time of the task; see `screen`.
 
         Returns:
             A future of its time, or of its failure.
@@ -182,7 +202,7 @@ class Measure(Protocol):
     def at_once(self) -> int:
         """See `DeviceSet`."""
 
-    def submit(self, benchmark: Benchmark, best_microseconds: float) -> Job:
+    def submit(self, benchmark: Benchmark, best: BestTime) -> Job:
         """Return a future of the time of a candidate, or of its failure."""
 
 
@@ -191,14 +211,14 @@ class Feed:
 
     Args:
         measure: measures them.
-        best_us: the time of the best candidate so far.
+        default_us: the time of the compiler's choice; infinity if slower candidates may win.
         done: receives each candidate with the job that measured it, from any thread.
     """
 
     def __init__(
         self,
         measure: Measure,
-        best_us: float,
+        default_us: float,
         done: Callable[[Candidate, Benchmark, Job], None],
     ) -> None:
         self._measure = measure
@@ -208,7 +228,7 @@ class Feed:
         self._measuring = 0
         self._is_open = False
         self._is_pumping = False
-        self._best_us = best_us
+        self._best = BestTime(default_us)
 
     @property
     def ready(self) -> int:
@@ -249,18 +269,13 @@ class Feed:
                 while self._is_open and self._ready and self._measuring < self._measure.at_once:
                     candidate, benchmark = self._ready.popleft()
                     self._measuring += 1
-                    job = self._measure.submit(benchmark, self._best_us)
+                    job = self._measure.submit(benchmark, self._best)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
             finally:
                 self._is_pumping = False
 
     def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        measured = None if job.cancelled() or job.exception() else job.result()
         with self._lock:
             self._measuring -= 1
-            if isinstance(
-                measured, Measurement
-            ):  # here, as the receiver may be busy, and the next one starts at once
-                self._best_us = min(self._best_us, measured.microseconds)
         self._done(candidate, benchmark, job)
         self._pump()

@@ -25,7 +25,13 @@ from tuninglink.tuning.devices.device import (
     physical_cores,
 )
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
+from tuninglink.tuning.devices.device_set import (
+    REPEATS,
+    BestTime,
+    DefaultTimes,
+    Measurement,
+    screen,
+)
 from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure, FailureKind
@@ -242,13 +248,11 @@ class Devices:
                 self._defaults.add(process, benchmark, timing.least)
         return self._defaults.least(self.first, benchmark)
 
-    def submit(
-        self, benchmark: Benchmark, best_microseconds: float
-    ) -> Future[Measurement | Failure]:
+    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
         """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, best_microseconds)
+        return self._threads.submit(self._measure, benchmark, best)
 
-    def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
+    def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
         if self._ahead is not None:
             failure = self._ahead.load(benchmark)
             if failure is not None:

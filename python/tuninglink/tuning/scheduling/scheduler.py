@@ -16,6 +16,7 @@ from tuninglink.tuning.scheduling.task_choice import (
     PreparationAhead,
     TaskChoice,
     TaskStart,
+    turn_trials,
 )
 
 if TYPE_CHECKING:
@@ -266,8 +267,10 @@ class Scheduler:
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Return a function that tests whether the turn of a task is over or a race is due."""
-        alone = len(self._endings.open) == 1
-        seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
+        trials = seconds = math.inf
+        if len(self._endings.open) > 1:
+            trials = task.progress.trials + turn_trials(task.progress)
+            seconds = self._choice.pace.turn_seconds(task.progress)
         if task.is_new:
             new = sum(other.is_new and other.is_promising for other in self._endings.open)
             seconds = min(seconds, self._budget().remaining / (new + 1))
@@ -275,7 +278,8 @@ class Scheduler:
 
         def is_over() -> bool:
             limit = _LATEST * seconds if task.is_new else seconds
-            return time.monotonic() > min(began + limit, due)
+            is_late = time.monotonic() > min(began + limit, due)
+            return is_late or task.progress.trials >= trials
 
         return is_over
 

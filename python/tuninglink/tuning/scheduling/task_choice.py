@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 
 _RECENT: Final = 0.5
-"""The fraction of a task's time that counts as recent."""
+"""The fraction of a task's trials that counts as recent."""
 
 _PROMISE: Final = 0.5
 """The fraction of its default time that a task is expected to save in the end."""
 
 _HALF_TRIALS: Final = 60
 """The trials after which half of that is saved."""
+
+_LEAST_SECONDS: Final = 0.01
+"""The least time of a trial, in seconds. Results of earlier runs take less."""
 
 
 @dataclass(frozen=True)
@@ -49,34 +52,55 @@ class Pace:
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
-        """Return the time of the next turn of a task: a fraction of its past time, but long enough for some trials."""
-        return max(TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
+        """Return the time of the next turn of a task: a fraction of its past trials, but at least some."""
+        return turn_trials(progress) * self._recent_seconds(progress)
 
     def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:
         """Return the microseconds that a program gains in each second of a task's next turn.
+
+        Progress counts in trials, since the time of a trial may change by orders of magnitude: after a poor default,
+        slow candidates are measured in full until a better one is known.
 
         Args:
             calls: the calls of the task's dispatches in a run of the program.
             progress: the progress of its best time.
             potential: the fraction of its time that tuning may save.
         """
-        spent, turn = progress.seconds, self.turn_seconds(progress)
-        half = _HALF_TRIALS * self.trial_seconds
+        past, turn = progress.trials, turn_trials(progress)
         saved = potential * _PROMISE * progress.best_us
-        promise = saved * half * turn / ((spent + half) * (spent + turn + half))
-        if not progress.trials:
-            return calls * promise / (turn + self.start_seconds)
+        behind = past + _HALF_TRIALS
+        promise = saved * _HALF_TRIALS * turn / (behind * (behind + turn))
+        seconds = self.turn_seconds(progress)
+        if not past:
+            return calls * promise / (seconds + self.start_seconds)
         # The best time goes on falling by the same factor, not by the same time: the first good candidate after a poor
         # default saves more than is left.
-        window = max(_RECENT * spent, turn)
-        factor = min(1.0, progress.best_us / progress.best_at(spent - window))
+        window = max(_recent_trials(progress), turn)
+        factor = min(1.0, progress.best_us / progress.best_after(past - window))
         trend = progress.best_us * (1 - math.pow(factor, turn / window))
-        return calls * (promise + trend) / turn / 2
+        return calls * (promise + trend) / seconds / 2
+
+    def _recent_seconds(self, progress: Progress) -> float:
+        """Return the time of a recent trial of a task."""
+        recent = _recent_trials(progress)
+        if not recent:
+            return self.trial_seconds
+        taken = progress.seconds - progress.seconds_after(progress.trials - recent)
+        return max(_LEAST_SECONDS, taken / recent)
 
 
 _TURN: Final = 0.25
 TURN_TRIALS: Final = 20
-"""The length of a turn: a fraction of the task's past time, but at least this number of trials."""
+"""The length of a turn: a fraction of the task's past trials, but at least this number."""
+
+
+def turn_trials(progress: Progress) -> float:
+    """Return the number of trials in the next turn of a task."""
+    return max(TURN_TRIALS, _TURN * progress.trials)
+
+
+def _recent_trials(progress: Progress) -> int:
+    return min(progress.trials, max(TURN_TRIALS, math.ceil(_RECENT * progress.trials)))
 
 
 _FEWEST_TRIALS: Final = 16

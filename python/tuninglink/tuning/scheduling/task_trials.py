@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -55,17 +54,15 @@ class Progress:
     def add(self, microseconds: float | None) -> None:
         """Add the time of a candidate; None for a failure."""
         self.trials += 1
-        if microseconds is None or microseconds >= self.best_us:
-            return
-        self.best_us = microseconds
-        self._curve.append((self.seconds, microseconds))
-        if microseconds < self._gained_us * (1 - _GAIN):
-            self._gained_us, self._gained_at = microseconds, self.trials
+        self.best_us = min(self.best_us, microseconds or math.inf)
+        self._curve.append((self.seconds, self.best_us))
+        if self.best_us < self._gained_us * (1 - _GAIN):
+            self._gained_us, self._gained_at = self.best_us, self.trials
 
     def withdraw(self, best_us: float) -> None:
         """Replace the best time, which belongs to a wrong result."""
         self.best_us = self._gained_us = best_us
-        self._curve.append((self.seconds, best_us))
+        self._curve[-1] = (self.seconds, best_us)
 
     @property
     def has_converged(self) -> bool:
@@ -75,9 +72,13 @@ class Progress:
         """
         return self.trials - self._gained_at >= max(_LEAST_TRIALS, _PART * self.trials)
 
-    def best_at(self, seconds: float) -> float:
-        """Return the best time after the given seconds."""
-        return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]
+    def best_after(self, trials: float) -> float:
+        """Return the best time after a number of trials, at least that before the first one."""
+        return self._curve[max(0, int(trials))][1]
+
+    def seconds_after(self, trials: int) -> float:
+        """Return the time spent on a number of trials."""
+        return self._curve[trials][0]
 
 
 FIRST_TRIALS: Final = 8
