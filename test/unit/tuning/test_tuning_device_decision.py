@@ -25,7 +25,13 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_s
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inputs, outputs_of
+from tuninglink.tuning.devices.inputs import (
+    OutOfBoundsWrite,
+    find_violation,
+    is_float,
+    make_inputs,
+    outputs_of,
+)
 from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
 from tuninglink.tuning.results import Failure, FailureKind
@@ -422,3 +428,21 @@ def test_a_canary_sees_every_byte_outside_of_outputs(place: int) -> None:
         assert found.offset == place
         assert found.neighbor == (None if place < 64 else 0 if place < 256 else 1)
     assert set(outputs_of(layout, after)) == {1}
+
+
+def test_changes_of_a_long_input_are_counted_from_the_first() -> None:
+    length = 1 << 20
+    layout = BufferLayout(
+        (
+            Binding(Access.WRITE, "f32", (16,), 64, 64),
+            Binding(Access.READ, "i8", (length,), 192, length),
+        ),
+        stride=length + 256,
+        guard=64,
+    )
+    before = make_inputs(layout)
+    after = before.copy()
+    places = [200, (1 << 18) + 127, (1 << 18) + 128, length]
+    after[places] ^= 0xFF
+    after[70] ^= 0xFF  # an output
+    assert find_violation(layout, before, after) == OutOfBoundsWrite(200, 4, 1)
