@@ -1,5 +1,5 @@
 // A 1x1 convolution in NCHW, whose result ends with an m dimension: with an intrinsic of NVIDIA, IREE 3.13 generates code
-// that computes wrong results (docs/wrong-defaults.md).
+// that computes wrong results (docs/background/wrong-defaults.md).
 
 // RUN: tuninglink check %s --target sm_80 2>&1 | filecheck %s
 // CHECK-NOT: entry 'by_threads' has

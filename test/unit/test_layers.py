@@ -45,7 +45,7 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
-"""The packages from the lowest to the highest, as `docs/architecture.md` lists them."""
+"""The packages from the lowest to the highest, as `docs/contributors/architecture.md` lists them."""
 
 IMPORT = re.compile(r"^ *from (tuninglink[\w.]*) import (?:\(([^)]*)\)|([^\n(#]+))", re.MULTILINE)
 """Found as text: parsing all modules takes seconds."""

@@ -8,18 +8,15 @@ import sys
 
 import pytest
 from places import ROOT
+from releases import since_3_13
 
 sys.path.insert(0, str(ROOT / "tools"))
 from typing import TYPE_CHECKING
 
 import failure_report
-import option_tables
+import reference
 import release
-import rule_reference
 import spell_tests
-
-from tuninglink.cli.usage import SUMMARIES
-from tuninglink.upgrading.rules import RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,20 +120,12 @@ def test_programs_of_tests_can_be_respelled() -> None:
     assert not [path for path in TESTS if bare.search(path.read_text())]
 
 
-PAGES = sorted(option_tables.DOCS.rglob("*.md"))
+@pytest.mark.parametrize("page", reference.PAGES)
+@since_3_13
+def test_the_reference_is_that_of_the_code(page: str) -> None:
+    text = (reference.FOLDER / f"{page}.md").read_text()
+    assert text == reference.PAGES[page](), "run python tools/reference.py"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_options_in_the_documentation_are_those_of_the_commands(page: Path) -> None:
-    text = page.read_text()
-    assert option_tables.updated(text) == text, "run python tools/option_tables.py"
-
-
-def test_every_command_but_the_demo_has_its_options_in_the_documentation() -> None:
-    documented = [name for page in PAGES for name in option_tables.commands_in(page.read_text())]
-    assert sorted(documented) == sorted(SUMMARIES.keys() - {"demo"})
-
-
-def test_the_documentation_has_the_table_of_the_upgrade_rules() -> None:
-    table = rule_reference.table(RULES.values())
-    assert table in (ROOT / "docs" / "upgrade.md").read_text()
+def test_the_reference_holds_generated_pages_only() -> None:
+    assert {path.stem for path in reference.FOLDER.iterdir()} == set(reference.PAGES)

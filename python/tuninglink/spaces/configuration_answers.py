@@ -135,7 +135,7 @@ class Miscompilations:
 
     Measured on an NVIDIA H200 with code for sm_80, IREE 3.13.0: 40 of 40 configurations of an NCHW 1x1 convolution with
     an `NV_MMA_SYNC` intrinsic, in both pipelines and with any promoted operands, give the same wrong elements, and 16 of
-    16 without an intrinsic are right (`docs/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
+    16 without an intrinsic are right (`docs/background/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
     implicit GEMM stores the fragments in the same order.
 
     Attributes:

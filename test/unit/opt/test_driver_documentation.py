@@ -69,7 +69,7 @@ def test_the_reference_has_every_pass_and_every_option() -> None:
 
 
 def test_the_example_of_the_documentation_works() -> None:
-    page = ROOT / "docs" / "tuninglink-opt.md"
+    page = ROOT / "docs" / "guides" / "tuninglink-opt.md"
     _, _, rest = page.read_text().partition("```python\n")
     code, _, _ = rest.partition("```")
     # A dataclass looks its module up.
