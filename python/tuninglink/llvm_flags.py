@@ -269,21 +269,28 @@ def _is_word(argument: str) -> bool:
 def _with_response_files(
     arguments: Iterable[str], own_flags: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replace each `@file` with the file's arguments, if the file exists and is not the value of one of the flags."""
+    """Replace each `@file` with the file's arguments, unless it is the value of one of the flags.
+
+    Raises:
+        UsageError: the file does not exist, cannot be read, or is nested too deeply.
+    """
     is_value = False
     for argument in arguments:
-        path = Path(argument[1:])
-        is_file = argument.startswith("@") and depth < _DEEPEST_RESPONSE_FILE and path.is_file()
-        if is_value or not is_file:
+        if is_value or not argument.startswith("@"):
             yield argument
             is_value = not is_value and _needs_value(argument, own_flags)
             continue
         import shlex  # noqa: PLC0415 - rarely needed
 
+        name = argument[1:]
+        if depth == _DEEPEST_RESPONSE_FILE:
+            raise UsageError(f"the response file '{name}' is nested too deeply")
         try:
-            yield from _with_response_files(shlex.split(path.read_text()), own_flags, depth + 1)
+            inner = shlex.split(Path(name).read_text())
         except (OSError, ValueError) as failure:
-            raise UsageError(f"cannot expand the response file '{argument}': {failure}") from None
+            reason = (getattr(failure, "strerror", None) or str(failure)).lower()
+            raise UsageError(f"cannot read the response file '{name}': {reason}") from None
+        yield from _with_response_files(inner, own_flags, depth + 1)
 
 
 def _needs_value(argument: str, own_flags: Mapping[str, Flag]) -> bool:

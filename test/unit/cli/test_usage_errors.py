@@ -19,6 +19,7 @@ from forked_commands import Ending, forked_commands
 from places import ROOT
 
 from tuninglink.cli.process import FAILURE
+from tuninglink.cli.usage import SUMMARIES
 from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
@@ -158,6 +159,12 @@ CASES = {
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
     "dispatch in 'program.mlir' is called 'other'",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",
+    **{
+        f"{command} @missing.flags": "error: cannot read the response file 'missing.flags': no such file or directory"
+        for command in SUMMARIES
+    },
+    "check GFX942 @unbalanced.flags": "error: cannot read the response file 'unbalanced.flags': no closing quotation",
+    "check GFX942 @nested.flags": "error: the response file 'nested.flags' is nested too deeply",
 }
 
 
@@ -168,6 +175,8 @@ def run(
     """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
+    (folder / "nested.flags").write_text("@nested.flags")
+    (folder / "unbalanced.flags").write_text("--spec 'mine.mlir")
     (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))
     (folder / "program.mlir").write_text(PROGRAM)
     (folder / "spec.mlir").write_text(spec("vmvx", "mine"))
