@@ -11,6 +11,7 @@ from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
+from tuninglink.specs.entry_settings import IN_ONE, entry_without_effect
 
 if TYPE_CHECKING:
     from tuninglink.checking.entry_answers import Answer
@@ -114,6 +115,7 @@ class SpecReport:
             yield from _crashing(entry)
             yield from _miscompiled(entry)
             yield from _slow(entry)
+            yield from _without_effect(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
@@ -211,6 +213,13 @@ def _slow(report: EntryReport) -> Iterator[Finding]:
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
         yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+
+
+def _without_effect(report: EntryReport) -> Iterator[Finding]:
+    """Yield a finding if code generation reads nothing that an entry sets."""
+    rule, reason = Rule.NO_EFFECT, entry_without_effect(report.entry)
+    if reason:
+        yield _finding(rule, rule.severity, report, f"has no effect: {reason}", [IN_ONE])
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.cpus import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
+
+if TYPE_CHECKING:
+    from tuninglink.compiler import Applied
 
 _CPU_BACKEND: Final = "=llvm-cpu"
 """The end of a flag for code for a CPU."""
@@ -80,20 +83,24 @@ class _Compiled:
 
     Attributes:
         configured: the number of ops that the spec configured.
+        ignored: why code generation does not use what the entry set; empty if it does.
         stack_overflow: the reason why the code overflows the stack of the runtime's workers; empty if it does not.
     """
 
     configured: int
+    ignored: str
     stack_overflow: str
 
 
 def _compile(job: Job) -> _Compiled:
     """Run a job in a worker."""
-    configured = _configured(job, job.program)
+    applied = _applied(job, job.program)
+    configured = sum(not item.ignored for item in applied)
     overflow = stack_overflow()
     if configured and not overflow and any(flag.endswith(_CPU_BACKEND) for flag in job.flags):
         overflow = _overflow_with_consumer(job)
-    return _Compiled(configured, overflow)
+    ignored = "" if configured else next((item.ignored for item in applied), "")
+    return _Compiled(configured, ignored, overflow)
 
 
 def _overflow_with_consumer(job: Job) -> str:
@@ -102,15 +109,15 @@ def _overflow_with_consumer(job: Job) -> str:
 
     program = with_fused_consumer(job.program)
     try:
-        configured = _configured(job, program) if program else 0
+        applied = _applied(job, program) if program else ()
     except TuninglinkError:  # the failure does not concern the entry itself
         return ""
     overflow = stack_overflow()
-    return f"with an elementwise operation after it, {overflow}" if configured and overflow else ""
+    return f"with an elementwise operation after it, {overflow}" if applied and overflow else ""
 
 
-def _configured(job: Job, program: str) -> int:
-    """Compile a program, and return the number of ops that the spec configured."""
+def _applied(job: Job, program: str) -> Sequence[Applied]:
+    """Compile a program, and return the effects of the spec."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
     compilation = compile_program(
@@ -120,7 +127,7 @@ def _configured(job: Job, program: str) -> int:
         flags=job.flags,
         name="payload.mlir",
     )
-    return len(compilation.applied)
+    return compilation.applied
 
 
 def _answer(future: Future[_Compiled]) -> Answer:
@@ -134,6 +141,8 @@ def _answer(future: Future[_Compiled]) -> Answer:
     except JobTimeoutError as failure:
         reason = f"it did not compile within {failure.seconds:g} s"
         return Answer(Verdict.NOT_DECIDED, reason)
+    if compiled.ignored:
+        return Answer(Verdict.NOT_DECIDED, f"it compiles, but without effect: {compiled.ignored}")
     if not compiled.configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)

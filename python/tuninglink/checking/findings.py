@@ -33,6 +33,7 @@ class Rule(Enum):
     STACK_OVERFLOW = "stack-overflow"
     WRONG_RESULT = "wrong-result"
     SLOW = "slow-to-compile"
+    NO_EFFECT = "no-effect"
     UNREACHABLE = "unreachable-entry"
     UNDECIDED = "undecided"
 
@@ -56,6 +57,7 @@ _DESCRIPTIONS = {
     Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
     Rule.WRONG_RESULT: "The compiler generates wrong code for the configuration",
     Rule.SLOW: "The configuration may take minutes to compile",
+    Rule.NO_EFFECT: "Code generation does not read what the entry sets",
     Rule.UNREACHABLE: "The entry is never reached",
     Rule.UNDECIDED: "A question about the entry was not decided",
 }
@@ -64,6 +66,7 @@ _SEVERITIES = {
     Rule.STACK_OVERFLOW: Severity.WARNING,
     Rule.WRONG_RESULT: Severity.WARNING,
     Rule.SLOW: Severity.WARNING,
+    Rule.NO_EFFECT: Severity.WARNING,
     Rule.UNREACHABLE: Severity.WARNING,
     Rule.UNDECIDED: Severity.REMARK,
 }

@@ -112,11 +112,8 @@ class _Judging:
         self, module: mlir.Operation, operation: mlir.Operation, applied: Applied
     ) -> ModelMatch:
         workload = _copied(module, operation)
-        if applied.is_own is False:
-            reason = (
-                "the model configures the op itself, so the configuration of the entry is dropped"
-            )
-            answer = Answer(Verdict.NOT_DECIDED, reason)
+        if applied.ignored:
+            answer = Answer(Verdict.NOT_DECIDED, applied.ignored)
         else:
             answer = self._checks.check(workload)
         return ModelMatch(applied.dispatch, str(workload.problem), applied.place, answer)

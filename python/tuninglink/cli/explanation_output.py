@@ -204,6 +204,8 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
 def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
     spec = f"'{specs[match.spec].source}'"
     yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+    if match.ignored:
+        yield "ignored", match.ignored
     provenance = dict(match.provenance)
     if DERIVED in provenance:
         yield "derived", str(provenance.pop(DERIVED))
@@ -230,6 +232,9 @@ def _summary(explanation: Explanation) -> list[str]:
         if explanation.count(Status.NOT_TUNABLE):
             part = _part(explanation, Status.NOT_TUNABLE)
             lines.append(f"not tunable, element-wise ops and copies: {part}")
+    ignored = explanation.count(Status.NO_EFFECT)
+    if ignored:
+        lines.append(f"matched without effect: {ignored:,}")
     kept = explanation.count(Status.KEPT)
     if kept:
         lines.append(f"kept a configuration that was there before: {kept:,}")

@@ -7,14 +7,23 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.errors import counted
 from tuninglink.iree.dynamic_sizes import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
-from tuninglink.specs.entry_settings import FLAGS, provenance_of, settings_of
+from tuninglink.specs.entry_settings import (
+    CONFIGURATIONS,
+    FLAGS,
+    IN_ONE,
+    provenance_of,
+    settings_of,
+)
+from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
@@ -102,9 +111,9 @@ class SpecOutcomes:
             why = "there is no dispatch to configure"
         for position, spec in enumerate(self.given):
             applied = [operation for operation in self.applied if operation.position == position]
-            kept = [operation for operation in applied if operation.is_own is False]
-            if kept:
-                yield _kept(spec, kept)
+            ignored = [operation for operation in applied if operation.ignored]
+            if ignored:
+                yield from _ignored(spec, ignored)
             elif position in self.automatic or position in self.skipped:
                 continue
             elif not applied and (why or self._would_have_told(position, spec)):
@@ -171,6 +180,8 @@ class SpecOutcomes:
 
     @staticmethod
     def _why_it_sets_nothing(spec: Spec) -> str:
+        if not spec.anatomy.pairs and _only_reads(spec):
+            return "its entry points set no configuration"
         entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
         if not any(settings_of(spec, entry) != {} for entry in entries):
             return "its actions set no configuration"
@@ -178,7 +189,21 @@ class SpecOutcomes:
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Return whether missing tags prove that a spec configured nothing; an opaque spec may not leave tags."""
-        return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
+        is_list = spec.kind is SpecKind.MATCHER_LIST
+        return is_list or position in self.traceable or _only_reads(spec)
+
+
+def _only_reads(spec: Spec) -> bool:
+    """Return whether no sequence that a spec runs changes a program or sets a configuration."""
+    anatomy = spec.anatomy
+    runs = anatomy.table.run_by(*(entry_point.path for entry_point in anatomy.entry_points))
+    return all(_is_harmless(operation) for _, run in runs for operation in body(run))
+
+
+def _is_harmless(operation: mlir.Operation) -> bool:
+    if operation.name == names.ANNOTATE:
+        return mlir.StringAttr(operation.attributes["name"]).value not in CONFIGURATIONS
+    return operation.name in (names.INCLUDE, names.FOREACH_MATCH) or only_reads(operation)
 
 
 def _has_ranges(spec: Spec) -> bool:
@@ -200,21 +225,32 @@ def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
         at = f" at {item.place}" if item.place else ""
         message = f"{entry}'{item.spec}' configured {item.operation}{at} in {item.dispatch}"
         yield note(message, item.entry.place if item.entry else None)
+        if item.ignored and not item.is_kept:
+            yield note(f"{item.ignored}; {IN_ONE}")
     for target in {str(item.target): None for item in applied if item.target}:
         check = f"tuninglink check SPEC --target {target} --compile"
         skip = "'--skip-failing-entries' compiles the dispatch without specs"
         yield note(f"'{check}' checks the configuration; {skip}")
 
 
-def _kept(spec: Spec, kept: Sequence[Applied]) -> Diagnostic:
-    first = kept[0]
-    more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
-    return _warning(
-        f"spec '{spec.source}' matched in {first.dispatch}{more}, which kept another configuration",
-        first.place,
-        "an existing configuration of a dispatch is kept; "
-        "'tuninglink-opt --tuninglink-strip-configs' removes it",
-    )
+def _ignored(spec: Spec, ignored: Sequence[Applied]) -> Iterator[Diagnostic]:
+    """Yield a warning for each reason why code generation ignores configurations of a spec."""
+    by_reason: dict[str, list[Applied]] = {}
+    for item in ignored:
+        by_reason.setdefault(item.ignored, []).append(item)
+    for reason, items in by_reason.items():
+        first = items[0]
+        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        if first.is_kept:
+            what = "which kept another configuration"
+            remedy = (
+                "an existing configuration of a dispatch is kept; "
+                "'tuninglink-opt --tuninglink-strip-configs' removes it"
+            )
+        else:
+            what, remedy = f"without effect: {reason}", IN_ONE
+        message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
+        yield _warning(message, first.place, remedy)
 
 
 def _warning(message: str, place: Place | None = None, remedy: str = "") -> Diagnostic:

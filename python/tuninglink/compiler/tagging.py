@@ -16,7 +16,11 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.entry_settings import CONFIGURATIONS, unrolled_loops
+from tuninglink.specs.entry_settings import (
+    CONFIGURATIONS,
+    configured_arguments,
+    unrolled_loops,
+)
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import argument_attributes
@@ -31,7 +35,7 @@ from tuninglink.specs.transform_ops import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.specs.linking.linker import LinkedSpec, Part
     from tuninglink.specs.sequences import SequenceTable
@@ -50,11 +54,14 @@ class Origin:
         position: the position of the spec among the linked specs.
         spec: the spec of the action that wrote the tag.
         entry: the entry of the action; None if several share it.
+        sets: the names of the configuring attributes that the action sets on the tagged operation; empty for an action
+            that rewrites it.
     """
 
     position: int
     spec: Spec
     entry: Entry | None
+    sets: frozenset[str] = frozenset()
 
 
 class TaggedSpec:
@@ -87,12 +94,18 @@ class TaggedSpec:
     def _tag_annotations(self, scope: _Scope) -> None:
         """Add a tag next to every configuring annotation."""
         users = scope.users_of_annotations()
-        for annotation in scope.annotations():
+        annotations = scope.annotations()
+        sets: dict[Handle, set[str]] = {}
+        for annotation in annotations:
+            name = mlir.StringAttr(annotation.attributes["name"]).value
+            sets.setdefault(annotation.operands[0], set()).add(name)
+        for annotation in annotations:
             entries = users.get(annotation, [])
             origin = scope.origin(entries)
             if origin is not None:
+                handle = annotation.operands[0]
                 with mlir.InsertionPoint(annotation):
-                    self._add_tag(annotation.operands[0], origin)
+                    self._add_tag(handle, replace(origin, sets=frozenset(sets[handle])))
 
     def _tag_rewritings(self, scope: _Scope) -> None:
         """Add a tag to every action that rewrites its operation."""
@@ -120,7 +133,12 @@ class TaggedSpec:
             foreach_match.attributes["actions"] = mlir.ArrayAttr.get(paths)
 
     def _add_action(
-        self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
+        self,
+        scope: _Scope,
+        action: str,
+        name: str,
+        targets: Mapping[int, frozenset[str]],
+        origin: Origin,
     ) -> None:
         """Add a sequence that runs `action` and then tags the given arguments, or the function if there are none."""
         original = scope.table.lookup(action)
@@ -133,10 +151,13 @@ class TaggedSpec:
         block = sequence.regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             arguments = list(block.arguments)
-            tagged = [arguments[target] for target in targets] or [_function_around(arguments[0])]
+            tagged = [
+                (arguments[target], replace(origin, sets=sets)) for target, sets in targets.items()
+            ]
+            tagged = tagged or [(_function_around(arguments[0]), origin)]
             results = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
-            for handle in tagged:
-                self._add_tag(handle, origin)
+            for handle, tag in tagged:
+                self._add_tag(handle, tag)
             yield_(results)
 
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
@@ -214,19 +235,15 @@ class _Scope:
         """Return whether `action` rewrites its operation."""
         return bool(unrolled_loops(self.table, action))
 
-    def configured_arguments(self, action: str) -> list[int]:
-        """Return the arguments that `action` configures, if it only annotates and keeps its handles."""
+    def configured_arguments(self, action: str) -> dict[int, frozenset[str]]:
+        """Return what `action` sets on each argument that it configures, if it only annotates and keeps its handles."""
         sequence = self.table.lookup(action)
-        annotations = self.table.annotations(action)
-        if sequence is None or annotations is None:
-            return []
-        arguments = {
-            annotation.operand for annotation in annotations if annotation.name in CONFIGURATIONS
-        }
-        consumed = (
+        arguments = configured_arguments(self.table, action)
+        if sequence is None or any(
             names.CONSUMED in argument_attributes(sequence, argument) for argument in arguments
-        )
-        return [] if any(consumed) else sorted(arguments)
+        ):
+            return {}
+        return arguments
 
 
 def _scopes(linked: LinkedSpec, anatomy: Anatomy) -> Iterator[_Scope]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -16,12 +16,22 @@ from tuninglink.mlir.diagnostics import Place, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding
-from tuninglink.specs.entry_settings import DERIVED, provenance_of, rewriting_words, settings_of
+from tuninglink.specs.entry_settings import (
+    DERIVED,
+    provenance_of,
+    reason_without_effect,
+    rewriting_words,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
+
+
+KEPT: Final = "the dispatch keeps the configuration that it had before"
+"""The reason why a dispatch that was configured before ignores a `compilation_info`."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +49,9 @@ class Applied:
         spec_name: the name of the spec: `Spec.name`.
         entry: the entry, with the names of the original spec; None if several entries share an action and the spec is
             opaque or was not traced exactly.
-        is_own: whether the entry set the whole configuration of the operation and its function. A previously configured
-            dispatch keeps its configuration. None if the entry is unknown, or computes its configuration.
+        is_own: whether the configuration that code generation uses came from the entry; None if it did as far as known,
+            and the entry is unknown or computes its configuration.
+        ignored: the reason why code generation does not use what the entry set; empty if it does.
         binding: the targets that the entry (or the spec, if the entry is unknown) is bound to; None if it is unbound.
     """
 
@@ -54,7 +65,13 @@ class Applied:
     spec_name: str
     entry: Entry | None
     is_own: bool | None
+    ignored: str
     binding: Binding
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the dispatch had a configuration before, and keeps it."""
+        return self.ignored == KEPT
 
     @property
     def derivation(self) -> str:
@@ -87,7 +104,7 @@ def take_tags(
     Args:
         dispatch: the dispatch.
         tagged: its spec.
-        kept: whether the dispatch was already configured, in which case the spec changed nothing.
+        kept: whether the dispatch was already configured.
         search_from: the position of the first spec for which entries without a separate tag are found by their
             configuration.
     """
@@ -99,6 +116,7 @@ def take_tags(
             tagged_ops.append((operation, tagged.origins[tag.value]))
 
     visit(dispatch.module, visitor)
+    has_pipeline = kept or any(_sets_pipeline(*tagged_op) for tagged_op in tagged_ops)
     applied = []
     for operation, origin in tagged_ops:
         del operation.attributes[TAG]
@@ -106,8 +124,40 @@ def take_tags(
         if entry is None and origin.position >= search_from:
             entry = _entry_of(operation, origin.spec)
         resolved = replace(origin, entry=entry)
-        applied.append((operation, _applied(dispatch, operation, resolved, kept=kept)))
-    return applied
+        ignored = _reason_ignored(operation, origin.sets, has_pipeline=has_pipeline)
+        applied.append((operation, _applied(dispatch, operation, resolved, ignored)))
+    # An entry that annotates an op and its function is reported at the op.
+    at_ops = [(item.position, item.entry) for op, item in applied if op.name != names.FUNCTION]
+    return [
+        (op, item)
+        for (op, item), (_, origin) in zip(applied, tagged_ops, strict=True)
+        if not (op.name == names.FUNCTION and origin.sets)
+        or (item.position, item.entry) not in at_ops
+    ]
+
+
+def _sets_pipeline(operation: mlir.Operation, origin: Origin) -> bool:
+    """Return whether a tagged action set the `translation_info` of the function."""
+    if operation.name == names.FUNCTION:
+        return names.TRANSLATION_INFO in origin.sets
+    # The compiler removes the attribute of an op when it applies it.
+    is_applied = names.COMPILATION_INFO not in operation.attributes
+    return names.COMPILATION_INFO in origin.sets and is_applied
+
+
+def _reason_ignored(operation: mlir.Operation, sets: frozenset[str], *, has_pipeline: bool) -> str:
+    """Return why code generation does not use what an action set on an op; empty if it does.
+
+    Args:
+        operation: the op, in the configured program.
+        sets: the names of the attributes that the action set on it.
+        has_pipeline: whether the compiler found a `translation_info` on the function, so that it chose nothing.
+    """
+    if names.COMPILATION_INFO in sets and names.COMPILATION_INFO in operation.attributes:
+        return KEPT
+    if has_pipeline and sets == {names.LOWERING_CONFIG} and operation.name != names.FUNCTION:
+        return ""  # the compiler chose nothing
+    return reason_without_effect(sets, is_function=operation.name == names.FUNCTION)
 
 
 def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
@@ -127,9 +177,12 @@ def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
 
 
 def _applied(
-    dispatch: Dispatch, operation: mlir.Operation, origin: Origin, *, kept: bool
+    dispatch: Dispatch, operation: mlir.Operation, origin: Origin, ignored: str
 ) -> Applied:
     function = _function(operation)
+    is_own = False if ignored else _is_own(origin, operation, function)
+    if is_own is False and not ignored:
+        ignored = "another configuration took effect"
     return Applied(
         dispatch=dispatch.name,
         function=symbol_name(function) or "",
@@ -140,7 +193,8 @@ def _applied(
         spec=origin.spec.source,
         spec_name=origin.spec.name,
         entry=origin.entry,
-        is_own=False if kept else _is_own(origin, operation, function),
+        is_own=is_own,
+        ignored=ignored,
         binding=entry_binding(origin.entry) if origin.entry else binding_of(origin.spec.module),
     )
 
@@ -179,6 +233,7 @@ def _expected(
             yield names.LOWERING_CONFIG, info.lowering_config, operation
             yield names.TRANSLATION_INFO, info.translation_info, function
         elif name == names.TRANSLATION_INFO:
-            yield name, attribute, function
+            if names.COMPILATION_INFO not in settings:
+                yield name, attribute, function
         else:
             yield name, attribute, operation

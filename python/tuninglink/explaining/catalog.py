@@ -143,10 +143,10 @@ class TargetCatalog:
         member = self._catalog.member(applied)
         result = applied.entry
         if result is None:
-            return Match(member.position, None, applied.is_own)
+            return Match(member.position, None, applied.is_own, applied.ignored)
         entry = EntryReference(member.position, result.matcher, result.action, result.place)
         provenance = provenance_of(result.anatomy.table, result.matcher)
-        return Match(member.position, entry, applied.is_own, provenance)
+        return Match(member.position, entry, applied.is_own, applied.ignored, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Return the entries after `winner` that are known to match an op, too."""

@@ -114,7 +114,7 @@ class Status(Enum):
     KEPT = "kept"
     """An entry matched, but the dispatch had a configuration before, and kept it."""
     NO_EFFECT = "no-effect"
-    """An entry matched, and its action sets no configuration."""
+    """An entry matched, and its action sets nothing that configures code generation."""
     UNMATCHED = "unmatched"
     """There are entries for ops of its kind, and none matched."""
     NO_ENTRY = "no-entry"

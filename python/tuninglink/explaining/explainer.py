@@ -204,8 +204,10 @@ class _Part:
         applied = self._applied.get(dispatch, [])
         if not applied:
             return Status.UNMATCHED
-        is_kept = all(application.is_own is False for _, application in applied)
-        return Status.KEPT if is_kept else Status.TUNED
+        if not all(application.ignored for _, application in applied):
+            return Status.TUNED
+        is_kept = any(application.is_kept for _, application in applied)
+        return Status.KEPT if is_kept else Status.NO_EFFECT
 
     def _report(self, dispatch: Dispatch, choices: CompilersChoices) -> DispatchReport:
         ops = self._find(dispatch)

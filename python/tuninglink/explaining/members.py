@@ -159,7 +159,9 @@ class SpecMember:
         mine = [
             operation
             for operation in operations
-            if operation.match and operation.match.spec == self.position
+            if operation.match
+            and operation.match.spec == self.position
+            and not operation.match.ignored
         ]
         covered = sum(
             dispatch.status is Status.TUNED

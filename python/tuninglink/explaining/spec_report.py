@@ -34,13 +34,15 @@ class Match:
     Attributes:
         spec: the position of the spec among those of the explanation.
         entry: the entry; None if unknown.
-        is_own: whether the entry set the whole configuration; None if unknown.
+        is_own: whether the configuration came from the entry; None if unknown.
+        ignored: the reason why code generation does not use what the entry set; empty if it does.
         provenance: the provenance of the configuration, as recorded in the matcher.
     """
 
     spec: int
     entry: EntryReference | None
     is_own: bool | None
+    ignored: str = ""
     provenance: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
@@ -92,7 +94,7 @@ class EntryUsage:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it matches nothing in this program, but may match in others."""
+        """Whether it configured nothing in this program, but may configure others."""
         return not (self.count or self.shadowed_by or self.unreachable)
 
 
@@ -137,7 +139,7 @@ class SpecSummary:
     @property
     @written()
     def unused(self) -> int:
-        """The number of reachable entries that match nothing in this program."""
+        """The number of reachable entries that configured nothing in this program."""
         return sum(usage.is_unused for usage in self.usages)
 
     @property

@@ -67,6 +67,56 @@ CONFIGURATIONS: Final = frozenset(
 """The attributes that make an annotation a configuration."""
 
 
+def configured_arguments(table: SequenceTable, action: str) -> dict[int, frozenset[str]]:
+    """Return the names of the configuring attributes that an action sets, by the number of the annotated argument.
+
+    The result is empty for an action that does anything other than annotate.
+    """
+    sets: dict[int, set[str]] = {}
+    for annotation in table.annotations(action) or ():
+        if annotation.name in CONFIGURATIONS:
+            sets.setdefault(annotation.operand, set()).add(annotation.name)
+    return {argument: frozenset(sets[argument]) for argument in sorted(sets)}
+
+
+IN_ONE: Final = (
+    "set both on the op, in one 'compilation_info', as in #iree_codegen.compilation_info<"
+    "lowering_config = ..., translation_info = ...>"
+)
+"""The form of a configuration that the compiler reads from an op."""
+
+
+def reason_without_effect(sets: frozenset[str], *, is_function: bool = False) -> str:
+    """Return why configuring attributes do not reach code generation; empty if they do.
+
+    `MaterializeUserConfigs` of the compiler splits the `compilation_info` of an op into a `lowering_config` of the op
+    and a `translation_info` of the function, which code generation reads there. In a function without
+    `translation_info`, the compiler replaces the `lowering_config` of the root op.
+
+    Args:
+        sets: the names of the attributes that an action sets on an op or a function.
+        is_function: whether it is a function.
+    """
+    if is_function:
+        on_op = [name for name in sorted(sets) if name != names.TRANSLATION_INFO]
+        return (
+            f"the compiler reads '{on_op[0]}' from the op, and it is set on the function"
+            if on_op
+            else ""
+        )
+    if names.COMPILATION_INFO in sets or not sets:
+        return ""
+    if names.TRANSLATION_INFO in sets:
+        return "the compiler reads 'translation_info' from the function, and it is set on the op"
+    return "'lowering_config' is set without 'translation_info', so the compiler chooses both"
+
+
+def entry_without_effect(entry: Entry) -> str:
+    """Return why no configuration of an entry reaches code generation; empty if one does, or if that is not known."""
+    arguments = configured_arguments(entry.anatomy.table, entry.action)
+    return reason_without_effect(*arguments.values()) if len(arguments) == 1 else ""
+
+
 _UNROLLING: Final = frozenset(
     {
         *(names.GET_PARENT, names.TILE_USING_FOR, names.UNROLL),
