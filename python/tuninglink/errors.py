@@ -7,6 +7,7 @@ exception is a bug in Tuninglink.
 from __future__ import annotations
 
 import copyreg
+import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def reason_for_user(failure: Exception) -> str:
     return str(failure)
 
 
+def printable(path: str | os.PathLike[str]) -> str:
+    """Return a path as text; U+FFFD replaces bytes that are not UTF-8, which no message and no module can hold."""
+    return os.fspath(path).encode(errors="surrogateescape").decode(errors="replace")
+
+
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the word most similar to `word`, or an empty string if there is none.
 
@@ -87,6 +93,6 @@ def misspelt(name: str, valid: Sequence[str]) -> str:
     return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, whose plural ends in s."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, whose plural ends in s unless it is given."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, nearest, printable
 from tuninglink.interrupt_hooks import interrupt_hook, uninterrupted
 from tuninglink.mlir.diagnostics import Diagnostic, error
 
@@ -22,14 +22,14 @@ STANDARD_STREAM: Final = "-"
 """Denotes standard input or output in place of a path."""
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content` to a temporary file, which then replaces the file.
+def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write `content` to a temporary file, which then replaces the file; text is written as UTF-8.
 
     Raises:
         TuninglinkError: the file cannot be written. Its old content is kept.
     """
     with replacing(path) as place:
-        place.write_bytes(content)
+        place.write_bytes(_encoded(content))
 
 
 @contextmanager
@@ -127,16 +127,20 @@ def check_output_directory(path: str) -> None:
         raise TuninglinkError(error(f"cannot write to '{path}': '{existing}' is not writable"))
 
 
-def write_output(path: str, content: bytes) -> None:
-    """Write a result to a file, or to standard output for `-`.
+def write_output(path: str, content: bytes | str) -> None:
+    """Write a result to a file, or to standard output for `-`; text is written as UTF-8.
 
     Raises:
         TuninglinkError: it cannot be written.
     """
     if path == STANDARD_STREAM:
-        write_standard_output(content)
+        write_standard_output(_encoded(content))
     else:
         write_file(path, content)
+
+
+def _encoded(content: bytes | str) -> bytes:
+    return printable(content).encode() if isinstance(content, str) else content
 
 
 def check_input(path: str) -> None:
@@ -192,9 +196,29 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Return the error that the operation `do`, such as `read`, is impossible for the file at `path`."""
+    """Return the error that the operation `do`, such as `read`, is impossible for the file at `path`.
+
+    If the file does not exist, it suggests one in the same directory.
+    """
     reason = (failure.strerror or str(failure)).lower()
-    return error(f"cannot {do} '{os.fspath(path)}': {reason}")
+    return error(f"cannot {do} '{printable(path)}': {reason}{meant(Path(path), failure)}")
+
+
+_LIKE: Final = 0.7
+"""The least similarity of the name of a missing file, without its suffix, to that of the intended one."""
+
+
+def meant(path: Path, failure: OSError) -> str:
+    """Return a suggestion to append to the message about a missing file: the most similar name in its directory."""
+    if not isinstance(failure, FileNotFoundError):
+        return ""
+    try:
+        names = sorted(file.name for file in path.parent.iterdir())
+    except OSError:
+        return ""
+    stem = nearest(path.stem, dict.fromkeys(Path(name).stem for name in names), _LIKE)
+    name = nearest(path.name, [name for name in names if Path(name).stem == stem], 0.0)
+    return f"; did you mean '{printable(path.with_name(name))}'?" if name else ""
 
 
 def _checked(place: Path) -> Path:

@@ -53,9 +53,45 @@ def test_output_that_is_no_terminal_has_neither_colors_nor_progress() -> None:
 
 
 def test_bytecode_is_not_written_to_a_terminal() -> None:
-    code, shown = run_on_terminal("link", SPEC, "--emit-bytecode")
+    code, shown = run_on_terminal("link", SPEC, "--emit-bytecode", NO_COLOR="1")
     assert code == 1
-    assert "bytecode is not written to a terminal; name a file with -o" in shown
+    assert "error: binary output is not written to a terminal" in shown
+    assert "note: name a file with -o" in shown
+
+
+def test_a_program_is_written_to_a_terminal_only_as_text() -> None:
+    program = str(ROOT / "examples" / "matmul_128x768x768.mlir")
+    command = ("compile", program, "--iree-hal-target-backends=vmvx")
+    for binary in ((), ("--compile-to=flow", "--emit-mlir-bytecode"), ("-o", "-")):
+        code, shown = run_on_terminal(*command, *binary, NO_COLOR="1")
+        assert code == 1
+        assert shown.startswith("error: binary output is not written to a terminal")
+    code, shown = run_on_terminal(*command, "--compile-to=input", NO_COLOR="1")
+    assert code == 0
+    assert "linalg.matmul" in shown
+
+
+def test_a_verbose_link_says_what_it_linked(tmp_path: Path) -> None:
+    command = [
+        TUNINGLINK,
+        "link",
+        SPEC,
+        SPEC,
+        "--target",
+        "gfx942",
+        "-v",
+        "-o",
+        tmp_path / "linked",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=PLAIN, check=True)
+    *lines, time = done.stderr.splitlines()
+    assert lines == [
+        f"{SPEC}: matcher list, 1 entry",
+        f"{SPEC}: matcher list, 1 entry",
+        "tuninglink/shipped/default/gfx942.mlir: matcher list, 3 entries",
+        "linked into one list: 3 specs with 5 entries",
+    ]
+    assert time.startswith("linking: ")
 
 
 def test_tables_break_no_line_where_nobody_watches() -> None:

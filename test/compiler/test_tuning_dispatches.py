@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 from programs import TARGETS
 from tuning_programs import REDUCTION, compiler_for, dispatched, matmul
 
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.candidates.compilation import Compiled
@@ -41,6 +41,22 @@ def test_equal_dispatches_are_one_task() -> None:
     (task,) = dispatched(TWICE, CPU).tasks
     assert task.calls == 2
     assert task.label == "main_dispatch_0_matmul_4x256x256_f32"
+
+
+def test_dynamic_dispatches_are_refused_together_with_the_dimensions_to_give() -> None:
+    functions = (
+        f"func.func @{op}(%x: tensor<?xf32>) -> tensor<?xf32> {{\n"
+        f"  %y = arith.{op} %x, %x : tensor<?xf32>\n  return %y : tensor<?xf32>\n}}"
+        for op in ("addf", "mulf")
+    )
+    program = dispatched("\n".join(functions), CPU)
+    with pytest.raises(TuninglinkError) as refused:
+        program.matching_tasks(())
+    (failure,) = refused.value.diagnostics
+    assert [note.message for note in failure.notes] == [
+        "@addf_dispatch_0::@embedded_elf_x86_64 and 1 more: sizes are known only when the program runs",
+        "give sizes for dimension 0.0 of the arguments, as in --dim 0.0=64",
+    ]
 
 
 def test_a_benchmark_has_as_many_weights_as_its_program() -> None:
@@ -163,7 +179,7 @@ def test_dynamic_sizes_are_named() -> None:
     assert not program.tasks
     (omission,) = program.omissions
     assert omission.dispatches == ("@main_dispatch_0::@embedded_elf_x86_64",)
-    assert "its sizes are dynamic" in omission.reason
+    assert omission.reason == "sizes are known only when the program runs"
 
 
 DYNAMIC_MATMUL = """

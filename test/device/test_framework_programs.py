@@ -93,6 +93,20 @@ def test_weights_beside_an_onnx_model_are_found(tmp_path: Path) -> None:
     np.testing.assert_allclose(run(output, [x], "perceptron"), expected, **CLOSE)
 
 
+def test_an_onnx_model_that_cannot_be_imported_is_refused_in_short(tmp_path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n"]) for name in "xy")
+    node = helper.make_node("O" + "p" * 900, ["x"], ["y"])
+    model = helper.make_model(helper.make_graph([node], "graph", [x], [y]))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    with pytest.raises(CompileError) as refused:
+        tuninglink.compile(path, flags=CPU)
+    (failure,) = refused.value.diagnostics
+    assert failure.message.startswith(f"cannot import '{path}': ")
+    assert len(failure.message) <= len(f"cannot import '{path}': ") + 204
+    assert failure.notes
+
+
 def test_a_damaged_onnx_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"module {}\0")

@@ -16,7 +16,7 @@ from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
-from tuninglink.errors import CompileError, SpecError
+from tuninglink.errors import CompileError, SpecError, printable
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
@@ -135,7 +135,7 @@ class Checker:
         """
         diagnostics: list[Diagnostic] = []
         sink = DiagnosticSink(diagnostics.append)
-        source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
+        source_name = printable(name or ("<memory>" if isinstance(source, bytes) else source))
         self.progress.load(source_name)
         try:
             spec = load_spec(
@@ -145,11 +145,11 @@ class Checker:
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:
-            return SpecReport(spec.source, spec.kind.value, tuple(diagnostics))
+            return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
         check_configurations(spec, sink, self._described_target(spec))
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
-        report = SpecReport(spec.source, spec.kind.value, tuple(diagnostics), tuple(entries))
+        report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
         self.progress.end()
         return report
 
@@ -162,7 +162,7 @@ class Checker:
 
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
-        self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
+        self.progress.begin(spec.source, spec.kind_words, len(spec.entries))
         question = self._judging_options(spec)
         # Every process warns about the same plug-ins.
         warn = once(diagnostics).emit

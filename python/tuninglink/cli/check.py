@@ -17,7 +17,7 @@ from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, parse_arguments
 from tuninglink.compiler.session import session_flags, set_up_command_line
 from tuninglink.compiler.target_flags import compile_flags, read_target
-from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.errors import SpecError, TuninglinkError, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
@@ -198,7 +198,7 @@ class _Writer:
 
     def write(self, reports: Sequence[SpecReport], findings: Sequence[Finding]) -> None:
         content = _render(reports, findings, self.form, self.target, self.output)
-        write_output(self.output, content.encode())
+        write_output(self.output, content)
 
 
 def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[SpecReport]:
@@ -287,4 +287,4 @@ def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:
         try:
             yield from read_specs([argument], process.shown_diagnostics())
         except SpecError as failure:
-            yield SpecReport(argument, structure=failure.diagnostics)
+            yield SpecReport(printable(argument), structure=failure.diagnostics)

@@ -90,6 +90,8 @@ def compile_command(arguments: Sequence[str]) -> int:
     options = parse_arguments(own)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    if options.output == STANDARD_STREAM and not options.writes_text:
+        process.refuse_binary_on_terminal()
     _check_outputs(options)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
@@ -138,7 +140,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
     write_output(options.output, result.output)
     if options.explanation:
         content = render(explanation, report_format, None)
-        write_output(options.explanation, content.encode())
+        write_output(options.explanation, content)
     else:
         sys.stderr.write(render(explanation, ExplanationFormat.TABLE, sys.stderr))
     return process.SUCCESS

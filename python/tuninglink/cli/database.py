@@ -224,10 +224,10 @@ def export_command(arguments: Sequence[str]) -> int:
             process.show(Diagnostic(Severity.WARNING, message))
         return process.SUCCESS
     if form is ExportFormat.CSV:
-        write_output(output, to_csv(trials).encode())
+        write_output(output, to_csv(trials))
         return process.SUCCESS
     document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
-    write_output(output, to_json(document).encode())
+    write_output(output, to_json(document))
     return process.SUCCESS
 
 

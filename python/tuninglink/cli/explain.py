@@ -87,7 +87,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     )
     # Colors depend on the stream.
     stream = sys.stdout if options.output == STANDARD_STREAM else None
-    write_output(options.output, render(explanation, report_format, stream).encode())
+    write_output(options.output, render(explanation, report_format, stream))
     return process.SUCCESS
 
 

@@ -121,7 +121,7 @@ def init_command(arguments: Sequence[str]) -> int:
     _report(written)
     if not written.entries:
         raise CompileError(error(f"no entry can be written for '{options.input}'"))
-    write_output(options.output, written.text.encode())
+    write_output(options.output, written.text)
     return process.SUCCESS
 
 

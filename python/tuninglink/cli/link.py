@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.terminal import is_verbose, progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, read_name, switch
@@ -21,7 +22,7 @@ from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, LinkedSpec, link_specs
 from tuninglink.specs.module_scan import misspelt_markers
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import Spec, load_spec
@@ -177,9 +178,32 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
     if indexes_inputs:
         inputs = [_indexed(spec) for spec in inputs]
     warnings = None if indexes_inputs else diagnostics
-    linked = link_specs(inputs, name=name, diagnostics=warnings).spec
-    process.keep(inputs, linked)
-    return _indexed(linked) if index and not indexes_inputs else linked
+    result = link_specs(inputs, name=name, diagnostics=warnings)
+    if is_verbose():
+        _tell(result)
+    process.keep(inputs, result)
+    return _indexed(result.spec) if index and not indexes_inputs else result.spec
+
+
+_FORMS: Final = {
+    LinkForm.UNTOUCHED: "as it is",
+    LinkForm.FLAT: "into one list",
+    LinkForm.CHAINED: "into a chain",
+}
+
+
+def _tell(linked: LinkedSpec) -> None:
+    """Show what was linked, in order of precedence."""
+    specs = [part.spec for part in linked.parts]
+    for spec in specs:
+        parts = (
+            spec.source,
+            f"{spec.kind_words}, {counted(len(spec.entries), 'entry', 'entries')}",
+        )
+        print(": ".join(parts), file=sys.stderr)  # noqa: T201
+    entries = sum(len(spec.entries) for spec in specs)
+    total = f"{counted(len(specs), 'spec')} with {counted(entries, 'entry', 'entries')}"
+    print(f"linked {_FORMS[linked.form]}: {total}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:

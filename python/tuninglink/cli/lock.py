@@ -48,6 +48,7 @@ def lock_command(arguments: Sequence[str]) -> int:
     project = Project.named(Path(file)) if file else Project.find(Path.cwd())
     if project is None:
         raise TuninglinkError(error(f"there is no project file, such as '{OWN_FILE}'"))
+    project.check_has_specs()
     # Warnings about URLs without a hash do not apply: this command adds the hashes.
     quiet = DiagnosticSink(lambda _: None)
     with progress("locking"):

@@ -51,7 +51,7 @@ def diagnose_failing_output() -> None:
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_StandardOutput(1, "wb", closefd=False)),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors="replace",  # such as a file name that is not UTF-8, or a rule in another encoding
         line_buffering=stream.isatty(),
     )
 

@@ -88,4 +88,4 @@ def write_report(
         text = to_page()
     else:
         text = to_table(sys.stdout if output == STANDARD_STREAM else io.StringIO())
-    write_output(output, text.encode())
+    write_output(output, text)

@@ -19,7 +19,7 @@ from tuninglink.cli.usage import (
     module_of,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.errors import TuninglinkError, did_you_mean, printable
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
 from tuninglink.mlir.rendering import Sources, print_diagnostic
@@ -223,7 +223,7 @@ def read_input(path: str) -> tuple[str, bytes]:
     if path == STANDARD_STREAM:
         return "<stdin>", read_standard_input()
     try:
-        return path, Path(path).read_bytes()
+        return printable(path), Path(path).read_bytes()
     except OSError as failure:
         raise TuninglinkError(cannot("read", path, failure)) from None
 
@@ -235,5 +235,6 @@ def refuse_binary_on_terminal() -> None:
         TuninglinkError: standard output is a terminal.
     """
     if sys.stdout.isatty():
-        message = "bytecode is not written to a terminal; name a file with -o"
-        raise TuninglinkError(error(message))
+        remedy = note("name a file with -o, or pipe the output to a program")
+        message = "binary output is not written to a terminal"
+        raise TuninglinkError(error(message, notes=[remedy]))

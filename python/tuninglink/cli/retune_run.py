@@ -58,7 +58,7 @@ def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
         check_outputs(replace(options, output=output))
     result = _retune(specs, options, command)
     for spec, output in zip(specs, outputs, strict=True):
-        write_output(output, retuned_spec(spec, result.of(spec)).encode())
+        write_output(output, retuned_spec(spec, result.of(spec)))
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     stream.write(_report(specs, result, options.report_format))
     return result.failure

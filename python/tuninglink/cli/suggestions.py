@@ -59,11 +59,11 @@ def write_suggestions(
         raise CompileError(error(f"no configuration can be suggested for '{options.input}'"))
     texts = suggested_specs(suggestions)
     if options.output == STANDARD_STREAM:
-        write_output(STANDARD_STREAM, texts[0].encode())
+        write_output(STANDARD_STREAM, texts[0])
         return
     folder = make_directory(options.output)
     for rank, text in enumerate(texts, start=1):
-        write_output(str(folder / f"suggestion-{rank}.mlir"), text.encode())
+        write_output(str(folder / f"suggestion-{rank}.mlir"), text)
 
 
 def _suggestions(tasks: Sequence[TuningTask], question: Question) -> list[Suggestions]:

@@ -91,7 +91,8 @@ class Steps:
 
     def __call__(self, step: str) -> None:
         """Start a step, with a name such as `generating code`."""
-        self._tell()
+        if self._step or step:
+            self._tell()
         self._step, self._step_began = step, time.monotonic()
 
     def end(self) -> None:

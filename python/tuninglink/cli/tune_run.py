@@ -13,7 +13,7 @@ from tuninglink.cli.terminal import progress
 from tuninglink.compiler.target_flags import no_target
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining.profiles import read_profile
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.default_library import DefaultLibrary
@@ -222,10 +222,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
     Raises:
         TuninglinkError: the program has no problem, or the driver is unknown.
     """
-    if not program.tasks:
-        notes = [str(omission) for omission in program.omissions]
-        raise TuninglinkError(error("there is no dispatch to tune: " + "; ".join(notes)))
-    return (default_device(program.tasks[0].target.backend),)
+    return (default_device(program.matching_tasks(())[0].target.backend),)
 
 
 def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:

@@ -259,7 +259,7 @@ def _show(options: TuneOptions, candidates: Sequence[StagedCandidate]) -> None:
 def _write_spec(folder: Path, name: str, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = re.sub(r"[^\w.-]+", "_", name).strip("_")
-    write_file(folder / f"{file}.mlir", text.encode())
+    write_file(folder / f"{file}.mlir", text)
 
 
 def _knobs(staged: StagedCandidate) -> Iterator[str]:

@@ -195,9 +195,7 @@ def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOpti
 
 def _write(options: TuneOptions, tuned: Tuned, result: FlagsResult) -> TuninglinkError | None:
     """Write the spec, the flags and the report; return the error that ended tuning early."""
-    write_output(
-        options.output, tuned.spec.encode()
-    )  # first, so that later failures do not lose it
+    write_output(options.output, tuned.spec)  # first, so that later failures do not lose it
     write_flags(options, result)
     if options.report:
         write_report(with_flag_sets(tuned.report, result), Path(options.report))

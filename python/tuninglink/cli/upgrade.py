@@ -128,6 +128,8 @@ def upgrade_command(arguments: Sequence[str]) -> int:
     if options.only_check:
         return _check(specs)
     name, data = process.read_input(specs[0])
+    if is_bytecode(data) and options.output == STANDARD_STREAM:
+        process.refuse_binary_on_terminal()
     upgraded, data, parts = _upgraded(name, data, options.written_for)
     if options.modernize:
         data, part = _modernized(data, name)

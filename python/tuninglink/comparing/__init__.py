@@ -137,7 +137,7 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
         for before, after in paired(_read_entries(old), _read_entries(new), _conditions)
     ]
     old_source, new_source = (
-        Source(spec.source, {"kind": spec.kind.value, "entries": str(len(spec.entries))})
+        Source(spec.source, {"kind": spec.kind_words, "entries": str(len(spec.entries))})
         for spec in (old, new)
     )
     return Comparison("specs", old_source, new_source, tuple(items))

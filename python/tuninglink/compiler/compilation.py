@@ -284,14 +284,14 @@ class Compiler:
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options
-        function = _OUTPUTS.get(options.output_format)
         arguments: tuple[int, ...] = ()
-        if options.mode is Mode.HAL_EXECUTABLE:
-            function = native.output_hal_executable
-        ends_early = options.compile_to is not Phase.END or options.mode is Mode.PRECOMPILE
-        if ends_early or function is None:
+        if options.writes_ir and options.emit_bytecode:
+            function, arguments = native.output_ir_bytecode, (options.bytecode_version,)
+        elif options.writes_ir:
             function = native.output_ir
-            if options.emit_bytecode:
-                function, arguments = native.output_ir_bytecode, (options.bytecode_version,)
+        elif options.mode is Mode.HAL_EXECUTABLE:
+            function = native.output_hal_executable
+        else:
+            function = _OUTPUTS[options.output_format]
         failure = invocation.write(output, function, *arguments)
         self._check(failure is None, f"writing the output: {failure}")

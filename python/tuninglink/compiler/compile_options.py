@@ -174,6 +174,20 @@ class CompileOptions:
         return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
 
     @property
+    def writes_ir(self) -> bool:
+        """Whether the result is IR, not the compiled program."""
+        if self.compile_to is not Phase.END or self.mode is Mode.PRECOMPILE:
+            return True
+        return self.output_format is OutputFormat.ASSEMBLY and self.mode is not Mode.HAL_EXECUTABLE
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether the result is text: IR, unless it is written as bytecode, or C."""
+        if self.writes_ir:
+            return not self.emit_bytecode
+        return self.output_format is OutputFormat.C_SOURCE and self.mode is not Mode.HAL_EXECUTABLE
+
+    @property
     def reason_against_specs(self) -> str:
         """The reason why specs do not take effect; empty if they do."""
         if self.mode in (Mode.VM, Mode.PRECOMPILE):

@@ -97,6 +97,10 @@ _OPSET: Final = 17
 """The ONNX operator version that IREE's documentation recommends to convert older models to."""
 
 
+_LONGEST: Final = 200
+"""The number of characters of the importer's reason to show: some quote the model."""
+
+
 def import_onnx(path: Path) -> bytes:
     """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
 
@@ -119,6 +123,7 @@ def import_onnx(path: Path) -> bytes:
         module.verify()
     except Exception as failure:  # noqa: BLE001 - each library of the importer raises its own exceptions
         reason = " ".join(str(failure).split()) or type(failure).__name__
+        reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]} ..."
         remedy = note(f"'iree-import-onnx {path} -o model.mlir' has options for models like it")
         raise CompileError(error(f"cannot import '{path}': {reason}", notes=[remedy])) from None
     return to_bytecode(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint64, c_void_p
@@ -80,7 +81,7 @@ class Session(NativeHandle):
             raise
 
     def _set(self, *flags: str) -> None:
-        arguments = (c_char_p * len(flags))(*map(str.encode, flags))
+        arguments = (c_char_p * len(flags))(*map(os.fsencode, flags))
         native.check(native.set_flags(self.pointer, len(flags), arguments), "malformed flag")
 
     def open_file(self, path: str) -> NativeHandle:
@@ -90,7 +91,7 @@ class Session(NativeHandle):
             CompileError: the file cannot be opened.
         """
         source = c_void_p()
-        native.check(native.open_file(self.pointer, path.encode(), byref(source)))
+        native.check(native.open_file(self.pointer, os.fsencode(path), byref(source)))
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
@@ -99,7 +100,7 @@ class Session(NativeHandle):
         is_text = data.endswith(b"\0")
         native.check(
             native.wrap_buffer(
-                *(self.pointer, name.encode(), data, len(data), is_text, byref(source))
+                *(self.pointer, os.fsencode(name), data, len(data), is_text, byref(source))
             )
         )
         return _source(source.value, keep=data)
@@ -119,7 +120,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """
     if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{QUOTE_OPERATIONS}=false", *flags)
-    arguments = [text.encode() for text in (program, *flags)]
+    arguments = [os.fsencode(text) for text in (program, *flags)]
     native.set_up_command_line(
         len(arguments),
         (c_char_p * len(arguments))(*arguments),
@@ -227,9 +228,9 @@ class Invocation(NativeHandle):
             remarks: a pattern of remarks to write, and their file.
         """
         native.set_verification(self.pointer, verify)
-        native.set_phase_dumps(self.pointer, phase_dumps.encode())
+        native.set_phase_dumps(self.pointer, os.fsencode(phase_dumps))
         if remarks:
-            native.set_remarks(self.pointer, *(remark.encode() for remark in remarks))
+            native.set_remarks(self.pointer, *map(os.fsencode, remarks))
 
     def parse(self, source: NativeHandle) -> bool:
         """Parse and verify the source. Return whether that succeeded."""

@@ -174,7 +174,7 @@ class SpecMember:
         return SpecSummary(
             source=self.source,
             name=self.name,
-            kind=self._spec.kind.value if self._spec else "",
+            kind=self._spec.kind_words if self._spec else "",
             is_default=is_default,
             usages=self._usages(mine, operations),
             configured=len(mine),

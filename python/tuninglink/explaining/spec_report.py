@@ -105,7 +105,7 @@ class SpecSummary:
     Attributes:
         source: its origin.
         name: its name.
-        kind: `matcher list` or `opaque spec`.
+        kind: `matcher list`, `opaque spec` or `empty spec`.
         is_default: whether it is the default spec of a target, not the user's.
         usages: its entries, in order.
         configured: the number of ops that it configured.

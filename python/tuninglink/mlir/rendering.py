@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tuninglink.errors import printable
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def read_source(name: str) -> bytes:
     """Return the content of a regular file; empty for a device or a pipe, which must not be read."""
     path = Path(name)
     try:
+        if "\ufffd" in name and not path.exists():
+            path = next(
+                (file for file in path.parent.iterdir() if printable(file.name) == path.name), path
+            )
         return path.read_bytes() if path.is_file() else b""
     except (OSError, ValueError):
         return b""
@@ -81,7 +86,7 @@ def render(
 ) -> str:
     """Return a diagnostic and its notes as text that ends with a newline.
 
-    A note at the same place as the preceding diagnostic has no source line, as in MLIR.
+    U+FFFD replaces bytes of file names that are not UTF-8. A note at the same place as the preceding diagnostic has no source line, as in MLIR.
 
     Args:
         diagnostic: the diagnostic.
@@ -96,7 +101,7 @@ def render(
         note_sources = sources if note.place != previous else None
         text += _render_one(note, note_sources, color=color, nowhere=nowhere)
         previous = note.place
-    return text
+    return printable(text)
 
 
 def print_diagnostic(

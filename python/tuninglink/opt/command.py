@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.native import handled
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, meant, write_output
 from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         registry = PassRegistry(PASSES, reporter.show)
         text = _about(options, registry, program)
         if text is not None:
-            write_output(STANDARD_STREAM, text.encode())
+            write_output(STANDARD_STREAM, text)
             return 0
         request = resolve(options, arguments[1:], registry, _new_context())
         if request.handed_over:
@@ -247,4 +247,6 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as failure:
         reason = failure.strerror or str(failure)
-        raise TuninglinkError(error(f"cannot open input file '{path}': {reason}")) from None
+        hint = meant(Path(path), failure)
+        message = f"cannot open input file '{path}': {reason}{hint}"
+        raise TuninglinkError(error(message)) from None

@@ -188,7 +188,7 @@ class Dump:
         place = make_directory(directory)
         for spec in self.specs:
             write_file(place / spec.file, spec.content)
-        write_file(place / INDEX, self.index().encode())
+        write_file(place / INDEX, self.index())
 
     def as_stream(self) -> bytes:
         """Return the specs concatenated; text can be split again at its `// -----` lines.

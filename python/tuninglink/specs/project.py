@@ -146,6 +146,17 @@ class Project:
             for source, sha256 in locked[text].items()
         )
 
+    def check_has_specs(self) -> None:
+        """Check that there is something to lock.
+
+        Raises:
+            SpecError: the project file lists no specs.
+        """
+        if not self.specs:
+            remedy = note('list the specs of the project there, as in: specs = ["mine.mlir"]')
+            message = f"there is nothing to lock: '{self.path}' lists no specs"
+            raise SpecError(error(message, notes=[remedy]))
+
     def write_lock(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
         """Lock the current content of the specs, and return them.
 
@@ -163,7 +174,7 @@ class Project:
             for text, files in files_by_argument.items()
         }
         content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
-        write_file(self.lock, content.encode())
+        write_file(self.lock, content)
         return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:

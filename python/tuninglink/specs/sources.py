@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, overload
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, nearest
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
-from tuninglink.specs.libraries import LIBRARY, library_files, shipped_libraries
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, note, thread_context
+from tuninglink.specs.libraries import LIBRARY, library_files, library_names, shipped_libraries
 from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
 
@@ -231,4 +231,10 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as failure:
-        raise SpecError(cannot("read the spec", path, failure)) from None
+        message = cannot("read the spec", path, failure)
+        name = nearest(path.name.partition(":")[2] or path.name, library_names(), 0.8)
+        is_missing = isinstance(failure, FileNotFoundError) and path.name == os.fspath(path)
+        notes = (
+            [note(f"the library of this name is '{LIBRARY}{name}'")] if name and is_missing else ()
+        )
+        raise SpecError(replace(message, notes=tuple(notes))) from None

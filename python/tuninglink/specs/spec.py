@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import SpecError, printable
+from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, thread_context
@@ -59,6 +60,12 @@ class Spec:
     def kind(self) -> SpecKind:
         """Whether the spec is a matcher list or opaque."""
         return self.anatomy.kind
+
+    @property
+    def kind_words(self) -> str:
+        """The words for the kind of the spec; one that does nothing is an empty spec."""
+        is_empty = all(len(list(body(point.sequence))) == 1 for point in self.anatomy.entry_points)
+        return "empty spec" if is_empty else self.kind.value
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -106,10 +113,13 @@ def load_spec(
     for target in targets:
         Target.parse(target)
     if isinstance(source, str | os.PathLike):
-        name = name or os.fspath(source)
-        data = _read(Path(source), name)
+        name = printable(name or source)
+        try:
+            data = Path(source).read_bytes()
+        except OSError as failure:
+            raise SpecError(cannot("read the spec", source, failure)) from None
     else:
-        name = name or "<memory>"
+        name = printable(name or "<memory>")
         data = bytes(source)
     where = context or thread_context()
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
@@ -134,14 +144,6 @@ def in_context(spec: Spec, context: mlir.Context) -> Spec:
     if spec.module.context == context:
         return spec
     return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)
-
-
-def _read(path: Path, name: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as failure:
-        reason = (failure.strerror or str(failure)).lower()
-        raise SpecError(error(f"cannot read the spec '{name}': {reason}")) from None
 
 
 def check_is_program(

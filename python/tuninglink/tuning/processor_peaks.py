@@ -133,7 +133,7 @@ def peaks_of_processor(
     peaks = ProcessorPeaks(device.name, device.cores, compiler, time.time(), gflops, gbps, is_busy)
     with suppress(TuninglinkError):  # A cache that cannot be written is ignored.
         make_directory(path.parent)
-        write_file(path, to_json(peaks).encode())
+        write_file(path, to_json(peaks))
     return peaks.rates
 
 

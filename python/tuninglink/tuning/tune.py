@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tuninglink.errors import TuninglinkError
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.spec import Spec
 from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
@@ -61,10 +59,8 @@ def tune(
     program = read_program(
         os.fspath(path), flags, sizes=[*map(GivenSizes.parse, sizes)], options=calls
     )
-    if not program.tasks:
-        reasons = "; ".join(map(str, program.omissions))
-        raise TuninglinkError(error(f"there is no dispatch to tune: {reasons}"))
-    uris = settings.devices or (default_device(program.tasks[0].target.backend),)
+    tasks = program.matching_tasks(settings.patterns)
+    uris = settings.devices or (default_device(tasks[0].target.backend),)
     measuring = Settings(caches=settings.caches, seed=settings.seed)
     with ExitStack() as opened:
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))

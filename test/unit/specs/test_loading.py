@@ -48,6 +48,20 @@ def test_files_are_loaded_when_they_are_looked_at(
     assert len(calls) == 2
 
 
+def test_a_spec_that_does_nothing_is_empty_and_others_are_opaque() -> None:
+    empty = """module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.readonly})
+      -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    transform.yield %arg0 : !transform.any_op
+  }
+}"""
+    assert load_spec(empty.encode()).kind_words == "empty spec"
+    printing = empty.replace(
+        "transform.yield", "transform.print %arg0 : !transform.any_op\n    transform.yield"
+    )
+    assert load_spec(printing.encode()).kind_words == "opaque spec"
+
+
 def test_what_fails_is_told_at_once_or_when_it_is_looked_at(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot read the spec"):
         read_specs([str(tmp_path / "missing.mlir")], DiagnosticSink(print))

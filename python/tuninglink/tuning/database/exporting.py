@@ -201,7 +201,7 @@ def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
         name = problem.description.replace(" ", "_")
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
-        write_file(place / f"{name}{number}.json", to_json(table).encode())
+        write_file(place / f"{name}{number}.json", to_json(table))
     return omissions
 
 

@@ -164,9 +164,28 @@ class DispatchedProgram:
         tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
         if not tasks:
             what = f"matches {option}" if self.tasks else "can run alone"
-            reasons = [note(str(omission)) for omission in self.omissions]
+            reasons = [note(str(omission)) for omission in self.omissions[:_SHOWN]]
+            if any(omission.reason == _DYNAMIC for omission in self.omissions):
+                reasons.append(note(self._size_remedy))
             raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
         return tasks
+
+    @property
+    def _size_remedy(self) -> str:
+        """The remedy for dynamic sizes, with the dimensions of the program's arguments that have them."""
+        places = (
+            [f"{argument}.{number}" for argument, number in self.calls.dynamic]
+            if self.calls
+            else []
+        )
+        if not places:
+            return "give the sizes of the program's arguments, as in --dim ARGUMENT.DIMENSION=SIZE"
+        where = f"{'dimension' if len(places) == 1 else 'dimensions'} {', '.join(places)}"
+        return f"give sizes for {where} of the arguments, as in --dim {'='.join(places)}=64"
+
+
+_SHOWN: Final = 5
+"""The number of reasons to list if no dispatch is left."""
 
 
 def read_program(
@@ -267,14 +286,12 @@ def _tasks(
         add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
     # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
-    omissions += [Omission((name,), reason) for name in calls or () if name not in seen]
+    missing = tuple(name for name in calls or () if name not in seen)
+    omissions += [Omission(missing, reason)] if missing else []
     return list(tasks.values()), omissions
 
 
-_DYNAMIC: Final = (
-    "its sizes are dynamic: they are known only when the program runs; "
-    "if they follow from dynamic dimensions of the program's arguments, --dim gives those at which it is tuned"
-)
+_DYNAMIC: Final = "sizes are known only when the program runs"
 
 
 _NOT_GIVEN: Final = (

@@ -71,11 +71,13 @@ class ProgramCalls:
         functions: its functions with their inputs.
         parameters: the source of its weights.
         is_stateful: whether its results may depend on earlier calls.
+        dynamic: the dynamic dimensions of arguments, as pairs of argument and dimension.
     """
 
     functions: tuple[FunctionCall, ...] = ()
     parameters: ParameterSource = field(default_factory=ParameterSource)
     is_stateful: bool = False
+    dynamic: tuple[tuple[int, int], ...] = ()
 
     def compiled(
         self, call: FunctionCall, image: bytes, integers: tuple[int, int]
@@ -134,7 +136,10 @@ def read_calls(
         )
     ]
     parameters = ParameterSource(read_parameters(module), options.parameters)
-    return ProgramCalls(tuple(calls), parameters, is_stateful(module))
+    dynamic = dict.fromkeys(
+        place for function in chosen for place in entries[function.name].dynamic_dimensions()
+    )
+    return ProgramCalls(tuple(calls), parameters, is_stateful(module), tuple(dynamic))
 
 
 def _expect_names(

@@ -185,8 +185,8 @@ def write_report(report: TuningReport, directory: Path) -> None:
         TuninglinkError: a file cannot be written.
     """
     place = make_directory(directory)
-    write_file(place / "report.json", to_json(report).encode())
-    write_file(place / "index.html", to_html(report).encode())
+    write_file(place / "report.json", to_json(report))
+    write_file(place / "index.html", to_html(report))
 
 
 def to_html(report: TuningReport) -> str:

@@ -160,8 +160,8 @@ class Reproducers:
         path = self._directory / f"{task.label}-wrong-default"
         path.mkdir(parents=True, exist_ok=True)
         for file, text in programs.items():
-            write_file(path / file, text.encode())
-        write_file(path / _SCRIPT, script.encode())
+            write_file(path / file, text)
+        write_file(path / _SCRIPT, script)
         return path
 
     def _write_program(
@@ -173,7 +173,7 @@ class Reproducers:
         lines = [f"// {line}".rstrip() for line in (command, "", *notes)]
         path = self._directory / f"{name}.mlir"
         self._directory.mkdir(parents=True, exist_ok=True)
-        write_file(path, "\n".join([*lines, "", str(module)]).encode())
+        write_file(path, "\n".join([*lines, "", str(module)]))
         return path
 
     def _write_run(
@@ -206,6 +206,6 @@ class Reproducers:
         path = self._directory / name
         path.mkdir(parents=True, exist_ok=True)
         for file, program in programs.items():
-            write_file(path / file, program.text.encode())
-        write_file(path / _SCRIPT, script.encode())
+            write_file(path / file, program.text)
+        write_file(path / _SCRIPT, script)
         return path
