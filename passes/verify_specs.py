@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.mlir.passes import Pass, option
+from tuninglink.rules import Rule
 from tuninglink.specs.spec import Spec, specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
 
@@ -105,4 +106,5 @@ def _report(spec: Spec, diagnostics: DiagnosticSink) -> None:
             f"{unreachable.why_unreachable}; {remedy}",
             table.lookup(unreachable.entry.matcher),
             notes,
+            Rule.UNREACHABLE,
         )

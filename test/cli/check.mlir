@@ -43,9 +43,22 @@
 
 // A sound spec: exit code 0, and silence but for the table.
 // RUN: tuninglink check %examples/spec_gfx942.mlir --target gfx942 --compile --jobs 1 2>&1 | filecheck %s --check-prefix=SOUND
+// SOUND-NOT: warning:
 // SOUND:     spec_gfx942.mlir (matcher list, 1 entry)
 // SOUND-NEXT: line matches
 // SOUND:     yes {{.*}} yes yes match_linear_2048x1280x5120
+// SOUND:     remarks: 1 discouraged-configuration; --all shows them
+
+// With --quiet there is nothing; of a large spec there are the numbers, and all rows with --all.
+// RUN: tuninglink check %examples/spec_gfx942.mlir --target gfx942 -q > %t.quiet 2>&1
+// RUN: cmp %t.quiet /dev/null
+// RUN: tuninglink check library:boo-gfx942 2>&1 | filecheck %s --check-prefix=LARGE
+// LARGE:      boo-gfx942 (matcher list, 214 entries)
+// LARGE-NEXT: matches: 214 yes
+// LARGE-NEXT: reachable: {{[0-9]+}} yes, {{[0-9]+}} ?
+// LARGE-NOT:  match_
+// RUN: tuninglink check library:boo-gfx942 --all 2>&1 | filecheck %s --check-prefix=WHOLE
+// WHOLE-COUNT-214: {{yes|remark}}{{.*}} match_
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>

@@ -234,7 +234,7 @@ def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:
     path = tmp_path / "spec.mlir"
     path.write_text(f"{alias}{text[:start]}#config{text[end:]}")
     findings = list(Checker().check(path).findings())
-    place = findings[0].diagnostic.place
+    place = findings[0].place
     assert place is not None
     assert "subgroup_basis" in path.read_text().splitlines()[place.line - 1]
 
@@ -272,7 +272,7 @@ module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_
 def reported(config: str, path: Path) -> list[str]:
     """Return what is reported about a configuration of the sums of rows."""
     path.write_text(SUMMED.replace("CONFIGURATION", config))
-    return [str(each.diagnostic) for each in Checker().check(path).findings()]
+    return [str(each) for each in Checker().check(path).findings()]
 
 
 @pytest.mark.parametrize(

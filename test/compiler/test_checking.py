@@ -23,6 +23,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.payloads import payload_for, spec_of
 from tuninglink.plain_data import to_json
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import shipped
 from tuninglink.specs.spec import load_spec
@@ -138,12 +139,14 @@ def test_an_unsound_structure_is_all_that_is_reported() -> None:
     assert report.has_errors()
 
 
-def test_what_only_the_compilers_constraints_reject_is_a_warning() -> None:
+def test_what_only_the_compilers_constraints_reject_is_a_hidden_remark() -> None:
     report = Checker(target=GFX942, compile_limits=CompileLimits()).check(
         EXAMPLES / "spec_gfx942.mlir"
     )
-    (found,) = report.diagnostics()
-    assert found.severity is Severity.WARNING
+    assert not report.diagnostics()
+    (found,) = report.findings()
+    assert found.severity is Severity.REMARK
+    assert found.rule is Rule.DISCOURAGED
     assert "wg_size_x <= wg_m OR wg_size_x <= wg_n" in found.message
     assert not report.has_errors()
     (entry,) = report.entries

@@ -27,6 +27,7 @@ LAYERS = (
         "mlir",
         "pages",
         "plain_data",
+        "rules",
     ),
     ("iree",),
     ("solver",),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from tuninglink.checking.findings import Finding, Rule
+from tuninglink.checking.selection import Selection
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.entry_settings import IN_ONE, entry_without_effect
 
@@ -98,17 +99,19 @@ class SpecReport:
         kind: the word for its kind; empty if it cannot be read.
         structure: the faults of its structure.
         entries: the findings about its entries; empty if its structure is faulty.
+        selection: the findings to report.
     """
 
     source: str
     kind: str = field(default="", metadata=EMPTY_IS_NULL)
     structure: tuple[Diagnostic, ...] = field(default=(), metadata=HIDDEN)
     entries: tuple[EntryReport, ...] = ()
+    selection: Selection = field(default=Selection(), metadata=HIDDEN)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Diagnostic]:
         """Yield all faults and undecided questions, entry by entry."""
         for diagnostic in self.structure:
-            yield Finding(Rule.STRUCTURE, diagnostic)
+            yield _of_structure(diagnostic, self.kind)
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
@@ -121,11 +124,9 @@ class SpecReport:
                 yield from _in_model(entry, match)
 
     @written()
-    def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yield the errors and warnings."""
-        for finding in self.findings():
-            if finding.rule is not Rule.UNDECIDED:
-                yield finding.diagnostic
+    def diagnostics(self) -> list[Diagnostic]:
+        """Return the selected findings."""
+        return self.selection.reported(self.findings())
 
     def undecided(self) -> list[Undecided]:
         """Return the undecided questions, grouped by reason."""
@@ -174,55 +175,67 @@ _NARROW: Final = "has a configuration that compiles, although it is outside of t
 """The message about an invalid configuration that compiles."""
 
 
-def _refuted(report: EntryReport) -> Iterator[Finding]:
+def _of_structure(diagnostic: Diagnostic, kind: str) -> Diagnostic:
+    """Return a fault of the structure of a spec with its rule; one of another tool has none."""
+    rule = diagnostic.rule or (Rule.STRUCTURE if kind else Rule.UNREADABLE)
+    return replace(diagnostic, rule=rule)
+
+
+def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
                 continue  # An entry that matches nothing is never reached.
             rule, what = _REFUTED[question]
-            severity = rule.severity
+            severity = None
             if question == "valid" and _compiles(report):
                 severity, what = Severity.WARNING, _NARROW
             place = report.knob_place if question == "valid" else None
             message = f"{what}: {answer.reason}"
-            yield _finding(rule, severity, report, message, answer.details, place=place)
+            yield _finding(rule, report, message, answer.details, place=place, severity=severity)
 
 
-def _discouraged(report: EntryReport) -> Iterator[Finding]:
+def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
     for answer in report.answers.values():
         if answer is not None and answer.warning:
             rule, what = _REJECTED
-            message = f"{what}: {answer.warning}"
-            place = report.knob_place
-            yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+            message, place = f"{what}: {answer.warning}", report.knob_place
+            severity = _of_discouraged(answer, report)
+            yield _finding(rule, report, message, answer.details, place=place, severity=severity)
 
 
-def _crashing(report: EntryReport) -> Iterator[Finding]:
+def _of_discouraged(answer: Answer, report: EntryReport) -> Severity:
+    """Return the severity of an objection of the compiler's constraints: minor for what is known to compile."""
+    is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
+    return Severity.REMARK if is_safe else Severity.WARNING
+
+
+def _crashing(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield the finding that the code of an entry may crash: by the compiler's report, else by the estimate."""
     rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
     answer = report.compiles if is_compiled else report.is_valid
     if answer is not None and answer.crash:
         place = None if is_compiled else report.knob_place
         message = f"{_CRASHING}: {answer.crash}"
-        yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+        yield _finding(rule, report, message, answer.details, place=place)
 
 
-def _slow(report: EntryReport) -> Iterator[Finding]:
+def _slow(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield a finding if a configuration may take minutes to compile, unless it was compiled."""
     rule, answer = Rule.SLOW, report.is_valid
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
-        yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+        yield _finding(rule, report, message, answer.details, place=place)
 
 
-def _without_effect(report: EntryReport) -> Iterator[Finding]:
+def _without_effect(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield a finding if code generation reads nothing that an entry sets."""
     rule, reason = Rule.NO_EFFECT, entry_without_effect(report.entry)
     if reason:
-        yield _finding(rule, rule.severity, report, f"has no effect: {reason}", [IN_ONE])
+        yield _finding(rule, report, f"has no effect: {reason}", [IN_ONE])
 
 
-def _miscompiled(report: EntryReport) -> Iterator[Finding]:
+def _miscompiled(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield a finding if the compiler generates wrong code for the configuration of an entry."""
     rule = Rule.WRONG_RESULT
     for answer in report.answers.values():
@@ -230,53 +243,55 @@ def _miscompiled(report: EntryReport) -> Iterator[Finding]:
             message = (
                 f"has a configuration whose code computes wrong results: {answer.miscompilation}"
             )
-            yield _finding(rule, rule.severity, report, message, place=report.knob_place)
+            yield _finding(rule, report, message, place=report.knob_place)
 
 
-def _open(report: EntryReport) -> Iterator[Finding]:
+def _open(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield the undecided questions."""
     rule = Rule.UNDECIDED
     for question, answer in report.open_answers.items():
         message = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
-        yield _finding(rule, rule.severity, report, message)
+        yield _finding(rule, report, message)
 
 
-def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
+def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Diagnostic]:
     """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
     notes = (*answer.details, *([f"the op is at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
-        rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, message, notes)
+        message = f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(Rule.INVALID_IN_MODEL, report, message, notes)
     elif answer.verdict is Verdict.NOT_DECIDED:
         rule, message = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, message, notes)
+        yield _finding(rule, report, message, notes)
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
         message = f"{what} reject {where}: {answer.warning}"
-        yield _finding(rule, rule.severity, report, message, notes)
+        severity = _of_discouraged(answer, report)
+        yield _finding(rule, report, message, notes, severity=severity)
     if answer.slow:
         rule, message = Rule.SLOW, f"{_SLOW} {where}: {answer.slow}"
-        yield _finding(rule, rule.severity, report, message, notes)
+        yield _finding(rule, report, message, notes)
     if answer.crash:
         rule, message = Rule.STACK_OVERFLOW, f"{_CRASHING} {where}: {answer.crash}"
-        yield _finding(rule, rule.severity, report, message, notes)
+        yield _finding(rule, report, message, notes)
 
 
 def _finding(
     rule: Rule,
-    severity: Severity,
     report: EntryReport,
     statement: str,
     details: Iterable[str] = (),
     *,
     place: Place | None = None,
-) -> Finding:
+    severity: Severity | None = None,
+) -> Diagnostic:
     message = f"entry '{report.entry.matcher}' {statement}"
     notes = tuple(map(note, details))
     fix = () if place is None else report.fix
-    return Finding(rule, Diagnostic(severity, message, place or report.entry.place, notes, fix))
+    severity = severity or Severity(rule.severity)
+    return Diagnostic(severity, message, place or report.entry.place, notes, fix, rule)
 
 
 def _compiles(report: EntryReport) -> bool:

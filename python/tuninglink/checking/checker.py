@@ -22,6 +22,7 @@ from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, once
 from tuninglink.payloads import spec_of
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
@@ -219,7 +220,7 @@ class Checker:
             return matches_in(self._model, spec, checks, diagnostics.emit)
         except CompileError as failure:
             for diagnostic in failure.diagnostics:
-                diagnostics.emit(diagnostic)
+                diagnostics.emit(replace(diagnostic, rule=Rule.MODEL))
             return None
 
     def _compile(

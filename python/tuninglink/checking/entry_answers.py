@@ -13,6 +13,7 @@ from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_r
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads.sizing import describe_fact
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
@@ -122,4 +123,4 @@ def check_sizes(
             if size == 0:
                 fact = describe_fact(HasExtent(dimension, extents[dimension]))
                 message = f"entry '{entry.matcher}' can never match: {fact}, and no dispatch has a size of 0"
-                diagnostics.warning(message, entry.place)
+                diagnostics.warning(message, entry.place, rule=Rule.MATCHES_NOTHING)

@@ -1,4 +1,4 @@
-"""Findings: diagnostics with their rule, and their formats for code review tools.
+"""Findings, which are diagnostics with a rule: their places and fixes, and their formats for code review tools.
 
 The formats are SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Actions. The commands are described in
 "Workflow commands for GitHub Actions" of GitHub's documentation. Their escaping follows the package `@actions/core`.
@@ -7,8 +7,6 @@ The formats are SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Ac
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -18,77 +16,10 @@ from tuninglink.checking.entry_answers import Answer
 from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity
+from tuninglink.mlir.rendering import code_of
+from tuninglink.rules import Rule
 from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.specs.verification.faults import KnobPlaces
-
-
-class Rule(Enum):
-    """A kind of finding; the value is its identifier in reports, which does not change."""
-
-    STRUCTURE = "spec-structure"
-    MATCHES_NOTHING = "matches-nothing"
-    INVALID = "invalid-configuration"
-    DISCOURAGED = "discouraged-configuration"
-    DOES_NOT_COMPILE = "does-not-compile"
-    STACK_OVERFLOW = "stack-overflow"
-    WRONG_RESULT = "wrong-result"
-    SLOW = "slow-to-compile"
-    NO_EFFECT = "no-effect"
-    UNREACHABLE = "unreachable-entry"
-    UNDECIDED = "undecided"
-
-    @property
-    def description(self) -> str:
-        """The heading for violations of the rule."""
-        return _DESCRIPTIONS[self]
-
-    @property
-    def severity(self) -> Severity:
-        """The default severity of its findings."""
-        return _SEVERITIES.get(self, Severity.ERROR)
-
-
-_DESCRIPTIONS = {
-    Rule.STRUCTURE: "The structure of the spec is unsound",
-    Rule.MATCHES_NOTHING: "The entry matches nothing",
-    Rule.INVALID: "The configuration is invalid",
-    Rule.DISCOURAGED: "The compiler's own constraints reject the configuration",
-    Rule.DOES_NOT_COMPILE: "The configured program does not compile",
-    Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
-    Rule.WRONG_RESULT: "The compiler generates wrong code for the configuration",
-    Rule.SLOW: "The configuration may take minutes to compile",
-    Rule.NO_EFFECT: "Code generation does not read what the entry sets",
-    Rule.UNREACHABLE: "The entry is never reached",
-    Rule.UNDECIDED: "A question about the entry was not decided",
-}
-_SEVERITIES = {
-    Rule.DISCOURAGED: Severity.WARNING,
-    Rule.STACK_OVERFLOW: Severity.WARNING,
-    Rule.WRONG_RESULT: Severity.WARNING,
-    Rule.SLOW: Severity.WARNING,
-    Rule.NO_EFFECT: Severity.WARNING,
-    Rule.UNREACHABLE: Severity.WARNING,
-    Rule.UNDECIDED: Severity.REMARK,
-}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A fault of a spec or an entry, or an undecided question about it.
-
-    Attributes:
-        rule: the kind of the finding.
-        diagnostic: its message.
-    """
-
-    rule: Rule
-    diagnostic: Diagnostic
-
-    def strictly(self) -> Finding:
-        """Return the finding under `--strict`, where undecided questions are errors."""
-        if self.rule is not Rule.UNDECIDED:
-            return self
-        return replace(self, diagnostic=replace(self.diagnostic, severity=Severity.ERROR))
 
 
 def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
@@ -134,8 +65,8 @@ _LEVELS: Final = {
 _RULES: Final = tuple(Rule)
 
 
-def to_sarif(findings: Iterable[Finding]) -> dict[str, Any]:
-    """Return a SARIF log with one run, whose results are findings."""
+def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return a SARIF log with one run, whose results are diagnostics with a rule."""
     from importlib import metadata  # noqa: PLC0415 - no other format needs the version
 
     version = metadata.version("tuninglink")
@@ -151,16 +82,16 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.value,
         "shortDescription": {"text": rule.description},
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": _LEVELS[Severity(rule.severity)]},
     }
 
 
-def _result(finding: Finding) -> dict[str, Any]:
-    diagnostic = finding.diagnostic
+def _result(diagnostic: Diagnostic) -> dict[str, Any]:
+    assert diagnostic.rule is not None
     placeless = [note.message for note in diagnostic.notes if note.place is None]
     sarif_result: dict[str, Any] = {
-        "ruleId": finding.rule.value,
-        "ruleIndex": _RULES.index(finding.rule),
+        "ruleId": diagnostic.rule.value,
+        "ruleIndex": _RULES.index(diagnostic.rule),
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": "\n".join([diagnostic.message, *placeless])},
         "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
@@ -169,15 +100,15 @@ def _result(finding: Finding) -> dict[str, Any]:
     if related:
         sarif_result["relatedLocations"] = related
     if diagnostic.fix:
-        sarif_result["fixes"] = [_fix(finding)]
+        sarif_result["fixes"] = [_fix(diagnostic)]
     return sarif_result
 
 
-def _fix(finding: Finding) -> dict[str, Any]:
+def _fix(diagnostic: Diagnostic) -> dict[str, Any]:
     """Return the replacements of a finding, all in one file."""
-    is_name = finding.rule is Rule.STRUCTURE
+    is_name = diagnostic.rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
     source = "suggested name" if is_name else "values of the nearest valid configuration"
-    replacements = finding.diagnostic.fix
+    replacements = diagnostic.fix
     written = [
         {
             "deletedRegion": {
@@ -214,9 +145,9 @@ def _location(place: Place) -> dict[str, Any]:
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
-def to_github(finding: Finding) -> str:
-    """Return the workflow command for a finding, one line without its terminator."""
-    diagnostic = finding.diagnostic
+def to_github(diagnostic: Diagnostic) -> str:
+    """Return the workflow command for a diagnostic with a rule, one line without its terminator."""
+    assert diagnostic.rule is not None
     properties: dict[str, str] = {}
     if diagnostic.place is not None:
         properties["file"] = diagnostic.place.file
@@ -225,9 +156,9 @@ def to_github(finding: Finding) -> str:
                 "line": str(diagnostic.place.line),
                 "col": str(max(diagnostic.place.column, 1)),
             }
-    properties["title"] = finding.rule.description
+    properties["title"] = diagnostic.rule.description
     written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
-    text = "\n".join([diagnostic.message, *map(str, diagnostic.notes)])
+    text = "\n".join([f"{diagnostic.message}{code_of(diagnostic)}", *map(str, diagnostic.notes)])
     return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
 
 

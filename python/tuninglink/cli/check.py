@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
+from tuninglink.checking.findings import to_github, to_sarif
+from tuninglink.checking.selection import Selection, read_codes
 from tuninglink.cli import process
-from tuninglink.cli.check_tables import tables
+from tuninglink.cli.check_tables import shown_findings, tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
-from tuninglink.cli.terminal import progress
+from tuninglink.cli.terminal import is_quiet, progress, render_table
 from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, parse_arguments
 from tuninglink.compiler.session import session_flags, set_up_command_line
@@ -21,8 +23,9 @@ from tuninglink.errors import SpecError, TuninglinkError, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
-from tuninglink.mlir.diagnostics import Severity, error, note
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import to_json
+from tuninglink.rules import CODES, Rule
 from tuninglink.solver.answers import Limits
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.sources import SpecFile, read_specs
@@ -92,10 +95,40 @@ USAGE: Final = Usage(
             help=f"The time limit of a query of the solver. Default: {Limits.seconds:.0f}s.",
         ),
         "strict": switch("strict", "Fail if a question was not decided."),
+        "select": Flag(
+            "select",
+            read_codes,
+            repeats=True,
+            metavar="CODE,...",
+            help="Report findings of these rules only, and their remarks, too.",
+            values=lambda: CODES,
+        ),
+        "ignore": Flag(
+            "ignore",
+            read_codes,
+            repeats=True,
+            metavar="CODE,...",
+            help="Report no findings of these rules.",
+            values=lambda: CODES,
+        ),
+        "all": switch(
+            "is_complete", "Report every finding and every entry, not one example for each rule."
+        ),
+        "rules": switch("rules", "List the rules with their codes, and check nothing."),
         "no-upgrade": COMPILE_FLAGS["no-upgrade"],
         **SPEC_PROJECT_FLAGS,
     },
-    main_flags=("target", "model", "compile", "strict", "format", "output"),
+    main_flags=(
+        "target",
+        "model",
+        "compile",
+        "strict",
+        "select",
+        "ignore",
+        "all",
+        "format",
+        "output",
+    ),
     takes_compiler_flags=True,
     description="""
 For every entry a program is made that it should match, and the compiler's interpreter must configure it. The
@@ -128,6 +161,10 @@ class CheckOptions:
         timeout: the time limit of a compilation, in seconds.
         limit: the time limit of a query of the solver, in seconds.
         strict: whether undecided questions are errors.
+        select: sets of rules whose findings alone are reported; empty for all rules.
+        ignore: sets of rules whose findings are not reported.
+        is_complete: whether all findings and entries are shown, and remarks, too.
+        rules: whether to list the rules only.
         upgrade: whether to upgrade specs that were written for an older compiler.
         project: the project file; empty for the one in the working directory or above it.
         no_project: whether to ignore project files.
@@ -144,9 +181,19 @@ class CheckOptions:
     timeout: float = CompileLimits.seconds
     limit: float = Limits.seconds
     strict: bool = False
+    select: tuple[frozenset[Rule], ...] = ()
+    ignore: tuple[frozenset[Rule], ...] = ()
+    is_complete: bool = False
+    rules: bool = False
     upgrade: bool = True
     project: str = ""
     no_project: bool = False
+
+    @property
+    def selection(self) -> Selection:
+        """The findings to report."""
+        selected, ignored = (frozenset().union(*rules) for rules in (self.select, self.ignore))
+        return Selection(selected, ignored, self.is_complete, self.strict)
 
     @property
     def process_wide(self) -> tuple[str, ...]:
@@ -163,59 +210,52 @@ def check_command(arguments: Sequence[str]) -> int:
     """
     reader = FlagReader(USAGE.flags, arguments)
     options = CheckOptions(specs=reader.inputs, flags=reader.flags, **reader.values)
+    if options.rules:
+        rows = [(rule.value, rule.severity, rule.description) for rule in Rule]
+        write_output(
+            options.output,
+            render_table(("code", "severity", "meaning"), rows, "", sys.stdout).encode(),
+        )
+        return process.SUCCESS
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
     check_output(options.output)
     checker = _checker(options)
     set_up_command_line("tuninglink check", options.process_wide)
-    writer = _Writer(options.form, options.target, options.output)
+    writer = _Writer(options)
     reports = _checked(checker, specs, writer)
-    findings = _findings(reports, strict=options.strict)
     if options.form is Format.TABLE:
-        process.show(
-            *(
-                finding.diagnostic
-                for finding in findings
-                if options.strict or finding.rule is not Rule.UNDECIDED
-            )
-        )
-    writer.write(reports, findings)
-    has_errors = any(finding.diagnostic.severity is Severity.ERROR for finding in findings)
-    return process.FAILURE if has_errors else process.SUCCESS
-
-
-def _findings(reports: Iterable[SpecReport], *, strict: bool) -> list[Finding]:
-    findings = [finding for report in reports for finding in report.findings()]
-    return [finding.strictly() for finding in findings] if strict else findings
+        process.show(*shown_findings(reports))
+    writer.write(reports)
+    return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
 
 
 @dataclass(frozen=True)
 class _Writer:
-    """A writer of reports to an output, in a format and optionally for a target."""
+    """A writer of reports, as the options say."""
 
-    form: Format
-    target: str
-    output: str
+    options: CheckOptions
 
-    def write(self, reports: Sequence[SpecReport], findings: Sequence[Finding]) -> None:
-        content = _render(reports, findings, self.form, self.target, self.output)
-        write_output(self.output, content)
+    def write(self, reports: Sequence[SpecReport]) -> None:
+        content = _render(reports, self.options)
+        write_output(self.options.output, content)
 
 
 def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[SpecReport]:
     """Return the report of each spec; an interrupt writes the complete reports and the partial last one."""
     reports: list[SpecReport] = []
+    selection = writer.options.selection
 
     def write_partial() -> None:
         part = checker.progress.partial()
-        complete = [*reports, *([part] if part else [])]
-        writer.write(complete, [finding for report in complete for finding in report.findings()])
+        writer.write([*reports, *([replace(part, selection=selection)] if part else [])])
 
     with interrupt_hook(write_partial), progress(checker.progress):
         for input_ in _inputs(sources):
             if isinstance(input_, SpecFile):
-                reports.append(checker.check(input_.content, input_.name, input_.targets))
+                report = checker.check(input_.content, input_.name, input_.targets)
             else:
-                reports.append(input_)
+                report = input_
+            reports.append(replace(report, selection=selection))
     return reports
 
 
@@ -263,19 +303,17 @@ def _model(options: CheckOptions, target: Target | None) -> Model | None:
     return Model(options.model, (*own, *flags))
 
 
-def _render(
-    reports: Sequence[SpecReport],
-    findings: Sequence[Finding],
-    form: Format,
-    target: str,
-    output: str,
-) -> str:
-    if form is Format.TABLE:
-        return tables(reports, output)
-    if form is Format.GITHUB:
-        return "".join(f"{to_github(finding)}\n" for finding in findings)
-    is_sarif = form is Format.SARIF
-    return to_json(to_sarif(findings) if is_sarif else CheckReport(target or None, reports))
+def _render(reports: Sequence[SpecReport], options: CheckOptions) -> str:
+    if options.form is Format.TABLE:
+        # Findings are on standard error, and with --quiet nothing else is shown.
+        is_hidden = is_quiet() and options.output == STANDARD_STREAM and not options.is_complete
+        return "" if is_hidden else tables(reports, options.output)
+    if options.form is Format.JSON:
+        return to_json(CheckReport(options.target or None, reports))
+    findings = [finding for report in reports for finding in report.diagnostics()]
+    if options.form is Format.SARIF:
+        return to_json(to_sarif(findings))
+    return "".join(f"{to_github(finding)}\n" for finding in findings)
 
 
 def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Final
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli.terminal import render_table
 from tuninglink.files import STANDARD_STREAM
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.check_report import EntryReport, SpecReport
     from tuninglink.checking.entry_answers import Answer
@@ -29,21 +33,86 @@ _WORDS: Final = {
     Verdict.NOT_DECIDED: "not decided",
 }
 _NOT_ASKED: Final = "-"
+_FEW: Final = 20
+"""The limit on entries that are listed without --all."""
+
+_MOST_LINES: Final = 5
+"""The limit on the lines of further findings of a rule."""
+
 _MOST_OVERLAPS: Final = 20
 """The limit on overlaps listed below a table."""
 
 
+def shown_findings(reports: Iterable[SpecReport]) -> Iterator[Diagnostic]:
+    """Yield the findings to show: one example for each rule and severity in a spec, with the number of the others."""
+    for report in reports:
+        findings = report.diagnostics()
+        if report.selection.is_complete:
+            yield from findings
+            continue
+        groups: dict[tuple[Rule | None, Severity], list[Diagnostic]] = defaultdict(list)
+        for finding in findings:
+            groups[finding.rule, finding.severity].append(finding)
+        for (rule, _), (first, *others) in groups.items():
+            if not others or rule in (None, Rule.UNREADABLE):
+                yield from (first, *others)
+                continue
+            lines = [*dict.fromkeys(str(other.place.line) for other in others if other.place)]
+            at = (
+                f", at lines {', '.join(lines[:_MOST_LINES])}{', ...' * (len(lines) > _MOST_LINES)}"
+            )
+            more = note(f"{len(others):,} more{at if lines else ''}; --all shows them")
+            yield replace(first, notes=(*first.notes, more))
+
+
 def tables(reports: Sequence[SpecReport], output: str) -> str:
-    """Return the tables of all specs, rendered for their output."""
+    """Return the tables of all specs, or the counts for large ones, rendered for their output."""
     stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
-        render_table(_COLUMNS, list(map(_row, report.entries)), _title(report), stream)
-        + "".join(
-            f"{line}\n" for line in (*_undecided(report), *_in_model(report), *_overlaps(report))
-        )
+        _table(report, stream)
+        if len(report.entries) <= _FEW or report.selection.is_complete
+        else _counts(report)
         for report in reports
         if report.kind
     )
+
+
+def _table(report: SpecReport, stream: TextIO) -> str:
+    """Return the table of a spec, one row for each entry, and the notes below it."""
+    rows = list(map(_row, report.entries))
+    notes = (*_undecided(report), *_in_model(report), *_overlaps(report), *_hidden(report))
+    table = render_table(_COLUMNS, rows, _title(report), stream)
+    return table + "".join(f"{line}\n" for line in notes)
+
+
+def _counts(report: SpecReport) -> str:
+    """Return the numbers of answers to each question, for a spec with many entries."""
+    lines = [_title(report)]
+    for position, question in enumerate(_COLUMNS[1:5]):
+        answers = [list(entry.answers.values())[position] for entry in report.entries]
+        counts = Counter(_cell(answer) for answer in answers)
+        if set(counts) != {_NOT_ASKED}:
+            listed = (f"{counts[cell]:,} {cell}" for cell in (*_CELLS.values(), _NOT_ASKED))
+            lines.append(f"{question}: {', '.join(text for text in listed if text[0] != '0')}")
+    overlapping = sum(entry.overlap is not None for entry in report.entries)
+    lines += [f"overlaps: {_entries(overlapping)}"] if overlapping else []
+    lines += [*_hidden(report), "--all shows every entry, and why it is not decided"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _hidden(report: SpecReport) -> Iterator[str]:
+    """Yield the footnote on findings that are not reported by default."""
+    if report.selection.selected:
+        return
+    unlisted = {Rule.UNDECIDED, *report.selection.ignored}
+    reported = set(report.diagnostics())
+    findings = (finding for finding in report.findings() if finding not in reported)
+    hidden = Counter(
+        finding.rule.value for finding in findings if finding.rule and finding.rule not in unlisted
+    )
+    if hidden:
+        counts = ", ".join(f"{count:,} {code}" for code, count in hidden.items())
+        yield f"remarks: {counts}; --all shows them"
 
 
 def _title(report: SpecReport) -> str:

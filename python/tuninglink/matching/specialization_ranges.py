@@ -21,6 +21,7 @@ from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import HasMaps
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
+from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
     from tuninglink.matching.matcher import Matcher
@@ -137,7 +138,11 @@ def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | Non
     """Return the error in the form of ranges; None if the form is valid."""
     if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
         return None
-    return error(f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}", sequence)
+    return error(
+        f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}",
+        sequence,
+        rule=Rule.RANGES,
+    )
 
 
 def _wrong_count(
@@ -151,7 +156,7 @@ def _wrong_count(
                 f"and the operation {counted(loops, 'loop')}"
             )
             remedy = note("write a range for each loop, <> for any size")
-            return error(message, sequence, notes=[remedy])
+            return error(message, sequence, [remedy], Rule.RANGES)
     return None
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlir
 
-from tuninglink.plain_data import HIDDEN
+from tuninglink.plain_data import HIDDEN, named
+from tuninglink.rules import Rule  # noqa: TC001 - the JSON Schema resolves the types of fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,6 +54,7 @@ class Diagnostic:
 
     Attributes:
         fix: the replacements in one file that fix the problem; empty if no fix is known.
+        rule: the rule that is broken; None for what is not about a spec.
     """
 
     severity: Severity
@@ -60,6 +62,7 @@ class Diagnostic:
     place: Place | None = None
     notes: tuple[Diagnostic, ...] = ()
     fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
+    rule: Rule | None = field(default=None, metadata=named("code"))
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
@@ -107,9 +110,14 @@ def note(message: str, at: Anchor = None) -> Diagnostic:
     return Diagnostic(Severity.NOTE, message, _place(at))
 
 
-def error(message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> Diagnostic:
+def error(
+    message: str,
+    at: Anchor = None,
+    notes: Iterable[Diagnostic] = (),
+    rule: Rule | None = None,
+) -> Diagnostic:
     """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`."""
-    return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes))
+    return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes), rule=rule)
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
@@ -147,13 +155,25 @@ class DiagnosticSink:
         self.error_count += diagnostic.severity is Severity.ERROR
         self._handler(diagnostic)
 
-    def error(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
+    def error(
+        self,
+        message: str,
+        at: Anchor = None,
+        notes: Iterable[Diagnostic] = (),
+        rule: Rule | None = None,
+    ) -> None:
         """Emit an error at an operation, a location or a place."""
-        self.emit(error(message, at, notes))
+        self.emit(error(message, at, notes, rule))
 
-    def warning(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
+    def warning(
+        self,
+        message: str,
+        at: Anchor = None,
+        notes: Iterable[Diagnostic] = (),
+        rule: Rule | None = None,
+    ) -> None:
         """Emit a warning."""
-        self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes)))
+        self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes), rule=rule))
 
     def remark(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
         """Emit a remark."""

@@ -130,17 +130,23 @@ def _render_one(
     severity, place = diagnostic.severity, diagnostic.place
     where = str(place) if place else nowhere
     head = f"{where}: " if where else ""
+    message = f"{diagnostic.message}{code_of(diagnostic)}"
     if color:
         head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
-        text = f"{head}{_BOLD}{diagnostic.message}{_RESET}\n"
+        text = f"{head}{_BOLD}{message}{_RESET}\n"
     else:
-        text = f"{head}{severity.value}: {diagnostic.message}\n"
+        text = f"{head}{severity.value}: {message}\n"
     line = sources.line(place) if sources and place else None
     if place is None or not line:
         return text
     shown, indent = _source_line(line, place.column)
     caret = f"{_GREEN}^{_RESET}" if color else "^"
     return f"{text}{shown}\n{' ' * indent}{caret}\n"
+
+
+def code_of(diagnostic: Diagnostic) -> str:
+    """Return the code of the rule that is broken, in brackets, to append to the message; empty without a rule."""
+    return f" [{diagnostic.rule.value}]" if diagnostic.rule else ""
 
 
 def _source_line(line: bytes, column: int) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.rules import Rule
 from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import Configuration, MismatchError
@@ -94,7 +95,7 @@ class ProviderRegistry:
         reason = f"provider '{provider.name}' failed: {type(failure).__name__}: {failure}"
         if reason not in self._failures:
             self._failures.add(reason)
-            self._warn(Diagnostic(Severity.WARNING, reason))
+            self._warn(Diagnostic(Severity.WARNING, reason, rule=Rule.PLUGIN))
         return reason
 
     def _load(self, entry_point: metadata.EntryPoint, providers: list[Provider]) -> None:
@@ -108,7 +109,7 @@ class ProviderRegistry:
                 f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
                 f"which cannot be used: {type(failure).__name__}: {failure}"
             )
-            self._warn(Diagnostic(Severity.WARNING, message))
+            self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
             return
         providers += made
 

@@ -16,6 +16,7 @@ from tuninglink.errors import SpecError, did_you_mean
 from tuninglink.iree.cpus import CpuVectors, known_cpu_vectors
 from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
+from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
     from tuninglink.specs.structure import Anatomy, Entry
@@ -67,13 +68,13 @@ def check_bindings(operations: Iterable[mlir.Operation], diagnostics: Diagnostic
         binding = binding_of(operation)
         if binding == ():
             message = f"'{BINDING}' is empty, so the entries are never applied; name targets, or remove it"
-            diagnostics.warning(message, operation)
+            diagnostics.warning(message, operation, rule=Rule.UNKNOWN_TARGET)
         for name in binding or ():
             if name not in known_target_names():
                 hint = did_you_mean(name, known_target_names())
                 message = f"'{BINDING}' names an unknown target '{name}'{hint}"
                 remedy = note("'tuninglink targets --all' lists the known targets")
-                diagnostics.warning(message, operation, [remedy])
+                diagnostics.warning(message, operation, [remedy], Rule.UNKNOWN_TARGET)
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ from tuninglink.mlir.serialization import (
     repeated_matcher,
 )
 from tuninglink.mlir.walk import visit
+from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
@@ -200,6 +201,7 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
                 "which is the default"
             )
         ],
+        Rule.OLD_SYNTAX,
     )
 
 
@@ -209,13 +211,15 @@ def _report_upgrade(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink |
             Severity.WARNING,
             f"'{part.what}' is excluded, as it cannot be upgraded: {part.reason}",
             part.place,
+            rule=Rule.OLD_SYNTAX,
         )
         for part in upgraded.kept_out
     )
     if diagnostics is not None:
         message = f"'{name}' was written for an older compiler, and is upgraded on loading"
         remedy = note("'tuninglink upgrade --report' reports the changes and writes the result")
-        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,)))
+        rule = Rule.OLD_SYNTAX
+        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,), rule=rule))
     for hint in (*kept_out, *upgraded.hints):
         if diagnostics is None:
             warnings.warn(str(hint), stacklevel=4)

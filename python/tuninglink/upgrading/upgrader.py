@@ -11,6 +11,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, thread_context
 from tuninglink.mlir.serialization import decode
+from tuninglink.rules import Rule
 from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
 from tuninglink.upgrading.exclusion import Exclusion, exclude, find_rejected, parse_failure
 from tuninglink.upgrading.generic_forms import Generalization
@@ -119,14 +120,16 @@ def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
         sequence = outline.sequence_at(offset)
         if sequence is None or f"@{sequence.name}" not in kept_out:
             message = f"the configuration is upgraded, and does not compile: {reason}"
-            yield Diagnostic(Severity.WARNING, message, outline.source.place(offset))
+            place, rule = outline.source.place(offset), Rule.DOES_NOT_COMPILE
+            yield Diagnostic(Severity.WARNING, message, place, rule=rule)
     for sequence in unmarked(outline) if not rewrites.is_old else ():
         message = (
             f"'@{sequence.name}' is not marked as an entry point: today's compiler runs it alone, and silently "
             f"drops it next to another spec; mark it '{names.ENTRY_POINT}' and return an operation, or use "
             "'tuninglink link'"
         )
-        yield Diagnostic(Severity.REMARK, message, outline.source.place(sequence.start))
+        place, rule = outline.source.place(sequence.start), Rule.ENTRY_POINT
+        yield Diagnostic(Severity.REMARK, message, place, rule=rule)
 
 
 def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:

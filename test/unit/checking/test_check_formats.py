@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ROOT
 
-from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
+from tuninglink.checking.findings import to_github, to_sarif
+from tuninglink.checking.selection import Selection, read_codes
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
+from tuninglink.rules import Rule
 
 
-def finding(message: str, file: str) -> Finding:
+def finding(message: str, file: str) -> Diagnostic:
     place = Place(file, 3, 7)
     notes = (note("elsewhere", Place("b.mlir", 1, 1)), note("in words"))
-    return Finding(Rule.INVALID, Diagnostic(Severity.ERROR, message, place, notes))
+    return Diagnostic(Severity.ERROR, message, place, notes, rule=Rule.INVALID)
 
 
 TEXTS = st.text("%\r\n:,;=0DA a\u2028é")
@@ -58,18 +62,19 @@ def test_a_log_has_one_run_with_the_rule_and_the_places_of_each_result() -> None
 
 
 def test_what_has_no_place_has_no_location() -> None:
-    nowhere = Finding(Rule.STRUCTURE, Diagnostic(Severity.WARNING, "odd"))
+    nowhere = Diagnostic(Severity.WARNING, "odd", rule=Rule.STRUCTURE)
     (result,) = to_sarif([nowhere])["runs"][0]["results"]
     assert result["level"] == "warning"
     assert result["locations"] == []
-    assert to_github(nowhere) == "::warning title=The structure of the spec is unsound::odd"
+    assert (
+        to_github(nowhere)
+        == "::warning title=The structure of the spec is unsound::odd [spec-structure]"
+    )
 
 
 def test_a_fix_replaces_parts_of_a_file() -> None:
     start, end = Place("a.mlir", 3, 7), Place("a.mlir", 3, 12)
-    plain = finding("m", "a.mlir")
-    diagnostic = replace(plain.diagnostic, fix=(Replacement(start, end, "[1, 2]"),))
-    fixed = replace(plain, diagnostic=diagnostic)
+    fixed = replace(finding("m", "a.mlir"), fix=(Replacement(start, end, "[1, 2]"),))
     (result,) = to_sarif([fixed])["runs"][0]["results"]
     (change,) = result["fixes"][0]["artifactChanges"]
     assert change == {
@@ -83,8 +88,46 @@ def test_a_fix_replaces_parts_of_a_file() -> None:
     }
 
 
+OPEN = Diagnostic(Severity.REMARK, "?", rule=Rule.UNDECIDED)
+MINOR = Diagnostic(Severity.REMARK, "meh", rule=Rule.DISCOURAGED)
+DEAD = Diagnostic(Severity.WARNING, "!", rule=Rule.UNREACHABLE)
+OLD = Diagnostic(Severity.REMARK, "old", rule=Rule.OLD_SYNTAX)
+LOST = Diagnostic(Severity.ERROR, "lost", rule=Rule.UNREADABLE)
+FINDINGS = (OPEN, MINOR, DEAD, OLD, LOST)
+
+
 def test_only_what_is_undecided_changes_under_strict() -> None:
-    open_question = Finding(Rule.UNDECIDED, Diagnostic(Severity.REMARK, "?"))
-    assert open_question.strictly().diagnostic.severity is Severity.ERROR
-    warned = Finding(Rule.UNREACHABLE, Diagnostic(Severity.WARNING, "!"))
-    assert warned.strictly() == warned
+    as_error = replace(OPEN, severity=Severity.ERROR)
+    assert Selection(is_strict=True).reported(FINDINGS) == [as_error, DEAD, OLD, LOST]
+
+
+def test_remarks_about_entries_are_reported_where_they_are_asked_for() -> None:
+    assert Selection().reported(FINDINGS) == [DEAD, OLD, LOST]
+    assert Selection(is_complete=True).reported(FINDINGS) == [*FINDINGS]
+    assert Selection(selected=read_codes("discouraged-configuration")).reported(FINDINGS) == [
+        MINOR,
+        LOST,
+    ]
+
+
+def test_what_is_ignored_is_not_reported_but_a_spec_that_cannot_be_read_is() -> None:
+    ignored = read_codes("unreachable-entry, unreadable-spec")
+    assert Selection(ignored=ignored).reported(FINDINGS) == [OLD, LOST]
+    assert Selection(selected=ignored, ignored=ignored).reported(FINDINGS) == [LOST]
+
+
+def test_an_unknown_code_is_named_with_the_one_that_is_meant() -> None:
+    with pytest.raises(
+        ValueError, match="no rule 'unreachable-entri'; did you mean 'unreachable-entry'"
+    ):
+        read_codes("undecided,unreachable-entri")
+
+
+def test_the_page_lists_the_rules() -> None:
+    page = (ROOT / "docs" / "guides" / "check.md").read_text()
+    rows = re.findall(
+        r"^\| `([a-z-]+)` \| (\w+)",
+        page.partition("| rule | severity |")[2].partition("\n\n")[0],
+        re.MULTILINE,
+    )
+    assert rows == [(rule.value, rule.severity) for rule in Rule]

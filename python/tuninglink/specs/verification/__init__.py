@@ -19,6 +19,7 @@ from tuninglink.mlir.diagnostics import (
 from tuninglink.mlir.serialization import repeated_matcher
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
+from tuninglink.rules import Rule
 from tuninglink.specs.bindings import check_bindings
 from tuninglink.specs.module_scan import has_entry_point, misspelt_markers
 from tuninglink.specs.sequences import SequenceTable
@@ -59,6 +60,7 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
                 f"module '{symbol_name(nested_module) or 'unnamed'}' has no entry point, so it is not linked; "
                 f"mark a named sequence with '{names.ENTRY_POINT}'",
                 nested_module,
+                rule=Rule.ENTRY_POINT,
             )
 
 
@@ -83,7 +85,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     reach = Reach(table, check_entry_points(module, table, diagnostics))
     check_bindings([module, *body(module)], diagnostics)
     for operation, message in misspelt_markers([module, *table.scan.entry_points]):
-        diagnostics.warning(message, operation)
+        diagnostics.warning(message, operation, rule=Rule.UNKNOWN_NAME)
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)

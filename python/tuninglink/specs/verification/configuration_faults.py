@@ -32,6 +32,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, place_of
 from tuninglink.mlir.walk import body
+from tuninglink.rules import Rule
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import CONFIGURATIONS, settings_of
 from tuninglink.specs.spec import Spec
@@ -122,7 +123,7 @@ def _report(
     message = f"{subject}{fault.message}{hint}"
     notes = (note(fault.remedy, at),) if fault.remedy else ()
     fix = places.renamed(start, fault.knob, fault.suggestion) if fault.suggestion else ()
-    diagnostics.emit(Diagnostic(severity, message, at, notes, fix))
+    diagnostics.emit(Diagnostic(severity, message, at, notes, fix, fault.rule))
 
 
 def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlaces) -> None:
@@ -134,7 +135,8 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
             if suggestion:
                 name = annotation.name
                 message = f"sets '{name}', which the compiler does not read: what its entries match stays as it is"
-                fault = Fault(message, knob=name, suggestion=suggestion)
+                rule = Rule.UNKNOWN_NAME
+                fault = Fault(message, knob=name, suggestion=suggestion, rule=rule)
                 _report(fault, f"action '@{action}' ", sequence, places, diagnostics)
 
 
@@ -146,7 +148,8 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     if (kinds and name not in kinds) or (not kinds and name in _WANTED):
         kind = str(value).partition("<")[0]
         remedy = f"set it as '{kinds[0]}'" if kinds else ""
-        yield Fault(f"'{name}' is set to a '{kind}', which code generation does not read", remedy)
+        message = f"'{name}' is set to a '{kind}', which code generation does not read"
+        yield Fault(message, remedy, rule=Rule.IGNORED)
 
 
 def _findings(
@@ -210,8 +213,8 @@ def _misspelt(entries: Iterable[str], valid: Sequence[str]) -> Iterator[Fault]:
     """Yield an error for each name that resembles a valid name, without which code generation fails."""
     for name in entries:
         if suggestion := misspelt(name, valid):
-            message = f"code generation reads no '{name}'"
-            yield Fault(message, is_error=True, knob=name, suggestion=suggestion)
+            message, rule = f"code generation reads no '{name}'", Rule.UNREAD_KNOB
+            yield Fault(message, is_error=True, knob=name, suggestion=suggestion, rule=rule)
 
 
 def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
@@ -224,7 +227,8 @@ def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fau
     remedy = f"bind the entry to its targets, 'tuninglink.targets' on the matcher, if that is not {target}"
     for part in parts:
         if reason := foreign_reason(part, target):
-            yield Fault(reason, remedy, is_error=True, knob=_foreign_knob(part))
+            knob, rule = _foreign_knob(part), Rule.OTHER_TARGET
+            yield Fault(reason, remedy, is_error=True, knob=knob, rule=rule)
 
 
 def _foreign_knob(part: mlir.Attribute) -> str:
@@ -239,11 +243,15 @@ def _translation_faults(
 ) -> Iterator[Fault]:
     for name in entries_of(translation.configuration):
         if suggestion := misspelt(name, _TRANSLATION_ENTRIES):
-            yield Fault(f"code generation reads no '{name}'", knob=name, suggestion=suggestion)
+            message, rule = f"code generation reads no '{name}'", Rule.UNREAD_KNOB
+            yield Fault(message, knob=name, suggestion=suggestion, rule=rule)
     tiling = TILING_WORKGROUPS.get(str(translation.pass_pipeline))
     if tiling and PIPELINE_OPTIONS in entries_of(translation.configuration):
         yield Fault(
-            f"{tiling} reads no '{PIPELINE_OPTIONS}'", "leave it out", knob=PIPELINE_OPTIONS
+            f"{tiling} reads no '{PIPELINE_OPTIONS}'",
+            "leave it out",
+            knob=PIPELINE_OPTIONS,
+            rule=Rule.UNREAD_KNOB,
         )
     attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
     yield from function_faults(attributes, target)
@@ -263,6 +271,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterato
             _intrinsic_for(matched.types, name, lowering.context),
             is_error=True,
             knob=MMA_KIND,
+            rule=Rule.INTRINSIC_TYPES,
         )
 
 

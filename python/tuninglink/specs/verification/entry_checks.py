@@ -12,6 +12,7 @@ from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.mlir.diagnostics import DiagnosticSink, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
+from tuninglink.rules import Rule
 from tuninglink.specs.module_scan import is_entry_point, signature
 from tuninglink.specs.sequences import (
     Annotation,
@@ -92,6 +93,7 @@ class EntryChecks:
                 "matches; take '!transform.any_param', or a constant of that type",
                 constant,
                 notes,
+                Rule.PARAMETER,
             )
 
     def _check_annotations(self, entry: ReachedEntry, annotations: tuple[Annotation, ...]) -> None:
@@ -105,6 +107,7 @@ class EntryChecks:
                 f"action '@{symbol_name(action)}' configures nothing: it sets none of {join}; "
                 "its entries only hide later ones",
                 action,
+                rule=Rule.CONFIGURES_NOTHING,
             )
         for annotation in configuring:
             value, at = annotation.value, action
@@ -117,6 +120,7 @@ class EntryChecks:
                     "looks for there, so it is ignored",
                     at,
                     [note("set by this action", action)] if at != action else [],
+                    Rule.IGNORED,
                 )
 
     def _is_new(self, operation: mlir.Operation, what: str) -> bool:
@@ -163,6 +167,7 @@ def check_entry_points(
                 f"'{names.ENTRY_POINT}' means nothing on '{operation.name}'; "
                 f"it marks a '{names.NAMED_SEQUENCE}'",
                 operation,
+                rule=Rule.ENTRY_POINT,
             )
     return usable
 
@@ -192,12 +197,14 @@ def _check_entry_point(
             f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "
             "applied alone; linked, it goes on without a diagnostic",
             check,
+            rule=Rule.ENTRY_POINT,
         )
     if len(list(body(sequence))) == 1:
         diagnostics.warning(
             f"entry point '@{symbol_name(sequence)}' does nothing; "
             f"let it run a '{names.FOREACH_MATCH}', or remove it",
             sequence,
+            rule=Rule.ENTRY_POINT,
         )
     return True
 
@@ -209,6 +216,7 @@ def _check_ownership(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> N
             f"entry point '@{symbol_name(sequence)}' neither reads nor consumes its argument, "
             f"so IREE cannot link it with another spec; declare the argument '{fitting}'",
             sequence,
+            rule=Rule.ENTRY_POINT,
         )
 
 
@@ -226,6 +234,7 @@ def _warn_about_missing_mark(
         f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
         sequence,
         [note("this entry point is marked", entry_point) for entry_point in marked[:1]],
+        Rule.ENTRY_POINT,
     )
 
 
@@ -234,10 +243,10 @@ def _check_visibility(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> 
     if not isinstance(visibility, mlir.StringAttr) or visibility.value != "private":
         return
     message = f"entry point '@{symbol_name(sequence)}' is private, so it cannot be "
-    remedy = "; make it public"
+    remedy, rule = "; make it public", Rule.ENTRY_POINT
     assert sequence.parent is not None
     if names.DEFAULT_ENTRY_POINT in sequence.parent.attributes:
         # Linking with specs of the same form merges it into theirs.
-        diagnostics.warning(f"{message}linked with an opaque spec{remedy}", sequence)
+        diagnostics.warning(f"{message}linked with an opaque spec{remedy}", sequence, rule=rule)
     else:
-        diagnostics.error(f"{message}linked{remedy}", sequence)
+        diagnostics.error(f"{message}linked{remedy}", sequence, rule=rule)

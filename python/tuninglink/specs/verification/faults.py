@@ -16,6 +16,7 @@ from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place, Replacement
+from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
@@ -33,6 +34,7 @@ class Fault:
             configuration.
         knob: the faulty word in the spec; empty for the configuration as a whole.
         suggestion: the word to write in its place; empty if unknown.
+        rule: the rule that is broken.
     """
 
     message: str
@@ -40,6 +42,7 @@ class Fault:
     is_error: bool = False
     knob: str = ""
     suggestion: str = ""
+    rule: Rule = Rule.KNOB_VALUE
 
 
 _ARROW: Final = "->"
@@ -209,7 +212,7 @@ def level_faults(
             remedy = "" if is_open else f"the levels are {', '.join(_LEVELS)}"
             message = f"'{name}' is not a level of tiling, and ignored"
             suggestion = level if is_open else ""
-            yield Fault(message, remedy, bool(similar), name, suggestion)
+            yield Fault(message, remedy, bool(similar), name, suggestion, Rule.UNREAD_KNOB)
             continue
         sizes = () if tiling is None else tiling.sizes
         if min(sizes, default=0) < 0:
@@ -220,6 +223,7 @@ def level_faults(
                 f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher requires",
                 f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
                 knob=name,
+                rule=Rule.LOOP_COUNT,
             )
         elif tiling and tiling.scalable and name != CpuLevel.DISTRIBUTION.value:
             yield from _unscalable(name, sizes, target)
@@ -233,7 +237,8 @@ def _unscalable(level: str, sizes: Sequence[int], target: Target | None) -> Iter
     if is_error or target.architecture is None:
         where = f"{target} has no scalable vectors" if is_error else f"a generic {target} has none"
         message = f"'{level}' has a scalable size, in brackets, and {where}"
-        yield Fault(message, f"write {[*sizes]}", is_error=is_error, knob=level)
+        remedy = f"write {[*sizes]}"
+        yield Fault(message, remedy, is_error=is_error, knob=level, rule=Rule.OTHER_TARGET)
 
 
 _TILE_SIZES: Final = "tile_sizes"
@@ -253,11 +258,12 @@ def tile_size_faults(lowering: mlir.Attribute, pipeline: str, loops: int | None)
         listed = ", ".join(names_of_levels)
         right = [[*level] for level in levels[: len(names_of_levels)]]
         message = f"'{_TILE_SIZES}' has {len(levels)} levels, of which the pipeline reads {len(names_of_levels)}: {listed}"
-        yield Fault(message, f"write {right}", knob=_TILE_SIZES)
+        yield Fault(message, f"write {right}", knob=_TILE_SIZES, rule=Rule.UNREAD_KNOB)
     for number, sizes in enumerate(levels):
         if loops is not None and len(sizes) > loops:
             message = f"level {number} of '{_TILE_SIZES}' is {[*sizes]}, and the matcher requires {loops} loops"
-            yield Fault(message, f"write {[*sizes[:loops]]}", knob=_TILE_SIZES)
+            remedy = f"write {[*sizes[:loops]]}"
+            yield Fault(message, remedy, knob=_TILE_SIZES, rule=Rule.LOOP_COUNT)
         elif min(sizes, default=0) < 0:
             message = f"level {number} of '{_TILE_SIZES}' is {[*sizes]}, and none may be negative"
             yield Fault(message, f"write {[*map(abs, sizes)]}", knob=_TILE_SIZES)

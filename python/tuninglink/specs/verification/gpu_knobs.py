@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -13,6 +14,7 @@ from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
+from tuninglink.rules import Rule
 from tuninglink.specs.verification.faults import Fault, similar_integers
 from tuninglink.specs.verification.gpu_threads import basis_faults
 from tuninglink.specs.verification.reach import MatchedOp
@@ -95,17 +97,19 @@ def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> I
             f"'{gpu.DIRECT_LOAD}' has no effect on {target}, which does not load straight into shared memory",
             "write #iree_gpu.derived_thread_config",
             knob=gpu.PROMOTION_TYPES,
+            rule=Rule.OTHER_TARGET,
         )
 
 
 def _unread(name: str) -> Fault:
     """Return the fault of an entry that code generation does not read."""
+    unread = partial(Fault, knob=name, rule=Rule.UNREAD_KNOB)
     message = f"code generation reads no '{name}'"
     if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
-        return Fault(f"{message} here", "it belongs in the 'translation_info'", knob=name)
+        return unread(f"{message} here", "it belongs in the 'translation_info'")
     if suggestion := misspelt(name, gpu.ENTRIES):
-        return Fault(message, knob=name, suggestion=suggestion)
-    return Fault(message, f"it reads {', '.join(gpu.ENTRIES)}", knob=name)
+        return unread(message, suggestion=suggestion)
+    return unread(message, f"it reads {', '.join(gpu.ENTRIES)}")
 
 
 def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
@@ -149,7 +153,8 @@ def _missing_in_tile_and_fuse(knobs: Mapping[str, mlir.Attribute], advice: str) 
 
 def _needed(pipeline: str, what: str, remedy: str, *, is_error: bool = True) -> Fault:
     message = f"{pipeline} needs {what}"
-    return Fault(message, remedy, is_error=is_error, knob=names.LOWERING_CONFIG)
+    knob, rule = names.LOWERING_CONFIG, Rule.MISSING_KNOB
+    return Fault(message, remedy, is_error=is_error, knob=knob, rule=rule)
 
 
 def _malformed(
@@ -217,7 +222,7 @@ def _of_another_pipeline(
         remedy = (
             "it reads 'workgroup', also for reductions; TileAndFuse and VectorDistribute read more"
         )
-        yield Fault(f"{tiling} reads no '{name}'", remedy)
+        yield Fault(f"{tiling} reads no '{name}'", remedy, rule=Rule.UNREAD_KNOB)
     reader, other = _READ_BY.get(name, ("", ""))
     configured = _PIPELINES.get(pipeline)
     if reader and configured and configured != reader:
@@ -225,6 +230,7 @@ def _of_another_pipeline(
             f"{configured} reads no '{name}', which is a knob of {reader}",
             f"{configured} reads '{other}' instead",
             is_error=name != gpu.LANE_BASIS and other not in knobs,
+            rule=Rule.UNREAD_KNOB,
         )
 
 
@@ -247,7 +253,7 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
     else:
         fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
     advice = f"{remedy}; write {right}" if any(right) else remedy
-    yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice)
+    yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice, rule=Rule.LOOP_COUNT)
 
 
 def _of_shared_sums(
@@ -259,7 +265,8 @@ def _of_shared_sums(
         sizes = [*(gpu.read_integers(knobs[name]) or ())]
         right = [0 if loop in loops else size for loop, size in enumerate(sizes)]
         message = f"'{name}' is {sizes}, and loop {loops[0]} is a reduction: {name}s add to one result at the same time"
-        yield Fault(f"{message}, which is wrong", f"write {right}", is_error=True)
+        text, remedy = f"{message}, which is wrong", f"write {right}"
+        yield Fault(text, remedy, is_error=True, rule=Rule.WRONG_RESULT)
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator[Fault]:
@@ -273,7 +280,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator
             remedy = "there is one size for each loop, that of its tile"
         cannot_tile = op.is_product and name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {counted(len(value), 'size')} {asked}"
-        yield Fault(message, remedy, is_error=cannot_tile)
+        yield Fault(message, remedy, is_error=cannot_tile, rule=Rule.LOOP_COUNT)
     if name in gpu.BASES:
         for fault in basis_faults(name, value, loops, asked):
             yield replace(fault, is_error=fault.is_error and op.is_product)

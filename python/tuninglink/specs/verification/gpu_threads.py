@@ -13,6 +13,7 @@ from tuninglink.errors import counted, misspelt
 from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
+from tuninglink.rules import Rule
 from tuninglink.specs.verification.faults import Fault
 
 _MOST_THREADS: Final = 1024
@@ -43,6 +44,7 @@ def thread_faults(
             "its 'translation_info' has no 'workgroup_size'",
             "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
             knob="translation_info",
+            rule=Rule.MISSING_KNOB,
         )
     elif prod(workgroup_size) > _MOST_THREADS:
         yield Fault(
@@ -50,6 +52,7 @@ def thread_faults(
             f"they run {_MOST_THREADS:,} at most",
             is_error=True,  # The compiler compiles it, and no device runs it.
             knob=gpu.WORKGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
         )
     subgroup_sizes = _subgroup_sizes(target)
     if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
@@ -59,6 +62,7 @@ def thread_faults(
             f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
             is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
             knob=gpu.SUBGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
         )
 
 
@@ -84,6 +88,7 @@ def subgroup_faults(
             if threads <= _MOST_THREADS
             else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
             knob=gpu.SUBGROUP_BASIS,
+            rule=Rule.THREAD_COUNT,
         )
 
 
@@ -101,6 +106,7 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
             f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
             f"write subgroup_size = {threads or 32}",
             knob="translation_info",
+            rule=Rule.MISSING_KNOB,
         )
     is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
     if threads and is_distributed and subgroup_size and subgroup_size != threads:
@@ -109,6 +115,7 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
             f"write subgroup_size = {threads}",
             is_error=True,
             knob=gpu.SUBGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
         )
 
 
@@ -124,7 +131,7 @@ def function_faults(
     for name in attributes:
         if misspelt(name, (_WAVES,)):
             message = f"LLVM reads no function attribute '{name}'"
-            yield Fault(message, knob=name, suggestion=_WAVES)
+            yield Fault(message, knob=name, suggestion=_WAVES, rule=Rule.UNREAD_KNOB)
     waves = attributes.get(_WAVES)
     if waves is None:
         return
@@ -134,7 +141,8 @@ def function_faults(
         remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
         yield Fault(message, remedy, knob=_WAVES)
     elif target is not None and target.backend != "rocm":
-        yield Fault(f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs", knob=_WAVES)
+        message = f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs"
+        yield Fault(message, knob=_WAVES, rule=Rule.OTHER_TARGET)
 
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
@@ -161,7 +169,8 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
     if len(mapping) != loops:
         message = f"'{name}' maps {counted(len(mapping), 'loop')} {asked}"
         remedy = "its second list has the index of a count for each loop"
-        yield Fault(message, remedy, is_error=len(mapping) < loops)
+        is_error = len(mapping) < loops
+        yield Fault(message, remedy, is_error=is_error, rule=Rule.LOOP_COUNT)
     elif any(not 0 <= position < len(counts) for position in mapping):
         missing = [loop for loop, position in enumerate(mapping) if not 0 <= position < len(counts)]
         unused = [index for index in range(len(counts)) if index not in mapping]

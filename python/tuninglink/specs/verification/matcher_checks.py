@@ -7,6 +7,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, note
 from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.rules import Rule
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.side_effects import declares_a_write
 from tuninglink.specs.transform_ops import FAILURES_SUPPRESS
@@ -166,6 +167,7 @@ class MatcherChecks:
                 "'!transform.any_op' and match the name with 'transform.match.operation_name'",
                 matcher.sequence,
                 [_used_here(user)],
+                Rule.MATCHER,
             )
 
     def _report_stranger(
@@ -181,7 +183,7 @@ class MatcherChecks:
                 f"'{operation.name}' cannot be in matcher '{_name(matcher)}': the compiler "
                 "refuses to run it there; put it into a sequence that the matcher includes"
             )
-        self._diagnostics.error(message, operation, [_used_here(user)])
+        self._diagnostics.error(message, operation, [_used_here(user)], Rule.MATCHER)
 
     def _check_effects(
         self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
@@ -197,6 +199,7 @@ class MatcherChecks:
             "whether the matcher goes on to match or not; leave it to the action",
             culprit,
             notes,
+            Rule.MATCHER,
         )
 
     def _check_suppression(self, include: mlir.Operation, matcher: Code) -> None:
@@ -209,6 +212,7 @@ class MatcherChecks:
             f"matcher '{_name(matcher)}' matches even where '@{path}' does not: "
             "'failures(suppress)' ignores it; write 'failures(propagate)'",
             include,
+            rule=Rule.MATCHER,
         )
 
 
