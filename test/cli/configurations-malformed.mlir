@@ -21,7 +21,7 @@
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {iree_codegen.denormal_fp_math = #iree_codegen.denormal_fp_math<"preserve-sign">}/; s/@match_matmul/@denormals/' %t/right.mlir > %t/denormals.mlir
 // RUN: sed 's/"compilation_info"/"lowering_config"/; s/@match_matmul/@annotation/' %t/right.mlir > %t/annotation.mlir
 
-// RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir %t/annotation.mlir 2>&1 | filecheck %s
+// RUN: not tuninglink check --all --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir %t/annotation.mlir 2>&1 | filecheck %s
 // RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir -o %t/all.mlir
 // RUN: tuninglink explain %s --spec %t/all.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=CHECK
 // CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation takes as missing
@@ -56,7 +56,7 @@
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = 2/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./padding = [64, 64], subgroup = [2, 2, 0]/; s/@match_matmul/@padding/' %t/right.mlir > %t/padding.mlir
 // RUN: sed 's/workgroup = .64, 64, 0./workgroup = array<i64: 64, 64>/; s/reduction = .0, 0, 4./reduction = array<i64: 4>/; s/@match_matmul/@arrays/' %t/right.mlir > %t/arrays.mlir
-// RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir %t/arrays.mlir 2>&1 | filecheck %s --check-prefix=LISTS
+// RUN: not tuninglink check --all --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir %t/arrays.mlir 2>&1 | filecheck %s --check-prefix=LISTS
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation takes as missing: "0" is not an integer
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration: shared memory must suffice
@@ -73,7 +73,7 @@
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup_basis = [[2, 2, 1], [0, 1, 1]]/; s/pipeline<TileAndFuse>/pipeline<VectorDistribute>/; s/@match_matmul/@shared/' %t/right.mlir > %t/shared.mlir
 // RUN: sed 's/promote_operands = .0, 1./promote_operands = [0, 1], promotion_types = [#iree_gpu.use_global_load_dma, #iree_gpu.use_global_load_dma]/; s/@match_matmul/@loads/' %t/right.mlir > %t/loads.mlir
 // RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_I32_16x16x32_I8/; s/@match_matmul/@types/' %t/right.mlir > %t/types.mlir
-// RUN: not tuninglink check --target gfx942 %t/shared.mlir %t/loads.mlir %t/types.mlir 2>&1 | filecheck %s --check-prefix=PARTS
+// RUN: not tuninglink check --all --target gfx942 %t/shared.mlir %t/loads.mlir %t/types.mlir 2>&1 | filecheck %s --check-prefix=PARTS
 // PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'shared': 'subgroup_basis' is {{.*}}: two loops cannot share its count 2
 // PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: note: a loop that no subgroups share has a count of 1, such as {{\[\[}}2, 2, 1, 1], [0, 1, 3]]
 // PARTS-DAG: loads.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'loads': 'use_global_load_dma' has no effect on gfx942, which does not load straight into shared memory

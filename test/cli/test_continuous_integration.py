@@ -103,7 +103,7 @@ def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
     ("specs", "target", "code", "rules"),
     [
         ("examples/spec_gfx942.mlir", "gfx942", 0, set()),
-        ("examples/spec_gfx942.mlir", "sm_80", 1, {"spec-structure"}),
+        ("examples/spec_gfx942.mlir", "sm_80", 1, {"other-target"}),
     ],
 )
 def test_the_action_writes_a_sarif_log(
