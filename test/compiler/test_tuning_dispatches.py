@@ -54,7 +54,7 @@ def test_dynamic_dispatches_are_refused_together_with_the_dimensions_to_give() -
         program.matching_tasks(())
     (failure,) = refused.value.diagnostics
     assert [note.message for note in failure.notes] == [
-        "@addf_dispatch_0::@embedded_elf_x86_64 and 1 more: sizes are known only when the program runs",
+        "@mulf_dispatch_0::@embedded_elf_x86_64 and 1 more: sizes are known only when the program runs",
         "give sizes for dimension 0.0 of the arguments, as in --dim 0.0=64",
     ]
 
