@@ -32,11 +32,15 @@ class TuninglinkError(Exception):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
+class UsageError(TuninglinkError):
+    """An error for a command line that cannot be meant: its flags are unknown, malformed, missing or in conflict."""
+
+
 class SpecError(TuninglinkError):
     """An error for a spec that cannot be read, is not a spec, or cannot be linked."""
 
 
-class TargetError(TuninglinkError):
+class TargetError(UsageError):
     """An error for an unknown target."""
 
 

@@ -14,12 +14,13 @@ from tuninglink.checking.selection import Selection, read_codes
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import shown_findings, tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import is_quiet, progress, render_table
-from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, parse_arguments
+from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import session_flags, set_up_command_line
-from tuninglink.compiler.target_flags import compile_flags, read_target
-from tuninglink.errors import SpecError, TuninglinkError, printable
+from tuninglink.compiler.target_flags import check_has_target, no_target, read_target
+from tuninglink.errors import SpecError, UsageError, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
-    from tuninglink.iree.targets import Target
+    from tuninglink.compiler.flags import FlagReader
 
 
 class Format(Enum):
@@ -198,8 +199,7 @@ class CheckOptions:
     @property
     def process_wide(self) -> tuple[str, ...]:
         """The compiler flags that are set once, for the whole process."""
-        flags = parse_arguments(self.flags).flags if self.flags else ()
-        return tuple(flag for flag in flags if flag.partition("=")[0] not in session_flags())
+        return tuple(flag for flag in self.flags if flag.partition("=")[0] not in session_flags())
 
 
 def check_command(arguments: Sequence[str]) -> int:
@@ -208,8 +208,10 @@ def check_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the arguments are wrong, or the report cannot be written.
     """
-    reader = FlagReader(USAGE.flags, arguments)
-    options = CheckOptions(specs=reader.inputs, flags=reader.flags, **reader.values)
+    reader = read_flags(USAGE.flags, arguments)
+    options = CheckOptions(
+        specs=reader.inputs, flags=reader.flags, target=reader.target, **reader.values
+    )
     if options.rules:
         rows = [(rule.value, rule.severity, rule.description) for rule in Rule]
         write_output(
@@ -217,6 +219,7 @@ def check_command(arguments: Sequence[str]) -> int:
             render_table(("code", "severity", "meaning"), rows, "", sys.stdout).encode(),
         )
         return process.SUCCESS
+    _check_flags(reader, options)
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
     check_output(options.output)
     checker = _checker(options)
@@ -227,6 +230,22 @@ def check_command(arguments: Sequence[str]) -> int:
         process.show(*shown_findings(reports))
     writer.write(reports)
     return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
+
+
+def _check_flags(reader: FlagReader, options: CheckOptions) -> None:
+    """Check that flags have the program or the target that they are for.
+
+    Raises:
+        UsageError: a flag needs another one.
+    """
+    explicit = reader.flags[len(reader.target_flags) :]
+    if explicit and not options.model:
+        remedy = note("flags of iree-compile are for the program of --model")
+        raise UsageError(error(f"flag '{explicit[0]}' needs a --model", notes=[remedy]))
+    if options.compiles and not options.target:
+        raise no_target()
+    if options.model:
+        check_has_target(options.flags, options.model)
 
 
 @dataclass(frozen=True)
@@ -263,13 +282,11 @@ def _checker(options: CheckOptions) -> Checker:
     """Return the checker for the options.
 
     Raises:
-        TuninglinkError: the options conflict, or a target or a flag is unknown.
+        TargetError: the target is unknown.
     """
-    if options.compiles and not options.target:
-        message = "--compile needs to know what to compile for; name it with --target"
-        raise TuninglinkError(error(message))
     target = read_target(options.target) if options.target else None
-    model = _model(options, target)
+    model_flags = (flag for flag in options.flags if flag not in options.process_wide)
+    model = Model(options.model, tuple(model_flags)) if options.model else None
     from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are reported before
 
     return Checker(
@@ -280,27 +297,6 @@ def _checker(options: CheckOptions) -> Checker:
         upgrade=options.upgrade,
         processes=options.jobs,
     )
-
-
-def _model(options: CheckOptions, target: Target | None) -> Model | None:
-    """Return the model to check entries on, or None if no model is given.
-
-    Raises:
-        TuninglinkError: an option is missing, or does not apply without a model.
-    """
-    if not options.model:
-        if options.flags:
-            remedy = note("flags of iree-compile are for the program of --model")
-            raise TuninglinkError(
-                error(f"flag '{options.flags[0]}' needs a --model", notes=[remedy])
-            )
-        return None
-    if target is None and not options.flags:
-        message = "--model needs to know what to compile for; name it with --target, or by iree-compile's flags"
-        raise TuninglinkError(error(message))
-    own = compile_flags(target) if target else ()
-    flags = (flag for flag in options.flags if flag not in options.process_wide)
-    return Model(options.model, (*own, *flags))
 
 
 def _render(reports: Sequence[SpecReport], options: CheckOptions) -> str:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
-from tuninglink.compiler.flags import COMPILE_FLAGS, parse_arguments
+from tuninglink.compiler.flags import COMPILE_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.mlir.diagnostics import error
@@ -87,13 +89,15 @@ def compile_command(arguments: Sequence[str]) -> int:
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
     own, project_specs = with_project(arguments)
-    options = parse_arguments(own)
+    options = compile_options(read_flags(COMPILE_FLAGS, own))
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     if options.output == STANDARD_STREAM and not options.writes_text:
         process.refuse_binary_on_terminal()
     _check_outputs(options)
     check_targets(options.flags)
+    if options.needs_target:
+        check_has_target(options.flags, options.input)
     set_up_command_line(PROGRAM, options.flags)
     from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
 

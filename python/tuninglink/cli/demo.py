@@ -17,6 +17,7 @@ from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import expanded_target
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_output_directory, make_directory, write_file
 from tuninglink.llvm_flags import Flag, read_duration
@@ -36,43 +37,19 @@ TUNED: Final = "matmul_1x1024x1024.mlir"
 DEVICE: Final = "local-sync"
 """A single thread gives decisions even on a busy machine."""
 
-THIS_CPU: Final = (
-    "--iree-hal-target-device=local",
-    "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host",
-)
-
 
 @dataclass(frozen=True)
 class Example:
-    """One compilation of the demo: its target, the user's spec in `examples/`, and the flags for the target."""
+    """One compilation of the demo: its target, and the user's spec in `examples/`."""
 
     target: str
     spec: str
-    flags: tuple[str, ...]
 
 
 EXAMPLES: Final = (
-    Example(
-        "gfx942",
-        "spec_gfx942.mlir",
-        ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),
-    ),
-    Example(
-        "sm_80",
-        "spec_sm_80.mlir",
-        ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"),
-    ),
-    Example(
-        "x86_64",
-        "spec_llvm_cpu.mlir",
-        (
-            "--iree-hal-target-device=local",
-            "--iree-hal-local-target-device-backends=llvm-cpu",
-            "--iree-llvmcpu-target-triple=x86_64-unknown-linux-gnu",
-            "--iree-llvmcpu-target-cpu=generic",
-        ),
-    ),
+    Example("gfx942", "spec_gfx942.mlir"),
+    Example("sm_80", "spec_sm_80.mlir"),
+    Example("x86_64", "spec_llvm_cpu.mlir"),
 )
 
 
@@ -147,7 +124,7 @@ def _tune(seconds: float) -> None:
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)
     path = resources.files("tuninglink") / "examples" / TUNED
     with resources.as_file(path) as program, progress(f"tuning {_shown(TUNED)}"):
-        result = tune(program, flags=THIS_CPU, settings=settings)
+        result = tune(program, flags=expanded_target("host"), settings=settings)
     if not result.tasks:
         sys.stdout.write("that was too little time to try a candidate; --budget gives more\n")
         return
@@ -178,7 +155,7 @@ def _compile(example: Example) -> Compilation:
         _read(PROGRAM),
         name=_shown(PROGRAM),
         specs=[load_spec(_read(example.spec), name=_shown(example.spec))],
-        flags=example.flags,
+        flags=expanded_target(example.target),
     )
 
 

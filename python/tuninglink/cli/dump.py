@@ -6,13 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.compile import specs_of
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.compile_options import CompileOptions, Phase
+from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
+from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
+from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs.embedding import collect_specs
 
@@ -25,10 +31,15 @@ USAGE: Final = Usage(
     positionals=(
         Positional(
             "PROGRAM",
-            "A program whose dispatches are formed, as text or bytecode; - is standard input.",
+            "A program whose dispatches are formed, as text or bytecode, or with a target any program; - is standard input.",
         ),
     ),
     flags={
+        "target": replace(
+            TARGET_FLAG,
+            help="Compile the program for this target until its dispatches carry specs; see `tuninglink compile --help`.",
+        ),
+        "spec": replace(COMPILE_FLAGS["spec"], help="Compile it with this spec. May be repeated."),
         "output": replace(
             COMPILE_FLAGS["output"],
             metavar="DIR",
@@ -37,8 +48,12 @@ USAGE: Final = Usage(
         ),
         "emit-bytecode": switch("emit_bytecode", "Write bytecode instead of text."),
     },
-    main_flags=("output", "emit-bytecode"),
-    examples=("tuninglink dump sources.mlir -o specs",),
+    main_flags=("target", "output", "emit-bytecode"),
+    takes_compiler_flags=True,
+    examples=(
+        "tuninglink dump sources.mlir -o specs",
+        "tuninglink dump model.mlir --target gfx942 --spec mine.mlir -o specs",
+    ),
 )
 
 
@@ -48,16 +63,21 @@ def dump_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the arguments are wrong, the program cannot be read, or a spec cannot be written.
     """
-    values, (program,) = USAGE.parse(arguments)
+    reader = read_flags(USAGE.flags, arguments)
+    values, program = reader.values, reader.input
+    if program is None:
+        raise CompileError(error("no input; name a program, or - for standard input"))
+    check_has_target(reader.flags, program)
+    check_targets(reader.flags)
     output = values.get("output", STANDARD_STREAM)
     emit_bytecode = values.get("emit_bytecode", False)
     if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
     if output != STANDARD_STREAM:
         check_output_directory(output)
-    set_up_command_line("tuninglink dump", ())
+    set_up_command_line("tuninglink dump", reader.flags)
     with progress("reading"):
-        name, content = process.read_input(program)
+        name, content = _read(program, values.get("specs", ()), is_compiled=bool(reader.flags))
         module = parse_module(content, name, thread_context())
         specs = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
     if not specs.uses:
@@ -67,6 +87,18 @@ def dump_command(arguments: Sequence[str]) -> int:
     else:
         specs.write(output)
     return process.SUCCESS
+
+
+def _read(program: str, specs: tuple[str, ...], *, is_compiled: bool) -> tuple[str, bytes]:
+    """Return the name of a program and its content, compiled with specs for the flags of the process if requested."""
+    if not is_compiled:
+        return process.read_input(program)
+    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
+
+    last = Phase.EXECUTABLE_SOURCES
+    options = CompileOptions(program, compile_to=last, emit_bytecode=True, specs=specs)
+    compiler = Compiler(options, specs_of(options, ()), report=process.show)
+    return program, compiler.compile_file(program).output
 
 
 def _warn_about_nothing(program: str) -> None:

@@ -12,12 +12,14 @@ from tuninglink.cli.explain_device import DEVICE_FLAGS, ProgramMeasurement, devi
 from tuninglink.cli.explanation_output import render
 from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
-from tuninglink.compiler.flags import EXPLAIN_FLAGS, FlagReader, compile_options
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
@@ -67,7 +69,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     """
     # Read and check the arguments.
     own, project_specs = with_project(arguments)
-    reader = FlagReader(_FLAGS, own)
+    reader = read_flags(_FLAGS, own)
     device = device_options(reader.values)
     options = compile_options(reader)
     path = options.input
@@ -75,6 +77,8 @@ def explain_command(arguments: Sequence[str]) -> int:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_output(options.output)
     check_targets(options.flags)
+    if options.needs_target:
+        check_has_target(options.flags, path)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
     times: list[MeasuredTimes] = []

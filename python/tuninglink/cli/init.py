@@ -9,12 +9,14 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import SELECTION_FLAGS
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.compile_options import CompileOptions
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError
 from tuninglink.files import check_output, write_output
 from tuninglink.llvm_flags import Flag, read_count
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink init"
 
 _FLAGS: Final = {
+    "target": TARGET_FLAG,
     "dispatch": Flag(
         "dispatches",
         repeats=True,
@@ -91,7 +94,7 @@ def init_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the spec was not written.
     """
-    reader = FlagReader(_FLAGS, arguments)
+    reader = read_flags(_FLAGS, arguments)
     values = reader.values
     dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
     suggest = values.pop("suggest", None)
@@ -101,6 +104,8 @@ def init_command(arguments: Sequence[str]) -> int:
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
+    if options.needs_target:
+        check_has_target(options.flags, options.input)
     if (pipelines or fixed) and suggest is None:
         flag = "--pipeline" if pipelines else "--fix"
         raise CompileError(error(f"{flag} is for --suggest; give --suggest=8, too"))

@@ -41,13 +41,6 @@ def _typed_line() -> str:
     return next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
 
 
-def known_targets() -> Iterable[str]:
-    """Return the names of targets."""
-    from tuninglink.compiler.target_flags import target_names  # noqa: PLC0415 - only a shell needs the list
-
-    return target_names()
-
-
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:
     """Return the compiler's `iree-` flags, with the values that its help lists and the names of known targets."""
     from tuninglink.compiler.probing import listed_values  # noqa: PLC0415 - loads the compiler

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import is_verbose, progress
-from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.cli.usage import Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import named_target
 from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
@@ -46,7 +46,8 @@ USAGE: Final = Usage(
     ),
     flags={
         "target": replace(
-            TARGET_FLAG, help="Link the default spec of this SKU, architecture or family last."
+            TARGET_FLAG,
+            help="Link the default spec of this SKU, architecture or family last; host is the CPU of this machine.",
         ),
         "spec-dir": replace(
             COMPILE_FLAGS["spec-dir"],
@@ -225,7 +226,7 @@ def _indexed(spec: Spec) -> Spec:
 
 def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
     """Return the default spec for a target; if it does not exist, show a message and return None."""
-    target = Target.parse(target_name)
+    target = named_target(target_name)
     diagnostics = process.shown_diagnostics()
     spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)
     if spec is None:

@@ -19,7 +19,7 @@ from tuninglink.cli.usage import (
     module_of,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError, did_you_mean, printable
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean, printable
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
 from tuninglink.mlir.rendering import Sources, print_diagnostic
@@ -140,6 +140,7 @@ def _versions() -> str:
 
 SUCCESS = 0
 FAILURE = 1
+USAGE_ERROR = 2
 
 _sources = Sources()
 _kept: list[object] = []
@@ -156,7 +157,7 @@ def run(arguments: Sequence[str]) -> int:
         code = run_command(arguments)
         sys.stdout.flush()
     except TuninglinkError as failure:
-        show(*failure.diagnostics)
+        return _show_failure(failure, "".join(arguments[:1]))
     except BrokenPipeError:
         pass
     except (RuntimeError, UnicodeDecodeError) as failure:
@@ -166,6 +167,21 @@ def run(arguments: Sequence[str]) -> int:
     else:
         return code
     return FAILURE
+
+
+def _show_failure(failure: TuninglinkError, command: str) -> int:
+    """Show an error, and return the exit code; `compile` has the exit codes of iree-compile."""
+    if any(diagnostic.message.startswith(_NO_DEVICES) for diagnostic in failure.diagnostics):
+        from tuninglink.compiler.target_flags import no_target  # noqa: PLC0415 - loads the compiler
+
+        failure = no_target()
+    show(*failure.diagnostics)
+    is_usage = isinstance(failure, UsageError) and command != "compile"
+    return USAGE_ERROR if is_usage else FAILURE
+
+
+_NO_DEVICES: Final = "no HAL devices defined in the module"
+"""The compiler's error for a program without a target."""
 
 
 def elapsed() -> float:

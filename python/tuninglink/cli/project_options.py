@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.compiler.target_flags import NAMING_FLAGS
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.project import OWN_FILE, Project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 PROJECT_FLAGS: Final = {
     "project": Flag(
@@ -40,7 +41,7 @@ SPEC_PROJECT_FLAGS: Final = {
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Add the options of a project to a command that takes compiler flags.
 
-    A flag on the command line overrides the project's flag.
+    A flag on the command line overrides the project's flag, and a target overrides all that name another one.
 
     Returns:
         The arguments followed by the project's flags, and the arguments for the project's specs.
@@ -56,7 +57,11 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if project is None:
         return own + end, ()
     given = {_name(argument) for argument in own}
-    flags = [flag for flag in project.expanded_flags if _name(flag) not in given]
+    if "target" in given:
+        given.update(map(_name, NAMING_FLAGS))
+    elif not given.isdisjoint(map(_name, NAMING_FLAGS)):
+        given.add("target")
+    flags = [flag for flag in _joined(project.expanded_flags) if _name(flag) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
     return [*own, *flags, *end], project.arguments
@@ -97,6 +102,17 @@ def _take_project(arguments: list[str]) -> Project | None:
             del arguments[position : position + (1 if equals else 2)]
             return Project.named(Path(value))
     return Project.find(Path.cwd()) if uses_project else None
+
+
+def _joined(words: Iterable[str]) -> list[str]:
+    """Join flags with values that are separate words."""
+    flags: list[str] = []
+    for word in words:
+        if flags and not word.startswith("-") and "=" not in flags[-1]:
+            flags[-1] += f"={word}"
+        else:
+            flags.append(word)
+    return flags
 
 
 def _name(flag: str) -> str:

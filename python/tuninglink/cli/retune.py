@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import MEASURING_FLAGS, RetuneOptions, measuring_values
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
+from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import error
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink retune"
 
 _FLAGS: Final = {
+    "target": TARGET_FLAG,
     "output": replace(
         COMPILE_FLAGS["output"],
         metavar="NEW.mlir",
@@ -86,7 +89,7 @@ def _parse(arguments: Sequence[str]) -> RetuneOptions:
     Raises:
         CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
     """
-    reader = FlagReader(_FLAGS, arguments)
+    reader = read_flags(_FLAGS, arguments)
     for flag in reader.flags:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
@@ -107,6 +110,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     """
     options = _parse(arguments)
     check_targets(options.flags)
+    check_has_target(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     check_search(options.settings.search)  # report an unknown one first
     from tuninglink.cli.retune_run import retune  # noqa: PLC0415 - usage errors come before

@@ -11,7 +11,9 @@ from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
 from tuninglink.cli.usage import Usage
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.probing import check_targets
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.files import check_input
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.specs.default_library import DefaultLibrary
@@ -67,6 +69,8 @@ def tune_command(arguments: Sequence[str]) -> int:
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
     check_targets(options.flags)
+    if options.compile_from < Phase.EXECUTABLE_SOURCES:
+        check_has_target(options.flags, options.input)
     check_search(options.settings.search)  # report an unknown one first
     check_pipelines(options.settings.pipelines)
     _check_inputs(options)

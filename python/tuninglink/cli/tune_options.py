@@ -14,8 +14,9 @@ from tuninglink.cli.measuring_options import (
     MeasuringOptions,
     measuring_values,
 )
+from tuninglink.cli.target_options import read_flags
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
@@ -124,6 +125,7 @@ _HIDDEN: Final = (
 """The hidden flags of `tuninglink compile` that mean the same here."""
 
 TUNE_FLAGS: Final = {
+    "target": TARGET_FLAG,
     "output": replace(
         COMPILE_FLAGS["output"],
         metavar="SPEC.mlir",
@@ -212,7 +214,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     Raises:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown or does not apply.
     """
-    reader = FlagReader(TUNE_FLAGS, arguments)
+    reader = read_flags(TUNE_FLAGS, arguments)
     values = _without_decisions(measuring_values(reader))
     files = values.pop("problem_files", ())
     given = values.get("problems", ())

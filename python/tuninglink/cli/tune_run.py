@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.flag_choice import backend_of
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
-from tuninglink.compiler.target_flags import no_target
-from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
 from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -185,16 +184,13 @@ def read_input(options: TuneOptions) -> DispatchedProgram:
         CompileError: the program does not compile.
         TuninglinkError: the profile cannot be read.
     """
-    try:
-        program = read_program(
-            options.input,
-            options.flags,
-            first=options.compile_from,
-            sizes=options.sizes,
-            options=options.calls,
-        )
-    except CompileError as failure:
-        raise with_target_help(failure, options.flags) from None
+    program = read_program(
+        options.input,
+        options.flags,
+        first=options.compile_from,
+        sizes=options.sizes,
+        options=options.calls,
+    )
     return _weighed(program, options.profile) if options.profile else program
 
 
@@ -239,29 +235,13 @@ def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Sp
     return specs
 
 
-_TARGET_FLAGS: Final = ("--iree-hal-target-", "--iree-hal-default-device")
-
-
-def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileError:
-    """Return the error of a compilation; without a target flag, its remedy lists the flags to copy.
-
-    Args:
-        failure: the error.
-        flags: the compiler flags.
-    """
-    lacks_target = "HAL device" in str(failure) or "HAL target" in str(failure)
-    if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
-        return failure
-    return no_target()
-
-
 def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:
     """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
     for target in targets:
         if target.backend == "llvm-cpu" and target.architecture is None:
             message = (
                 f"the target is a generic {target.family} CPU; "
-                "for this machine's, add --iree-llvmcpu-target-cpu=host"
+                "for this machine's, there is --target host"
             )
             return Diagnostic(Severity.WARNING, message)
     return None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.cli.usage import Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import compile_flags, executable_target, read_target
 from tuninglink.errors import SpecError, TuninglinkError

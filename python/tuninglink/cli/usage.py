@@ -8,7 +8,6 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.cli.known_values import known_targets
 from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.llvm_flags import (
     CommandLine,
@@ -17,7 +16,6 @@ from tuninglink.llvm_flags import (
     choice,
     dashed,
     read_count,
-    read_name,
 )
 from tuninglink.mlir.diagnostics import error, note
 
@@ -96,9 +94,6 @@ JOBS_FLAG: Final = Flag(
     help="How many compilations run at once. Default: one for each core.",
 )
 """The flag for the number of processes."""
-
-TARGET_FLAG: Final = Flag("target", read_name, metavar="TARGET", values=known_targets)
-"""The flag for a target of specs. Commands add its meaning."""
 
 FORMAT_FLAG: Final = choice(
     "report_format", ReportFormat, "How the report is written. Default: table."

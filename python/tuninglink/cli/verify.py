@@ -13,10 +13,13 @@ from tuninglink.cli.measuring_options import (
     PROGRAM_ARGUMENT,
     VerifyOptions,
 )
+from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, switch
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink verify"
 
 _FLAGS: Final = {
+    "target": TARGET_FLAG,
     "spec": replace(
         COMPILE_FLAGS["spec"],
         help="Verify the program with this spec. May be repeated, the first wins.",
@@ -107,7 +111,7 @@ def _parse(arguments: Sequence[str]) -> VerifyOptions:
     Raises:
         CompileError: the input is missing, a value is malformed or missing, or a flag is unknown.
     """
-    reader = FlagReader(_FLAGS, arguments)
+    reader = read_flags(_FLAGS, arguments)
     if reader.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     if reader.values.get("traces") and reader.input == STANDARD_STREAM:
@@ -130,6 +134,8 @@ def verify_command(arguments: Sequence[str]) -> int:
     """
     options = _parse(arguments)
     check_targets(options.flags)
+    if options.compile_from < Phase.EXECUTABLE_SOURCES:
+        check_has_target(options.flags, options.input)
     set_up_command_line(PROGRAM, options.flags)
     from tuninglink.cli.verify_run import verify  # noqa: PLC0415 - usage errors do not need to load it
 

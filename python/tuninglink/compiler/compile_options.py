@@ -166,6 +166,14 @@ class CompileOptions:
     flags: tuple[str, ...] = ()
 
     @property
+    def needs_target(self) -> bool:
+        """Whether the compilation passes the phase at which the program must have a target."""
+        return (
+            self.mode is Mode.STANDARD
+            and self.compile_from < Phase.EXECUTABLE_SOURCES <= self.compile_to
+        )
+
+    @property
     def applies_specs(self) -> bool:
         """Whether the compilation passes the phase at which specs are embedded."""
         if self.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):

@@ -20,6 +20,7 @@ from tuninglink.compiler.compile_options import (
 )
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
+from tuninglink.compiler.target_flags import expanded_target, target_names
 from tuninglink.errors import CompileError, did_you_mean
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
@@ -51,6 +52,14 @@ COMPILE_FLAGS: Final = {
         short="o",
         metavar="OUT",
         help="Where to write the result. Default: standard output.",
+    ),
+    "target": Flag(
+        "target",
+        read_name,
+        metavar="TARGET",
+        help="What to compile for: host (the CPU of this machine), an SKU, an architecture or a family, such as mi300x, "
+        "gfx942, sm_80 or znver4; stands for flags of iree-compile, which -v shows.",
+        values=target_names,
     ),
     "output-format": choice("output_format", OutputFormat),
     "compile-mode": choice("mode", Mode),
@@ -129,6 +138,9 @@ COMPILE_FLAGS: Final = {
 }
 """The flags that `tuninglink compile` implements."""
 
+TARGET_FLAG: Final = COMPILE_FLAGS["target"]
+"""The flag for a target. Commands on specs have another text."""
+
 DIM_FLAG: Final = Flag(
     "sizes",
     GivenSizes.parse,
@@ -199,12 +211,16 @@ class FlagReader:
         arguments: the arguments after the program's name.
 
     Attributes:
-        values: the values of the command's own flags, by field.
-        flags: all other flags, each as `--name` or `--name=value`.
+        values: the values of the command's own flags, by field, except for the target.
+        target: the name of the target; empty for no target.
+        target_flags: the flags that the target stands for.
+        flags: these and all other flags, each as `--name` or `--name=value`.
         inputs: the remaining arguments, which are paths.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
+        TargetError: the target is unknown.
+        UsageError: the target conflicts with other flags.
     """
 
     def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
@@ -217,7 +233,10 @@ class FlagReader:
         # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         self.values = line.values
-        self.flags = tuple(f"--{flag.lstrip('-')}" for flag in flags)
+        explicit = tuple(f"--{flag.lstrip('-')}" for flag in flags)
+        self.target: str = self.values.pop("target", "")
+        self.target_flags = expanded_target(self.target, explicit) if self.target else ()
+        self.flags = (*self.target_flags, *explicit)
         self.inputs = inputs
 
     @property

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import Invocation, Session
-from tuninglink.errors import CompileError, TargetError
+from tuninglink.errors import CompileError, TargetError, UsageError
 from tuninglink.iree import known_targets
 from tuninglink.iree.targets import Target, known_target_names, read_executable_target
 from tuninglink.mlir.attributes import parameters
@@ -27,7 +28,7 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
     """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags.
 
     Args:
-        flags: flags of the compiler that name a target, each `--name=value`.
+        flags: flags of sessions that name a target, each `--name=value`.
         context: the context of the attribute.
 
     Raises:
@@ -39,11 +40,10 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 @lru_cache(maxsize=64)
 def _executable_target(flags: tuple[str, ...]) -> str:
     """Return the attribute as text, which is valid in any context."""
-    session_flags = parse_arguments(flags).flags
-    check_targets(session_flags)
+    check_targets(flags)
     diagnostics: list[Diagnostic] = []
     with (
-        Session(session_flags) as session,
+        Session(flags) as session,
         session.wrap(_PROGRAM, "target.mlir") as program,
         Invocation(session, diagnostics.append) as invocation,
     ):
@@ -62,17 +62,43 @@ def _executable_target(flags: tuple[str, ...]) -> str:
 
 
 _EXAMPLES: Final = {
-    "this CPU": "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu "
-    "--iree-llvmcpu-target-cpu=host",
-    "CUDA": "--iree-hal-target-device=cuda --iree-cuda-target=sm_80",
-    "HIP": "--iree-hal-target-device=hip --iree-rocm-target=gfx942",
+    "the CPU of this machine": "host",
+    "a GPU of AMD": "gfx942",
+    "a GPU of NVIDIA": "sm_80",
 }
 
 
-def no_target() -> CompileError:
-    """Return the error for flags without a target, with examples of flags."""
-    notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
-    return CompileError(error("no target; name the target of the program", notes=notes))
+def no_target() -> UsageError:
+    """Return the error for a command line without a target, with examples to copy."""
+    notes = [note(f"for {machine}: --target {name}") for machine, name in _EXAMPLES.items()]
+    return UsageError(error("no target; name what to compile for", notes=notes))
+
+
+def check_has_target(flags: Iterable[str], program: str = "") -> None:
+    """Check that a program to compile has a target, before any work.
+
+    Programs that cannot be read twice, and those with the name of the dialect that describes devices, are left to the
+    compiler.
+
+    Args:
+        flags: flags of the compiler.
+        program: the path of the program; empty for a generated program, which has no target.
+
+    Raises:
+        UsageError: neither the flags nor the program name a target.
+    """
+    if any(flag.startswith(_DEVICE_FLAGS) for flag in flags):
+        return
+    path = Path(program)
+    if not program or path.suffix == ".onnx":
+        raise no_target()
+    if path.is_file() and path.stat().st_size:
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            if content.find(b"hal") < 0:
+                raise no_target()
+
+
+_DEVICE_FLAGS: Final = ("--iree-hal-target-device", "--iree-hal-target-backends")
 
 
 def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
@@ -85,13 +111,34 @@ def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
         yield from _targets_in(element)
 
 
-_THIS_CPU: Final = "host"
+_HOST: Final = "host"
 """The name of this machine's processor, as in flags of the compiler."""
+
+_HOST_FLAGS: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
+
+
+def _is_host(name: str) -> bool:
+    return name.strip().lower() == _HOST
 
 
 def target_names() -> list[str]:
     """Return the names that `read_target` accepts."""
-    return [_THIS_CPU, *known_target_names()]
+    return [_HOST, *known_target_names()]
+
+
+def named_target(name: str) -> Target:
+    """Return the target with a name; `host` is the processor of this machine.
+
+    Raises:
+        TargetError: the name is unknown.
+    """
+    if _is_host(name):
+        return Target.from_attribute(executable_target(_HOST_FLAGS, thread_context()))
+    return Target.parse(name)
 
 
 def read_target(name: str) -> Target:
@@ -100,10 +147,9 @@ def read_target(name: str) -> Target:
     Raises:
         TargetError: the name is unknown, or the compiler generates no code for the target.
     """
-    if name.strip().lower() == _THIS_CPU:
-        attribute = executable_target(_EXAMPLES["this CPU"].split(), thread_context())
-        return Target.from_attribute(attribute)
-    target = Target.parse(name)
+    target = named_target(name)
+    if _is_host(name):
+        return target
     try:
         executable_target(compile_flags(target), thread_context())
     except CompileError:
@@ -134,6 +180,29 @@ _TARGET_FLAGS: Final = {
 }
 
 
+def expanded_target(name: str, explicit: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the compiler flags that `--target` stands for, without those that are also given explicitly.
+
+    Args:
+        name: the name of the target; see `read_target`.
+        explicit: the other flags of the command line, each `--name=value` or `--name`.
+
+    Raises:
+        TargetError: the name is unknown, or the compiler generates no code for the target.
+        UsageError: an explicit flag names another target.
+    """
+    target = read_target(name)
+    flags = _HOST_FLAGS if _is_host(name) else tuple(compile_flags(target))
+    values = dict(flag.split("=", 1) for flag in flags)
+    for flag in explicit:
+        key = flag.partition("=")[0]
+        is_foreign = key in NAMING_FLAGS and NAMING_FLAGS[key] != target.backend
+        if flag not in flags and (key in values or is_foreign):
+            message = f"--target {name} conflicts with {flag}; it stands for {' '.join(flags)}"
+            raise UsageError(error(message))
+    return tuple(flag for flag in flags if flag not in explicit)
+
+
 def compile_flags(target: Target) -> list[str]:
     """Return compiler flags for a target, as specific as possible.
 
@@ -153,6 +222,15 @@ def compile_flags(target: Target) -> list[str]:
     if backend in _TARGET_FLAGS and name is not None:
         flags.append(f"{_TARGET_FLAGS[backend]}={name}")
     return flags
+
+
+NAMING_FLAGS: Final = {
+    **{flag: backend for backend, flag in _TARGET_FLAGS.items()},
+    "--iree-llvmcpu-target-triple": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu": "llvm-cpu",
+    **dict.fromkeys((*_DEVICE_FLAGS, "--iree-hal-local-target-device-backends"), ""),
+}
+"""The flags that name a target, with their backend; empty for any."""
 
 
 def _target_name(target: Target) -> str | None:
