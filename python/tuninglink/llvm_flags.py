@@ -23,7 +23,7 @@ _JOINED: Final = re.compile(r"-([a-z])(\d+)")
 """A short flag with a number, as in `-j4`."""
 
 
-class UsageError(Exception):
+class CommandLineError(Exception):
     """An error for an invalid command line."""
 
 
@@ -82,7 +82,7 @@ class CommandLine:
         words: the arguments other than flags, in order.
 
     Raises:
-        UsageError: a value is malformed or missing, a flag is given twice, or a response file cannot be read.
+        CommandLineError: a value is malformed or missing, a flag is given twice, or a response file cannot be read.
     """
 
     def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
@@ -114,10 +114,10 @@ class CommandLine:
             # Take the value of an own flag.
             if not equals and not flag.switch:
                 if not rest:
-                    raise UsageError(f"flag '{dashed(name)}' needs a value")
+                    raise CommandLineError(f"flag '{dashed(name)}' needs a value")
                 text = rest.pop()
             if id(flag) in seen and not flag.repeats:
-                raise UsageError(f"flag '{dashed(name)}' is given more than once")
+                raise CommandLineError(f"flag '{dashed(name)}' is given more than once")
             seen.add(id(flag))
             self._take(name, flag, text)
 
@@ -126,7 +126,7 @@ class CommandLine:
             value = flag.read(text)
         except ValueError as failure:
             message = f"invalid value '{text}' for flag '{dashed(name)}': {failure}"
-            raise UsageError(message) from None
+            raise CommandLineError(message) from None
         if flag.repeats and not text:
             return  # As in the compiler, an empty list of paths has no elements.
         before = self.values.get(flag.target, ())
@@ -272,7 +272,7 @@ def _with_response_files(
     """Replace each `@file` with the file's arguments, unless it is the value of one of the flags.
 
     Raises:
-        UsageError: the file does not exist, cannot be read, or is nested too deeply.
+        CommandLineError: the file does not exist, cannot be read, or is nested too deeply.
     """
     is_value = False
     for argument in arguments:
@@ -284,12 +284,12 @@ def _with_response_files(
 
         name = argument[1:]
         if depth == _DEEPEST_RESPONSE_FILE:
-            raise UsageError(f"the response file '{name}' is nested too deeply")
+            raise CommandLineError(f"the response file '{name}' is nested too deeply")
         try:
             inner = shlex.split(Path(name).read_text())
         except (OSError, ValueError) as failure:
             reason = (getattr(failure, "strerror", None) or str(failure)).lower()
-            raise UsageError(f"cannot read the response file '{name}': {reason}") from None
+            raise CommandLineError(f"cannot read the response file '{name}': {reason}") from None
         yield from _with_response_files(inner, own_flags, depth + 1)
 
 

@@ -54,7 +54,7 @@ def test_output_that_is_no_terminal_has_neither_colors_nor_progress() -> None:
 
 def test_bytecode_is_not_written_to_a_terminal() -> None:
     code, shown = run_on_terminal("link", SPEC, "--emit-bytecode", NO_COLOR="1")
-    assert code == 1
+    assert code == 2
     assert "error: binary output is not written to a terminal" in shown
     assert "note: name a file with -o" in shown
 

@@ -16,7 +16,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import DefaultLibrary
@@ -91,7 +91,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     own, project_specs = with_project(arguments)
     options = compile_options(read_flags(COMPILE_FLAGS, own))
     if options.input is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise UsageError(error("no input; name a program, or - for standard input"))
     if options.output == STANDARD_STREAM and not options.writes_text:
         process.refuse_binary_on_terminal()
     _check_outputs(options)

@@ -25,7 +25,7 @@ from tuninglink.cli.usage import (
     Positional,
     usage_of,
 )
-from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
@@ -115,7 +115,7 @@ def complete(arguments: Sequence[str]) -> int:
     """Write the completions that a shell requests, or write or install its script; return the exit code.
 
     Raises:
-        TuninglinkError: the named shell has no script.
+        UsageError: the named shell has no script.
     """
     if arguments:
         flag, shell, *_ = *arguments, _running_shell()
@@ -168,7 +168,7 @@ def _check_shell(shell: str) -> None:
         hint = did_you_mean(shell, _SHELLS)
         remedy = note(f"known: {', '.join(_SHELLS)}")
         which = f"shell '{shell}'{hint}" if shell else "this shell; name one"
-        raise TuninglinkError(error(f"no completion for {which}", notes=[remedy]))
+        raise UsageError(error(f"no completion for {which}", notes=[remedy]))
 
 
 def with_flags(name: str) -> Callable[..., None]:

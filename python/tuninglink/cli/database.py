@@ -15,7 +15,7 @@ from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_outp
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.flags import COMPILE_FLAGS
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import UsageError
 from tuninglink.files import (
     STANDARD_STREAM,
     check_output,
@@ -213,7 +213,7 @@ def export_command(arguments: Sequence[str]) -> int:
         check_output(output)
     elif output == STANDARD_STREAM:
         remedy = note("name a directory: -o DIR")
-        raise TuninglinkError(error("tables are several files", notes=[remedy]))
+        raise UsageError(error("tables are several files", notes=[remedy]))
     else:
         check_output_directory(output)
     with open_database(file, read_only=True) as opened:

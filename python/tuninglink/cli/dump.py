@@ -15,7 +15,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
@@ -66,7 +66,7 @@ def dump_command(arguments: Sequence[str]) -> int:
     reader = read_flags(USAGE.flags, arguments)
     values, program = reader.values, reader.input
     if program is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise UsageError(error("no input; name a program, or - for standard input"))
     check_has_target(reader.flags, program)
     check_targets(reader.flags)
     output = values.get("output", STANDARD_STREAM)

@@ -20,7 +20,7 @@ from tuninglink.compiler.flags import EXPLAIN_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.mlir.diagnostics import error
@@ -74,7 +74,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     options = compile_options(reader)
     path = options.input
     if path is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise UsageError(error("no input; name a program, or - for standard input"))
     check_output(options.output)
     check_targets(options.flags)
     if options.needs_target:

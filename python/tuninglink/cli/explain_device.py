@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.cli.known_values import known_devices
 from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
 from tuninglink.compiler.compile_options import CompileOptions, OutputFormat, Phase
-from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag
 from tuninglink.mlir.diagnostics import error
@@ -79,9 +79,9 @@ def device_options(values: dict[str, Any]) -> DeviceOptions:
         if flag.target in values
     }
     if own and "device" not in own:
-        raise CompileError(error(f"flag '--{next(iter(own))}' needs '--device'"))
+        raise UsageError(error(f"flag '--{next(iter(own))}' needs '--device'"))
     if own and "profile" in values:
-        raise CompileError(error("flags '--device' and '--profile' exclude each other"))
+        raise UsageError(error("flags '--device' and '--profile' exclude each other"))
     return DeviceOptions(**dict(own.values()))
 
 
@@ -108,7 +108,7 @@ class ProgramMeasurement:
 
         if self.path == STANDARD_STREAM:
             message = "a program from standard input can be read once only; '--device' needs a file"
-            raise CompileError(error(message))
+            raise UsageError(error(message))
         check_devices([self.device.device])
 
     @property

@@ -17,7 +17,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, UsageError
 from tuninglink.files import check_output, write_output
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
@@ -102,13 +102,13 @@ def init_command(arguments: Sequence[str]) -> int:
     # Check the options.
     options = CompileOptions(input=reader.input, flags=reader.flags, **values)
     if options.input is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise UsageError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     if options.needs_target:
         check_has_target(options.flags, options.input)
     if (pipelines or fixed) and suggest is None:
         flag = "--pipeline" if pipelines else "--fix"
-        raise CompileError(error(f"{flag} is for --suggest; give --suggest=8, too"))
+        raise UsageError(error(f"{flag} is for --suggest; give --suggest=8, too"))
     if suggest is None:
         check_output(options.output)
     set_up_command_line(PROGRAM, options.flags)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ def check_pipelines(names: Iterable[str]) -> None:
     """Check that the compiler has pipelines.
 
     Raises:
-        TuninglinkError: the compiler lacks a pipeline.
+        UsageError: the compiler lacks a pipeline.
     """
     for name in names:
         pipelines = known_pipelines()
         if name not in pipelines:
             listed = note(f"the compiler has {', '.join(pipelines)}")
             message = f"unknown pipeline '{name}'{did_you_mean(name, pipelines)}"
-            raise TuninglinkError(error(message, notes=[listed]))
+            raise UsageError(error(message, notes=[listed]))
 
 
 def known_dispatches() -> Iterable[str]:

@@ -14,7 +14,7 @@ from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import named_target
-from tuninglink.errors import TuninglinkError, counted
+from tuninglink.errors import UsageError, counted
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
@@ -133,7 +133,7 @@ def link_command(arguments: Sequence[str]) -> int:
     options = LinkOptions(specs=specs, **values)
     if options.target and not options.default_specs:
         message = "--target selects a default spec and --no-default-specs none; give one of them"
-        raise TuninglinkError(error(message))
+        raise UsageError(error(message))
     as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
     if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()

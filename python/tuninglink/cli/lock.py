@@ -10,7 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import switch
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.project import LOCK_FILE, OWN_FILE, Project
@@ -47,7 +47,7 @@ def lock_command(arguments: Sequence[str]) -> int:
     file = values.get("project")
     project = Project.named(Path(file)) if file else Project.find(Path.cwd())
     if project is None:
-        raise TuninglinkError(error(f"there is no project file, such as '{OWN_FILE}'"))
+        raise UsageError(error(f"there is no project file, such as '{OWN_FILE}'"))
     project.check_has_specs()
     # Warnings about URLs without a hash do not apply: this command adds the hashes.
     quiet = DiagnosticSink(lambda _: None)

@@ -101,7 +101,7 @@ def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the name of the command, or of the group whose overview is requested, and the command's arguments.
 
     Raises:
-        TuninglinkError: the command does not exist.
+        UsageError: the command does not exist.
     """
     words: list[str] = []
     for position, word in enumerate(arguments):
@@ -122,7 +122,7 @@ def _check_group(words: Sequence[str]) -> None:
     if word not in names:
         hint = did_you_mean(word, names)
         remedy = note(f"see 'tuninglink {prefix}--help'")
-        raise TuninglinkError(error(f"no such command '{prefix}{word}'{hint}", notes=[remedy]))
+        raise UsageError(error(f"no such command '{prefix}{word}'{hint}", notes=[remedy]))
 
 
 def _next_words(prefix: str) -> Iterable[str]:
@@ -235,7 +235,7 @@ def read_input(path: str) -> tuple[str, bytes]:
         TuninglinkError: the file cannot be read.
     """
     if not path:
-        raise TuninglinkError(error("an input has an empty name; expected a file"))
+        raise UsageError(error("an input has an empty name; expected a file"))
     if path == STANDARD_STREAM:
         return "<stdin>", read_standard_input()
     try:
@@ -248,9 +248,9 @@ def refuse_binary_on_terminal() -> None:
     """Check that standard output accepts bytecode.
 
     Raises:
-        TuninglinkError: standard output is a terminal.
+        UsageError: standard output is a terminal.
     """
     if sys.stdout.isatty():
         remedy = note("name a file with -o, or pipe the output to a program")
         message = "binary output is not written to a terminal"
-        raise TuninglinkError(error(message, notes=[remedy]))
+        raise UsageError(error(message, notes=[remedy]))

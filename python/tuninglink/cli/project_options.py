@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler.target_flags import NAMING_FLAGS
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.project import OWN_FILE, Project
@@ -78,13 +78,13 @@ def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...
         TuninglinkError: there is no project with specs, or its file or lock cannot be read.
     """
     if no_project:
-        raise TuninglinkError(error("no spec is given, and --no-project is"))
+        raise UsageError(error("no spec is given, and --no-project is"))
     project = Project.named(Path(file)) if file else Project.find(Path.cwd())
     if project is None or not project.specs:
         message = (
             f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
         )
-        raise TuninglinkError(error(message))
+        raise UsageError(error(message))
     return project.arguments
 
 

@@ -14,7 +14,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.libraries import spec_names
@@ -87,13 +87,13 @@ def _parse(arguments: Sequence[str]) -> RetuneOptions:
     """Parse the arguments after the program's name.
 
     Raises:
-        CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
+        UsageError: a value is malformed or missing, or a flag is unknown or does not apply.
     """
     reader = read_flags(_FLAGS, arguments)
     for flag in reader.flags:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
-            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
+            raise UsageError(error(f"flag '--{name}' does not apply: only a spec is written"))
     return RetuneOptions(specs=reader.inputs, **measuring_values(reader))
 
 

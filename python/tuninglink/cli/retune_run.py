@@ -12,7 +12,7 @@ from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_le
 from tuninglink.cli.project_options import project_specs
 from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.usage import ReportFormat
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.plain_data import to_json
@@ -80,7 +80,7 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
     if len(specs) == 1:
         return [output]
     if output == STANDARD_STREAM:
-        raise TuninglinkError(error("several specs need a directory; name it with -o"))
+        raise UsageError(error("several specs need a directory; name it with -o"))
     names = [f"{Path(spec.source.replace(':', '-')).stem}.mlir" for spec in specs]
     if len(set(names)) < len(names):
         raise TuninglinkError(error("several specs have the same name; retune one at a time"))

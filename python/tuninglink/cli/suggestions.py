@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, UsageError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -44,7 +44,7 @@ def write_suggestions(
     assert options.input is not None
     if options.output == STANDARD_STREAM and count > 1:
         remedy = note(f"name a folder: --suggest={count} -o suggestions")
-        raise CompileError(error(f"--suggest={count} writes as many specs", notes=[remedy]))
+        raise UsageError(error(f"--suggest={count} writes as many specs", notes=[remedy]))
     if options.output != STANDARD_STREAM:
         check_output_directory(options.output)
     with progress(f"reading {options.input}"):

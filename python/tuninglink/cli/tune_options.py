@@ -17,7 +17,7 @@ from tuninglink.cli.measuring_options import (
 from tuninglink.cli.target_options import read_flags
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.tuning.flag_sets import NONE
@@ -212,7 +212,7 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     """Read the arguments that come after the program's name.
 
     Raises:
-        CompileError: there is no input, a value is malformed or missing, or a flag is unknown or does not apply.
+        UsageError: there is no input, a value is malformed or missing, or a flag is unknown or does not apply.
     """
     reader = read_flags(TUNE_FLAGS, arguments)
     values = _without_decisions(measuring_values(reader))
@@ -225,14 +225,14 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         return TuneOptions(input="", **_without_whole_program(values))
     values.pop("strict_problems", None)
     if reader.input is None:
-        raise CompileError(
+        raise UsageError(
             error("no input; name a program, - for standard input, or a problem with --problem")
         )
     if values.get("only_flags") and values.get("flag_sets") == NONE:
         remedy = note(
             "'--flag-sets FILE' names sets; without it, those for the backend are compared"
         )
-        raise CompileError(
+        raise UsageError(
             error(
                 "flag '--only-flags' has nothing to compare with '--flag-sets none'", notes=[remedy]
             )
@@ -244,7 +244,7 @@ def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
     """Return values for a run that may end before winners are decided.
 
     Raises:
-        CompileError: another flag requires the remaining stages of the run.
+        UsageError: another flag requires the remaining stages of the run.
     """
     settings: TuningSettings = values["settings"]
     if not values.get("dry_run") and settings.stop_after is None:
@@ -252,7 +252,7 @@ def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
     stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
     if values.get("only_flags") or settings.generalizes:
         flag = "--only-flags" if values.get("only_flags") else "--generalize"
-        raise CompileError(error(f"flag '{flag}' does not apply with '{stopping}'"))
+        raise UsageError(error(f"flag '{flag}' does not apply with '{stopping}'"))
     settings = replace(settings, runs_model=False, checks_defaults=False)
     return {**values, "settings": settings, "flag_sets": NONE}
 
@@ -280,14 +280,14 @@ def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> Non
     """Check that neither a program nor flags for one accompany problems.
 
     Raises:
-        CompileError: the values have a program or a flag for a program.
+        UsageError: the values have a program or a flag for a program.
     """
     if program is not None:
         message = f"expected a program or problems, found both: '{program}' is a program"
-        raise CompileError(error(message))
+        raise UsageError(error(message))
     for name in _PROGRAM_FLAGS:
         if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
-            raise CompileError(error(f"flag '--{name}' needs a program, not problems"))
+            raise UsageError(error(f"flag '--{name}' needs a program, not problems"))
 
 
 def _without_whole_program(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from tuninglink.cli import process
 from tuninglink.cli.flag_choice import backend_of
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
-from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
 from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.errors import TuninglinkError
     from tuninglink.iree.peak_rates import PeakRates
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec

@@ -15,7 +15,7 @@ from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import compile_flags, executable_target, read_target
-from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.errors import SpecError, TuninglinkError, UsageError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
@@ -154,14 +154,14 @@ def _check_options(options: UpgradeOptions) -> None:
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:
             message = "--check writes nothing; leave --output, --report and --modernize out"
-            raise TuninglinkError(error(message))
+            raise UsageError(error(message))
         return
     check_output(options.output)
     if len(options.specs) > 1:
-        raise TuninglinkError(error("one spec at a time; only --check takes several"))
+        raise UsageError(error("one spec at a time; only --check takes several"))
     if options.target and not options.report:
         message = "--target selects the target of the checks in the --report; add --report"
-        raise TuninglinkError(error(message))
+        raise UsageError(error(message))
 
 
 def _upgraded(

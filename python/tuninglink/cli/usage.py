@@ -8,11 +8,11 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.llvm_flags import (
     CommandLine,
+    CommandLineError,
     Flag,
-    UsageError,
     choice,
     dashed,
     read_count,
@@ -177,18 +177,18 @@ class Usage:
         """Return the values of the flags by field, and the other arguments, of a command without compiler flags.
 
         Raises:
-            TuninglinkError: a value is malformed or missing, a flag is unknown or given twice, or an argument is
+            UsageError: a value is malformed or missing, a flag is unknown or given twice, or an argument is
                 missing or superfluous.
         """
         remedy = note(f"see 'tuninglink {self.name} --help'")
         try:
             line = CommandLine(self.flags, arguments)
-        except UsageError as failure:
-            raise TuninglinkError(error(str(failure), notes=[remedy])) from None
+        except CommandLineError as failure:
+            raise UsageError(error(str(failure), notes=[remedy])) from None
         for unknown in line.unknown:
             name = dashed(unknown.name)
             hint = did_you_mean(name, map(dashed, self.flags))
-            raise TuninglinkError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
+            raise UsageError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
         self._check_count(line.words)
         self._check_names(line.words)
         return line.values, tuple(line.words)
@@ -199,22 +199,20 @@ class Usage:
             if not word:
                 argument = self.positionals[min(position, len(self.positionals) - 1)]
                 remedy = note(f"usage: {self.line}")
-                raise TuninglinkError(
-                    error(f"the argument {argument.metavar} is empty", notes=[remedy])
-                )
+                raise UsageError(error(f"the argument {argument.metavar} is empty", notes=[remedy]))
 
     def _check_count(self, words: Sequence[str]) -> None:
         needed = [argument for argument in self.positionals if not argument.optional]
         if len(words) < len(needed):
             missing = needed[len(words)].metavar
             remedy = note(f"usage: {self.line}")
-            raise TuninglinkError(error(f"the argument {missing} is missing", notes=[remedy]))
+            raise UsageError(error(f"the argument {missing} is missing", notes=[remedy]))
         if len(words) > len(self.positionals) and not any(
             argument.repeats for argument in self.positionals
         ):
             word = words[len(self.positionals)]
             remedy = note(f"usage: {self.line}")
-            raise TuninglinkError(error(f"unexpected argument '{word}'", notes=[remedy]))
+            raise UsageError(error(f"unexpected argument '{word}'", notes=[remedy]))
 
 
 def usage_of(name: str) -> Usage:

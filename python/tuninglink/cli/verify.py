@@ -20,7 +20,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import error
@@ -109,13 +109,13 @@ def _parse(arguments: Sequence[str]) -> VerifyOptions:
     """Parse the arguments after the command's name.
 
     Raises:
-        CompileError: the input is missing, a value is malformed or missing, or a flag is unknown.
+        UsageError: the input is missing, a value is malformed or missing, or a flag is unknown.
     """
     reader = read_flags(_FLAGS, arguments)
     if reader.input is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise UsageError(error("no input; name a program, or - for standard input"))
     if reader.values.get("traces") and reader.input == STANDARD_STREAM:
-        raise CompileError(
+        raise UsageError(
             error("--trace compiles the program twice; standard input can be read once only")
         )
     return VerifyOptions(input=reader.input, flags=reader.flags, **reader.values)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.cli import process
 from tuninglink.cli.terminal import is_quiet, print_table, progress
 from tuninglink.cli.usage import ReportFormat
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
@@ -216,7 +216,7 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
         TuninglinkError: the program cannot be run on the device or on the reference target.
     """
     if program.calls is None or not program.tasks:
-        raise TuninglinkError(error("only a whole program can be traced"))
+        raise UsageError(error("only a whole program can be traced"))
     backend = program.tasks[0].target.backend
     settings = Settings(seed=options.seed)
     with ExitStack() as opened, progress("tracing the program") as step:

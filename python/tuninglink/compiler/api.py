@@ -62,9 +62,9 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         The output of `iree-compile`, and the applied entries.
 
     Raises:
-        CompileError: the program or a flag is malformed, or the compiler reported an error, with any exit code.
+        CompileError: the program is malformed, or the compiler reported an error, with any exit code.
         SpecError: a spec is malformed, or cannot be linked.
-        TuninglinkError: a file or a directory cannot be read or written.
+        TuninglinkError: a flag is malformed, or a file or a directory cannot be read or written.
     """
     request = read_request(
         specs=specs,

@@ -21,12 +21,12 @@ from tuninglink.compiler.compile_options import (
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.compiler.target_flags import expanded_target, target_names
-from tuninglink.errors import CompileError, did_you_mean
+from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import (
     CommandLine,
+    CommandLineError,
     Flag,
-    UsageError,
     choice,
     dashed,
     read_name,
@@ -191,7 +191,7 @@ def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Read the arguments of `tuninglink compile` after the program's name.
 
     Raises:
-        CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
+        UsageError: a value is malformed or missing, a flag is given twice, there is more than one input,
             or a flag is unknown.
     """
     return compile_options(FlagReader(COMPILE_FLAGS, arguments))
@@ -218,16 +218,15 @@ class FlagReader:
         inputs: the remaining arguments, which are paths.
 
     Raises:
-        CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
+        UsageError: a value is malformed or missing, a flag is given twice or unknown, or the target conflicts with it.
         TargetError: the target is unknown.
-        UsageError: the target conflicts with other flags.
     """
 
     def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
         try:
             line = CommandLine(own_flags, arguments)
-        except UsageError as failure:
-            raise CompileError(error(str(failure))) from None
+        except CommandLineError as failure:
+            raise UsageError(error(str(failure))) from None
         for flag in line.unknown:
             _check_known(flag.name, own_flags)
         # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
@@ -244,22 +243,22 @@ class FlagReader:
         """The path of the program, or None.
 
         Raises:
-            CompileError: there is more than one input.
+            UsageError: there is more than one input.
         """
         if len(self.inputs) > 1:
             listed = ", ".join(f"'{input_}'" for input_ in self.inputs)
-            raise CompileError(error(f"expected one input, found {len(self.inputs)}: {listed}"))
+            raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}"))
         return self.inputs[0] if self.inputs else None
 
 
 def _check_known(name: str, own_flags: Iterable[str]) -> None:
     if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
         remedy = note("'tuninglink compile' has this flag")
-        raise CompileError(error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy]))
+        raise UsageError(error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy]))
     # Most flags belong to sessions. Other flags require the list of all flags.
     if f"--{name}" not in session_flags() and name not in compiler_options():
         hint = _suggestion(name, own_flags)
-        raise CompileError(error(f"unknown flag '{dashed(name)}'{hint}"))
+        raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
 
 
 def _suggestion(name: str, own_flags: Iterable[str]) -> str:

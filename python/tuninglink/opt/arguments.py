@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import nearest
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.llvm_flags import Unknown, UsageError
+from tuninglink.llvm_flags import CommandLineError, Unknown
 from tuninglink.mlir import names
 from tuninglink.opt import compiler_passes
 from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup, PassRegistry
@@ -59,7 +59,7 @@ def resolve(
     """Determine the passes and the input. The compiler's passes are looked up in `context`.
 
     Raises:
-        UsageError: the command line is wrong.
+        CommandLineError: the command line is wrong.
         PipelineError: the pipeline is malformed, or contains an unknown name.
     """
     lookup = PassLookup(context, registry)
@@ -67,7 +67,7 @@ def resolve(
     other = [flag for flag in options.line.unknown if flag not in passes]
     # Passes are given as flags, or as a textual pipeline.
     if passes and options.pipeline is not None:
-        raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+        raise CommandLineError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
         elements = (Element(pass_.name, pass_.value or "") for pass_ in passes)
         pipeline = OpPipeline(names.MODULE, tuple(elements))
@@ -80,7 +80,7 @@ def resolve(
     )
     exclusive = next((flag.name for flag in other if flag.name in IREE_OPT_ONLY), None)
     if exclusive and python_pass:
-        raise UsageError(
+        raise CommandLineError(
             f"for the --{exclusive} option: only iree-opt supports it, and iree-opt does not have "
             f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
@@ -92,7 +92,7 @@ def resolve(
     # The remaining flags are the compiler's, and the words are inputs.
     flags, inputs = options.line.split(other, compiler_passes.flags_with_value)
     if len(inputs) > 1:
-        raise UsageError(
+        raise CommandLineError(
             "Too many positional arguments specified!\n"
             "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
         )
@@ -137,7 +137,7 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     """Reject an argument similar to one of Tuninglink's own flags, which the compiler cannot suggest.
 
     Raises:
-        UsageError: the flag is unknown. The message names the nearest one.
+        CommandLineError: the flag is unknown. The message names the nearest one.
     """
     if flag.name in compiler_passes.flags_with_value():
         return
@@ -148,7 +148,7 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     suggestion = nearest(
         flag.name, (*compiler_passes.flags_with_value(), *compiler_passes.pass_names(), *own)
     )
-    raise UsageError(
+    raise CommandLineError(
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
         f"tuninglink-opt: Did you mean '--{suggestion}'?"
     )

@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler.native import handled
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, meant, write_output
-from tuninglink.llvm_flags import UsageError
+from tuninglink.llvm_flags import CommandLineError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.mlir.serialization import (
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
         # A context that was created before the compiler received its flags is usable only without any.
         spare = None if flags else request.context
         return _Run(options, request, registry, reporter, spare).process(data)
-    except UsageError as failure:
+    except CommandLineError as failure:
         sys.stderr.write(f"{program}: {failure}\n")
     except TuninglinkError as failure:
         for diagnostic in failure.diagnostics:

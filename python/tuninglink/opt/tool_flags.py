@@ -217,7 +217,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     """Parse a command line, without the name of the program.
 
     Raises:
-        UsageError: the command line is invalid.
+        CommandLineError: the command line is invalid.
     """
     aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
     line = CommandLine(FLAGS | aliases, arguments)

@@ -17,10 +17,10 @@ from tuninglink.cli.known_values import (
     known_dispatches,
     known_pipelines,
     known_searches,
-    known_targets,
 )
 from tuninglink.cli.process import run
 from tuninglink.cli.usage import SUMMARIES, Positional, Usage, flag_lines, usage_of
+from tuninglink.compiler.target_flags import target_names
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
 from tuninglink.tuning.settings import Numerics
@@ -98,7 +98,7 @@ def test_a_shell_completes_values() -> None:
     assert "library:auto" in complete_bound("lib")
     assert complete_bound("gfx942=library:au") == ["gfx942=library:auto"]
     assert complete_bound("./mine") == []
-    assert "gfx942" in known_targets()
+    assert "gfx942" in target_names()
     assert "local-sync" in known_devices()
     assert "neighbors" in known_searches()
     assert {"TileAndFuse", "DoubleTilingExpert"} <= set(known_pipelines())

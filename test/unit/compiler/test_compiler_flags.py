@@ -8,7 +8,7 @@ import pytest
 
 from tuninglink.compiler.compile_options import CompileOptions, Mode, OutputFormat, Phase
 from tuninglink.compiler.flags import parse_arguments
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +144,7 @@ def test_arguments_come_from_files(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(arguments: str, message: str) -> None:
-    with pytest.raises(CompileError) as caught:
+    with pytest.raises(UsageError) as caught:
         parse_arguments(arguments.split())
     assert len(caught.value.diagnostics) == 1
     assert message in str(caught.value)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import Final
 
-from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.search.base import (
     NeighborSearch,
@@ -57,7 +57,7 @@ def search_named(name: str) -> type[Search]:
     if not result:
         available = note(f"known: {', '.join(search_names())}")
         hint = did_you_mean(name, search_names())
-        raise TuninglinkError(error(f"there is no search '{name}'{hint}", notes=[available]))
+        raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
     return _loaded(result[0])
 
 
