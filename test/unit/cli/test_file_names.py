@@ -35,7 +35,7 @@ COMMANDS = [
     ["init", MODEL, VMVX, "--dispatch", "add", "-o", OUTPUT],
     ["upgrade", SPEC, "--report", "-o", OUTPUT],
     ["upgrade", SPEC, "--check"],
-    ["dump", SPEC, "-o", f"{OUTPUT}.d"],
+    ["dump", MODEL, VMVX, "--spec", SPEC, "-o", f"{OUTPUT}.d"],
     ["diff", SPEC, SPEC, "-o", OUTPUT],
 ]
 

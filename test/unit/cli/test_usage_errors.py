@@ -60,13 +60,6 @@ USAGE_ERRORS = {
     "diff GFX942 ''": "error: the argument NEW is empty",
     "database show ''": "error: the argument DATABASE is empty",
     "database merge tuning.db ''": "error: the argument OTHER is empty",
-    "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?\n$",
-    "dump ./programm.mlirbc": r"error: cannot read './programm.mlirbc': .*; did you mean 'program.mlir'\?",
-    "link boo-gfx942": "error: cannot read the spec 'boo-gfx942': .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
-    "link libary:boo-gfx94": "error: cannot read .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
-    "lock --project no-specs.toml": "error: there is nothing to lock: 'no-specs.toml' lists no specs\nnote: list the specs",
-    "lock --check --project no-specs.toml": "error: there is nothing to lock: 'no-specs.toml' lists no specs",
-    f"compile programm.mlir {VMVX} -o out.vmfb": r"error: cannot read 'programm.mlir': .*; did you mean 'program.mlir'\?",
     "link --no-project": "error: no spec is given, and --no-project is",
     "link gfx94=GFX942": "error: .*'gfx94'",
     "lnik": r"error: no such command 'lnik'; did you mean 'link'\?\nnote: see 'tuninglink --help'",
@@ -117,6 +110,13 @@ USAGE_ERRORS = {
 }
 
 FAILURES = {
+    "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?\n$",
+    "dump ./programm.mlirbc": r"error: cannot read './programm.mlirbc': .*; did you mean 'program.mlir'\?",
+    "link boo-gfx942": "error: cannot read the spec 'boo-gfx942': .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
+    "link libary:boo-gfx94": "error: cannot read .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
+    "lock --project no-specs.toml": "error: there is nothing to lock: 'no-specs.toml' lists no specs\nnote: list the specs",
+    "lock --check --project no-specs.toml": "error: there is nothing to lock: 'no-specs.toml' lists no specs",
+    f"compile programm.mlir {VMVX} -o out.vmfb": r"error: cannot read 'programm.mlir': .*; did you mean 'program.mlir'\?",
     "check MMT": "mmt_2048x1280x5120.mlir:[0-9]+:1: error: expected a module that is or carries a tuning spec, "
     "found a program",
     "check GFX942 --target gfx942 --model missing.mlir": "error: .*missing.mlir",

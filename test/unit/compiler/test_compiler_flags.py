@@ -123,7 +123,8 @@ def test_arguments_come_from_files(tmp_path: Path) -> None:
     options = parse_arguments([f"@{outer}"])
     assert (options.input, options.output) == ("in.mlir", "out")
     assert (options.compile_to, options.specs) == (Phase.FLOW, ("a b",))
-    assert parse_arguments(["@nowhere"]).input == "@nowhere"
+    with pytest.raises(UsageError, match="cannot read the response file 'nowhere'"):
+        parse_arguments(["@nowhere"])
 
 
 @pytest.mark.parametrize(
