@@ -4,8 +4,8 @@ A tuning spec is a transform-dialect library that overrides the compiler's heuri
 
     import tuninglink
 
-    linked = tuninglink.link([tuninglink.load_spec("mine.mlir")], target="gfx942")
-    result = tuninglink.compile("model.mlir", specs=[linked], flags=["--iree-hal-target-device=hip"])
+    linked = tuninglink.link(["mine.mlir"], target="gfx942")
+    result = tuninglink.compile("model.mlir", specs=linked, flags="--iree-hal-target-device=hip")
 """
 
 from typing import TYPE_CHECKING

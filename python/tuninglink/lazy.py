@@ -23,7 +23,8 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], obje
     def get_attribute(name: str) -> object:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            message = f"module '{package}' has no attribute '{name}'"
+            raise AttributeError(message, name=name, obj=sys.modules[package])
         value: object = getattr(import_module(f"tuninglink.{home}"), name)
         setattr(import_module(package), name, value)  # skips this function the next time
         return value

@@ -11,15 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import torch
 from iree.compiler import ir as mlir
-from iree.turbine import aot
-from torch.utils._pytree import tree_leaves, tree_map
 
 import tuninglink
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
+
+try:
+    import numpy as np
+    import torch
+    from iree.turbine import aot
+    from torch.utils._pytree import tree_leaves, tree_map
+except ModuleNotFoundError as missing:
+    remedy = "install the extra: pip install 'tuninglink[torch]'"
+    message = f"tuninglink.torch needs the package '{missing.name}'; {remedy}"
+    raise ModuleNotFoundError(message, name=missing.name) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,6 +18,7 @@ ROOTS = {
 }
 LAYERS = (
     (
+        "arguments",
         "errors",
         "files",
         "interrupt_hooks",

@@ -6,27 +6,27 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from tuninglink.arguments import Content, content_as_path, described, flag_words, several
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
-from tuninglink.errors import CompileError
+from tuninglink.errors import CompileError, printable
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
 from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
-from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.specs.sources import SpecSource, load_specs
 
 
 def compile(  # noqa: A001 - the usual word, as in `re`
-    source: str | os.PathLike[str] | bytes,
+    source: str | os.PathLike[str] | Content,
     *,
-    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    specs: SpecSource | Iterable[SpecSource] = (),
     default_specs: bool = True,
-    spec_directories: Iterable[str | os.PathLike[str]] = (),
-    flags: Iterable[str] = (),
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    flags: str | Iterable[str] = (),
     dump_specs_to: str | os.PathLike[str] = "",
     name: str = "<memory>",
     trace: bool = True,
@@ -45,7 +45,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         default_specs: whether to apply the default spec of each target last.
         spec_directories: directories of default specs, searched before the shipped ones.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, except for
-            process-wide ones.
+            process-wide ones; a single text is split as in a shell.
         dump_specs_to: a directory for the linked specs of each target.
         name: the name of a program given as content, in diagnostics and locations.
         trace: whether to determine which entry configured which operation. Otherwise only the spec is determined; its
@@ -65,6 +65,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         CompileError: the program is malformed, or the compiler reported an error, with any exit code.
         SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a flag is malformed, or a file or a directory cannot be read or written.
+        TypeError: an argument has another type.
     """
     request = read_request(
         specs=specs,
@@ -99,49 +100,52 @@ class CompileRequest:
 
 def read_request(
     *,
-    specs: Iterable[Spec | str | os.PathLike[str] | bytes],
+    specs: SpecSource | Iterable[SpecSource],
     default_specs: bool,
-    spec_directories: Iterable[str | os.PathLike[str]],
-    flags: Iterable[str],
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    flags: str | Iterable[str],
     upgrade: bool,
     derived_entries: bool = True,
 ) -> CompileRequest:
     """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
-    options = parse_arguments(flags)
+    options = parse_arguments(flag_words(flags))
     _check_flags(options)
     upgrade = upgrade and options.upgrade
     library = None
     if default_specs and options.default_specs:
-        library = DefaultLibrary((*spec_directories, *options.spec_directories), upgrade=upgrade)
+        directories = several(spec_directories, "spec_directories")
+        library = DefaultLibrary((*directories, *options.spec_directories), upgrade=upgrade)
     warnings: list[Diagnostic] = []
-    sink = DiagnosticSink(warnings.append)
-    given: list[Spec] = []
-    automatic: set[int] = set()
-    for spec in (*specs, *options.specs):
-        if isinstance(spec, Spec):
-            given.append(spec)
-        elif isinstance(spec, str):
-            files = read_specs([spec], sink)
-            automatic.update(len(given) + position for position in automatic_positions(files))
-            given += SpecFiles(files, upgrade=upgrade, diagnostics=sink)
-        else:
-            given.append(load_spec(spec, upgrade=upgrade, diagnostics=sink))
+    sources = (*several(specs, "specs"), *options.specs)
+    given, automatic = load_specs(
+        sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append)
+    )
     derives = derived_entries and options.derived_entries
-    choice = SpecChoice(given, automatic=frozenset(automatic), library=library, derive=derives)
+    choice = SpecChoice(given, automatic=automatic, library=library, derive=derives)
     return CompileRequest(options, choice, tuple(warnings))
 
 
 def compile_with(
-    compiler: Compiler, source: str | os.PathLike[str] | bytes, name: str
+    compiler: Compiler, source: str | os.PathLike[str] | Content, name: str
 ) -> Compilation:
     """Compile a file, or content with the given name.
 
     Raises:
         CompileError: see `compile`.
+        TypeError: the source has another type.
     """
-    if isinstance(source, bytes):
-        return compiler.compile_bytes(source, name)
+    if isinstance(source, Content):
+        return compiler.compile_bytes(bytes(source), name)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a program is a path, or content as bytes; found {described(source)}")
+    if mistake := content_as_path(source, "the program"):
+        raise CompileError(mistake)
     return compiler.compile_file(os.fspath(source))
+
+
+def program_name(source: str | os.PathLike[str] | Content, name: str) -> str:
+    """Return the name of a program in reports: its path, or the given name of a content."""
+    return printable(source) if isinstance(source, str | os.PathLike) else name
 
 
 def _check_flags(options: CompileOptions) -> None:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from tuninglink.compiler.api import compile_with, read_request
+from tuninglink.arguments import Content, several
+from tuninglink.compiler.api import compile_with, program_name, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Mode, Phase
@@ -16,7 +17,7 @@ from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_t
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.sources import SpecSource
 
 __all__ = [
     "Explainer",
@@ -30,17 +31,17 @@ __all__ = [
 
 
 def explain(
-    source: str | os.PathLike[str] | bytes,
+    source: str | os.PathLike[str] | Content,
     *,
-    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    specs: SpecSource | Iterable[SpecSource] = (),
     default_specs: bool = True,
-    spec_directories: Iterable[str | os.PathLike[str]] = (),
-    flags: Iterable[str] = (),
+    spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    flags: str | Iterable[str] = (),
     name: str = "<memory>",
     derived_entries: bool = True,
     upgrade: bool = True,
     times: Iterable[MeasuredTimes] = (),
-    sizes: Iterable[str] = (),
+    sizes: str | Iterable[str] = (),
     diagnostics: DiagnosticSink | None = None,
 ) -> Explanation:
     """Explain the effects of specs on a program, dispatch by dispatch.
@@ -53,7 +54,7 @@ def explain(
         specs: the user's specs in order of precedence: loaded ones, paths, or contents.
         default_specs: whether the default spec of each target comes last.
         spec_directories: searched for default specs before the shipped ones.
-        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         name: the name of a content in locations.
         derived_entries: whether entries are derived for ops that express the same problem in another form.
         upgrade: whether specs for an older compiler are upgraded; otherwise they are rejected.
@@ -79,9 +80,9 @@ def explain(
         upgrade=upgrade,
     )
     options = until_configured(asked.options)
-    program = name if isinstance(source, bytes) else os.fspath(source)
+    program = program_name(source, name)
     choice = replace(asked.choice, prune=options.prune)
-    given = (*asked.options.sizes, *map(GivenSizes.parse, sizes))
+    given = (*asked.options.sizes, *map(GivenSizes.parse, several(sizes, "sizes")))
     explainer = Explainer(choice, program, sizes=given)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)

@@ -16,6 +16,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.arguments import described
 from tuninglink.errors import TargetError, nearest
 from tuninglink.iree import known_targets
 from tuninglink.iree.cpus import CpuVectors, vectors_of
@@ -186,7 +187,10 @@ class Target:
 
         Raises:
             TargetError: no target has this name.
+            TypeError: the name is not text.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"a target is a Target or its name; found {described(name)}")
         lower = name.strip().lower()
         target = known_target_names().get(lower)
         if target is not None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from tuninglink.compiler.api import compile_with, read_request
+from tuninglink.arguments import Content, several
+from tuninglink.compiler.api import compile_with, program_name, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
@@ -36,12 +37,12 @@ _Chosen = Sequence[tuple[StartingPoint, str]]
 
 
 def init_spec(
-    source: str | os.PathLike[str] | bytes,
+    source: str | os.PathLike[str] | Content,
     *,
-    dispatches: Sequence[str] = (),
+    dispatches: str | Iterable[str] = (),
     top: int | None = None,
-    flags: Iterable[str] = (),
-    sizes: Iterable[str] = (),
+    flags: str | Iterable[str] = (),
+    sizes: str | Iterable[str] = (),
     name: str = "<memory>",
     diagnostics: DiagnosticSink | None = None,
 ) -> InitSpec:
@@ -56,7 +57,7 @@ def init_spec(
         dispatches: parts of names of dispatches or of their functions, with `*` and `?`. By default, all dispatches
             except those that only compute element by element or move data.
         top: the number of entries, for the most expensive problems; None for all.
-        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         sizes: the sizes of dynamic dimensions for the costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
         name: the name of a program given as content, in locations.
         diagnostics: receives warnings and remarks of the compiler. Errors are raised.
@@ -73,10 +74,9 @@ def init_spec(
     options = _until_sources(request.options)
     compiler = Compiler(options, SpecChoice(), request.options.flags, report)
     sources = compile_with(compiler, source, name).output
-    program = name if isinstance(source, bytes) else os.fspath(source)
-    given = tuple(map(GivenSizes.parse, sizes))
+    given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
     return _SpecWriter(sources, Backend(request.options.flags), report, given).write(
-        program, dispatches, top
+        program_name(source, name), several(dispatches, "dispatches"), top
     )
 
 

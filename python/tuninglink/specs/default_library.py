@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -16,6 +16,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.arguments import several
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
@@ -112,7 +113,7 @@ class DefaultLibrary:
 def default_spec(
     target: str | Target,
     *,
-    directories: Sequence[str | os.PathLike[str]] = (),
+    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     context: mlir.Context | None = None,
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
@@ -134,9 +135,9 @@ def default_spec(
         TargetError: no target has this name.
         TuninglinkError: a directory does not exist, or the spec in it cannot be loaded.
     """
-    if isinstance(target, str):
+    if not isinstance(target, Target):
         target = Target.parse(target)
-    file = DefaultLibrary(tuple(directories)).find(target)
+    file = DefaultLibrary(tuple(several(directories, "directories"))).find(target)
     if file is None:
         return None
     if file.shipped and context is None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, overload
 
+from tuninglink.arguments import Content, content_as_path, several
 from tuninglink.errors import SpecError, nearest
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
@@ -19,6 +20,9 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error, note, thread_cont
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names, shipped_libraries
 from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
+
+SpecSource = Spec | str | os.PathLike[str] | Content
+"""A loaded spec, a source as on a command line, the path of a file, or its content."""
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
 """The suffixes of specs as text and as bytecode; if both exist, the text counts."""
@@ -166,6 +170,43 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
     """
     parsed = [SpecArgument.parse(argument) for argument in arguments]
     return tuple(file for argument in parsed for file in argument.files(diagnostics))
+
+
+def load_specs(
+    specs: SpecSource | Iterable[SpecSource],
+    *,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> tuple[list[Spec], frozenset[int]]:
+    """Load the specs that a function for users is given.
+
+    Args:
+        specs: one spec or several: loaded ones, sources as on a command line, paths, or contents.
+        upgrade: as for `load_spec`.
+        diagnostics: as for `load_spec`.
+
+    Returns:
+        The specs, and the positions of those that the user did not name explicitly.
+
+    Raises:
+        SpecError: an argument names no spec, or a spec cannot be read.
+        TargetError: an argument names an unknown target.
+        TypeError: an argument has another type.
+    """
+    loaded: list[Spec] = []
+    automatic: set[int] = set()
+    for spec in several(specs, "specs"):
+        if isinstance(spec, Spec):
+            loaded.append(spec)
+        elif isinstance(spec, str):
+            if mistake := content_as_path(spec, "a spec"):
+                raise SpecError(mistake)
+            files = read_specs([spec], diagnostics or DiagnosticSink(lambda _: None))
+            automatic.update(len(loaded) + position for position in automatic_positions(files))
+            loaded += SpecFiles(files, upgrade=upgrade, diagnostics=diagnostics)
+        else:
+            loaded.append(load_spec(spec, upgrade=upgrade, diagnostics=diagnostics))
+    return loaded, frozenset(automatic)
 
 
 def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:

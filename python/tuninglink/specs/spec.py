@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.arguments import Content, content_as_path, described, several
 from tuninglink.errors import SpecError, printable
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
@@ -88,7 +89,7 @@ def specs_in(module: mlir.Operation) -> list[Spec]:
 
 
 def load_spec(
-    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    source: str | os.PathLike[str] | Content,
     *,
     name: str | None = None,
     context: mlir.Context | None = None,
@@ -109,18 +110,24 @@ def load_spec(
     Raises:
         SpecError: the file cannot be read, does not parse or verify, or is not a spec.
         TargetError: one of the names is unknown.
+        TypeError: the source has another type.
     """
+    targets = several(targets, "targets")
     for target in targets:
         Target.parse(target)
     if isinstance(source, str | os.PathLike):
+        if mistake := content_as_path(source, "a spec"):
+            raise SpecError(mistake)
         name = printable(name or source)
         try:
             data = Path(source).read_bytes()
         except OSError as failure:
             raise SpecError(cannot("read the spec", source, failure)) from None
-    else:
+    elif isinstance(source, Content):
         name = printable(name or "<memory>")
         data = bytes(source)
+    else:
+        raise TypeError(f"a spec is a path, or content as bytes; found {described(source)}")
     where = context or thread_context()
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
     if targets:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.arguments import Content, described
+from tuninglink.errors import SpecError, printable
+from tuninglink.files import cannot
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, thread_context
 from tuninglink.mlir.serialization import decode
@@ -31,8 +35,8 @@ from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, U
 
 
 def upgrade(
-    text: str,
-    name: str = "<memory>",
+    source: str | os.PathLike[str] | Content,
+    name: str = "",
     *,
     written_for: tuple[int, int] | None = None,
     context: mlir.Context | None = None,
@@ -43,15 +47,38 @@ def upgrade(
     changed at all. Parts that cannot be upgraded become comments with the reason.
 
     Args:
-        text: the spec.
-        name: its name in diagnostics and reports, usually its path.
+        source: the spec: text, its path, or text as bytes. A text without braces is a path.
+        name: its name in diagnostics and reports; by default its path, or `<memory>`.
         written_for: the version of the compiler that it was written for, if known. Rules for changes up to that
             version are not applied.
         context: the context for parsing and verifying the result; by default that of the calling thread.
 
     Raises:
-        SpecError: the text is not a spec, or no part of it can be upgraded.
+        SpecError: the file cannot be read, the text is not a spec, or no part of it can be upgraded.
+        TypeError: the source has another type.
     """
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
+        name = name or printable(source)
+        try:
+            content: str | Content = Path(source).read_bytes()
+        except OSError as failure:
+            raise SpecError(cannot("read the spec", source, failure)) from None
+    elif isinstance(source, str | Content):
+        content, name = source, name or "<memory>"
+    else:
+        raise TypeError(f"a spec is text, a path, or bytes; found {described(source)}")
+    text = content if isinstance(content, str) else decode(bytes(content), name)
+    return _upgraded(text, name, written_for, context)
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a text is not the content of a spec, which has braces."""
+    return bool(text) and not {"{", "\n", "\0"} & set(text)
+
+
+def _upgraded(
+    text: str, name: str, written_for: tuple[int, int] | None, context: mlir.Context | None
+) -> Upgraded:
     rewrites = rewrite(SpecOutline(SpecText(text, name)), written_for or (0, 0))
     upgraded = _verified(rewrites, context or thread_context())
     kept_out = {part.what for part in upgraded.kept_out}
@@ -70,7 +97,7 @@ def upgrade_bytes(
     Raises:
         SpecError: as for `upgrade`, and if the bytes are not text.
     """
-    return upgrade(decode(data, name), name, written_for=written_for, context=context)
+    return _upgraded(decode(data, name), name, written_for, context)
 
 
 def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir as mlir
@@ -20,6 +20,7 @@ from tuninglink.specs.linking.flat_lists import flatten
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.merging import prepared, spec_module
 from tuninglink.specs.module_scan import is_entry_point, nested_specs
+from tuninglink.specs.sources import SpecSource, load_specs
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
@@ -69,17 +70,18 @@ class LinkedSpec:
 
 
 def link(
-    specs: Sequence[Spec],
+    specs: SpecSource | Iterable[SpecSource],
     target: str | Target | None = None,
     *,
-    directories: Sequence[str | os.PathLike[str]] = (),
+    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec:
     """Link specs into one; the first match wins, and the target's default spec comes last.
 
     Args:
-        specs: the specs in order of precedence. They stay as they are.
+        specs: the specs in order of precedence: loaded specs, which stay as they are, paths or other sources as on the
+            command line, or contents.
         target: the target whose default spec, if any, comes last; None for no default spec.
         directories: the directories searched for the default spec before the shipped specs.
         name: the symbol of the result.
@@ -89,11 +91,13 @@ def link(
         A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned as is.
 
     Raises:
-        SpecError: there is nothing to link, or a spec cannot be linked.
+        SpecError: there is nothing to link, or a spec cannot be read or linked.
         TargetError: no target has this name.
+        TypeError: an argument has another type.
     """
+    inputs, _ = load_specs(specs, diagnostics=diagnostics)
     default = default_spec(target, directories=directories) if target is not None else None
-    inputs = [*specs, default] if default is not None else specs
+    inputs += [default] if default is not None else []
     return link_specs(inputs, name=name, diagnostics=diagnostics).spec
 
 

@@ -1,0 +1,75 @@
+"""Arguments of functions for users: one item or several, paths or contents, and flags as words or as one line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.errors import CompileError
+from tuninglink.mlir.diagnostics import error
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+Content = bytes | bytearray | memoryview
+
+
+def several(items: Any, name: str) -> list[Any]:
+    """Return the items of an argument; text, a path, or anything else that is no collection is one item.
+
+    Args:
+        items: the value of the argument.
+        name: its name, for the error.
+
+    Raises:
+        TypeError: the value is None.
+    """
+    if items is None:
+        raise TypeError(f"'{name}' takes one item or several, found None")
+    if isinstance(items, str | Content | os.PathLike) or not isinstance(items, Iterable):
+        return [items]
+    return list(items)
+
+
+def flag_words(flags: str | Iterable[str]) -> list[str]:
+    """Return flags as words; a text is split as in a shell.
+
+    Raises:
+        CompileError: a quote in the text is not closed.
+        TypeError: a flag is not text.
+    """
+    if isinstance(flags, str):
+        try:
+            return shlex.split(flags)
+        except ValueError as failure:
+            raise CompileError(error(f"cannot split the flags '{flags}': {failure}")) from None
+    words = several(flags, "flags")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"a flag is text, such as '--name=value'; found {described(word)}")
+    return words
+
+
+def described(value: object) -> str:
+    """Return a value with its type, for errors about arguments of a wrong type."""
+    text = repr(value)
+    return f"{text if len(text) <= _LONGEST else 'a value'} of type '{type(value).__name__}'"
+
+
+_LONGEST: Final = 60
+"""The number of characters of a value up to which an error shows it."""
+
+
+def content_as_path(path: str | os.PathLike[str], what: str) -> Diagnostic | None:
+    """Return the error for text that is the content of a file, where its path is expected; None for a path.
+
+    Args:
+        path: the argument.
+        what: the file, such as `the program`.
+    """
+    text = os.fspath(path)
+    if "\n" not in text and "\0" not in text:
+        return None
+    return error(f"a text is the path of {what}; give its content as bytes, as in text.encode()")
