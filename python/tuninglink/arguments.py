@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.errors import CompileError
+from tuninglink.errors import UsageError
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def flag_words(flags: str | Iterable[str]) -> list[str]:
     """Return flags as words; a text is split as in a shell.
 
     Raises:
-        CompileError: a quote in the text is not closed.
+        UsageError: a quote in the text is not closed.
         TypeError: a flag is not text.
     """
     if isinstance(flags, str):
         try:
             return shlex.split(flags)
         except ValueError as failure:
-            raise CompileError(error(f"cannot split the flags '{flags}': {failure}")) from None
+            raise UsageError(error(f"cannot split the flags '{flags}': {failure}")) from None
     words = several(flags, "flags")
     for word in words:
         if not isinstance(word, str):

@@ -110,7 +110,7 @@ USAGE_ERRORS = {
 }
 
 FAILURES = {
-    "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?\n$",
+    "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?",
     "dump ./programm.mlirbc": r"error: cannot read './programm.mlirbc': .*; did you mean 'program.mlir'\?",
     "link boo-gfx942": "error: cannot read the spec 'boo-gfx942': .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
     "link libary:boo-gfx94": "error: cannot read .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
