@@ -17,7 +17,7 @@ Content = bytes | bytearray | memoryview
 
 
 def several(items: Any, name: str) -> list[Any]:
-    """Return the items of an argument; text, a path, or anything else that is no collection is one item.
+    """Return the items of an argument; text, a path and a single object are one item.
 
     Args:
         items: the value of the argument.

@@ -47,7 +47,7 @@ def upgrade(
     changed at all. Parts that cannot be upgraded become comments with the reason.
 
     Args:
-        source: the spec: text, its path, or text as bytes. A text without braces is a path.
+        source: the spec: text, its path, or text as bytes.
         name: its name in diagnostics and reports; by default its path, or `<memory>`.
         written_for: the version of the compiler that it was written for, if known. Rules for changes up to that
             version are not applied.
@@ -72,8 +72,9 @@ def upgrade(
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a text is not the content of a spec, which has braces."""
-    return bool(text) and not {"{", "\n", "\0"} & set(text)
+    """Return whether a text is the path of a spec, not its content: a file of this name exists, or it has a suffix."""
+    is_named = text.endswith((".mlir", ".mlirbc")) and not {"{", "\n", "\0"} & set(text)
+    return is_named or os.path.isfile(text)  # noqa: PTH113 - any text
 
 
 def _upgraded(
