@@ -185,18 +185,21 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     arguments = [
         value for value in template.block.arguments if value not in created | (scalars - taken)
     ]
+    types = [_argument_type(value, sized) for value in arguments]
     results = [_sized(result, sized) for result in template.root.results]
-    module, block = new_function([_argument_type(value, sized) for value in arguments], results)
+    module, block = new_function([*map(_passable, types)], [*map(_passable, results)])
     with mlir.InsertionPoint(block):
+        views = map(_bitcast, block.arguments, types)
+        values: dict[Value, Value] = dict(zip(arguments, views, strict=True))
         region = mlir.Operation.create(
             "flow.dispatch.region",
             results=results,
             attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([0, 0])},
             regions=2,
         )
-        mlir.Operation.create("func.return", operands=list(region.results))
+        returned = [_bitcast(result, _passable(result.type)) for result in region.results]
+        mlir.Operation.create("func.return", operands=returned)
     # The dispatch: what it creates, then the ops of the template.
-    values: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=True))
     with mlir.InsertionPoint(region.regions[0].blocks.append()):
         for argument in template.block.arguments:
             if argument in created:
@@ -233,6 +236,29 @@ def _sized(value: Value, sized: Sized) -> mlir.Type:
 def _argument_type(value: Value, sized: Sized) -> mlir.Type:
     kind = _sized(value, sized)
     return kind if isinstance(kind, mlir.RankedTensorType) else mlir.RankedTensorType.get([], kind)
+
+
+def _passable(kind: mlir.Type) -> mlir.Type:
+    """Return the type as which a tensor crosses the boundary of a program.
+
+    `hal.element_type` has no code for floats of 4 and 6 bits, for several of 8 bits, and for TF32, but for all integers.
+    """
+    assert isinstance(kind, mlir.RankedTensorType)
+    element = kind.element_type
+    is_common = isinstance(element, (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type))
+    if is_common or not isinstance(element, mlir.FloatType):
+        return kind
+    return mlir.RankedTensorType.get(
+        kind.shape, mlir.IntegerType.get_signless(element.width), kind.encoding
+    )
+
+
+def _bitcast(value: Value, kind: mlir.Type) -> Value:
+    """Build a view of a tensor as another type of the same width, if the types differ."""
+    segments = mlir.DenseI32ArrayAttr.get([1, 0, 0])  # no dimension is dynamic
+    name = "iree_tensor_ext.bitcast"
+    is_same = value.type == kind
+    return value if is_same else build(name, kind, value, operandSegmentSizes=segments)
 
 
 def _extract(tensor: Value) -> Value:
