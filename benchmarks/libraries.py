@@ -16,7 +16,7 @@ model and level in `specs`; these files, and `figures`, are all to carry back. T
 
 Of several entries with the same matcher, the one with the greatest lower bound of its speedup stays. Entries for one size
 precede those for ranges. Entries that were tuned under flags other than a level are left out. Existing libraries are merged like any other spec: `library:NAME`. The command prints a table
-of the entries for `docs/guides/libraries.md`.
+of the entries for `docs/benchmarks.md`.
 """
 
 from __future__ import annotations

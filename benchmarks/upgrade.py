@@ -4,7 +4,7 @@
 
 For each entry of each upgraded spec a program is made that its matcher accepts, and compiled with that entry
 alone: it applies when the operation carries the entry's lowering config, and compiles when the result is a
-`.vmfb`. The rows are the tables of docs/guides/upgrade.md. With `--time`, a spec of that size is upgraded and timed.
+`.vmfb`. The rows are the tables of docs/benchmarks.md. With `--time`, a spec of that size is upgraded and timed.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from tuninglink.iree.lowering_configs import LANE_BASIS, SUBGROUP_BASIS
 from tuninglink.iree.targets import Target
 from tuninglink.opt.help import reference
 from tuninglink.passes import PASSES
+from tuninglink.rules import Rule
 from tuninglink.scaffolding.reading import ProgramReader
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.gpu_provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
@@ -177,6 +178,20 @@ def _values(knob: Knob) -> str:
     return f"{low} to {high}"
 
 
+def rules() -> str:
+    """Return the table of the rules for specs."""
+    return "\n".join(
+        (
+            "# Rules for specs\n",
+            "The codes that [`tuninglink check`](../guides/check.md#rules) shows, selects and ignores.\n",
+            "| rule | severity | meaning |",
+            "| --- | --- | --- |",
+            *(f"| `{rule.value}` | {rule.severity} | {rule.description} |" for rule in Rule),
+            "",
+        )
+    )
+
+
 def upgrade_rules() -> str:
     """Return the table of the upgrade rules."""
     rows = [
@@ -192,7 +207,13 @@ def upgrade_rules() -> str:
     return "\n".join((*rows, ""))
 
 
-PAGES: Final = {"passes": passes, "knobs": knobs, "api": api, "upgrade-rules": upgrade_rules}
+PAGES: Final = {
+    "passes": passes,
+    "knobs": knobs,
+    "api": api,
+    "rules": rules,
+    "upgrade-rules": upgrade_rules,
+}
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PAGE = (ROOT / "docs" / "guides" / "vscode.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "editor.md").read_text()
 
 
 @pytest.fixture(scope="module")

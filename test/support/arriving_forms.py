@@ -1,6 +1,6 @@
 """The forms in which layers arrive from PyTorch 2.13, JAX 0.10 and ONNX at O0 and O2, with an entry for one form of each.
 
-`docs/background/forms.md` lists the forms. In f16, JAX accumulates in f16.
+`docs/background/concepts.md` lists the forms. In f16, JAX accumulates in f16.
 """
 
 from __future__ import annotations

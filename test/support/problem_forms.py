@@ -1,7 +1,7 @@
 """Forms in which one problem arrives from frameworks, and specs for one form of it.
 
 A linear layer and an attention, in the forms that PyTorch 2.13, JAX 0.10 and ONNX give them at the optimization levels O0
-and O2, see `docs/background/forms.md`.
+and O2, see `docs/background/concepts.md`.
 """
 
 from __future__ import annotations

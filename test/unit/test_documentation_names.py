@@ -1,4 +1,4 @@
-"""The modules, functions and files that the documentation names exist."""
+"""The modules, functions and files that the documentation names exist; its pages keep to a budget and are all listed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import PurePath
+    from pathlib import Path, PurePath
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCES = sorted(ROOT.glob("python/tuninglink/**/*.py"))
@@ -78,3 +78,52 @@ def test_tests_that_the_source_names_exist() -> None:
     paths = {path for source in SOURCES for path in named(source, r"\btest/[\w/]+\.py\b")}
     assert paths
     assert not [path for path in sorted(paths) if not exists(path)]
+
+
+DOCS = ROOT / "docs"
+WORDS = {
+    page.relative_to(DOCS): len(page.read_text().split())
+    for page in DOCS.rglob("*.md")
+    if "reference" not in page.parts and page.name != "benchmarks.md"
+}
+"""The words of each page that is read, not looked up."""
+
+
+def test_pages_are_short() -> None:
+    assert {page: words for page, words in WORDS.items() if words > 1800} == {}
+
+
+def test_all_pages_together_are_short() -> None:
+    # A new page raises this sum by its length.
+    assert sum(WORDS.values()) <= 36_000
+
+
+def test_the_readme_is_a_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 120
+    assert len(readme.split()) <= 1100
+
+
+def test_every_page_is_in_the_contents() -> None:
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"README.md"}
+    contents = (DOCS / "README.md").read_text()
+    assert set(re.findall(r"\]\(([\w/-]+\.md)\)", contents)) == pages
+    site = (ROOT / "mkdocs.yml").read_text().partition("nav:")[2]
+    assert set(re.findall(r"[\w/-]+\.md", site)) - {"README.md"} == pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, heading = link.partition("#")
+        if "://" not in link:
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            assert not heading or heading in headings(target), link
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and MkDocs write them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

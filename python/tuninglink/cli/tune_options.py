@@ -100,7 +100,7 @@ PROBLEM_FLAGS: Final = {
         read_words,
         repeats=True,
         metavar="WORDS",
-        help="Tune this problem instead of a program, as in 'matmul 2048x1280x5120 f16 transpose_b'; docs/guides/tune.md lists the "
+        help="Tune this problem instead of a program, as in 'matmul 2048x1280x5120 f16 transpose_b'; docs/guides/problems.md lists the "
         "words. May be repeated.",
         values=lambda: OPERATIONS,
     ),

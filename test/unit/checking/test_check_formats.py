@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from places import ROOT
 
 from tuninglink.checking.findings import to_github, to_sarif
 from tuninglink.checking.selection import Selection, read_codes
@@ -121,13 +120,3 @@ def test_an_unknown_code_is_named_with_the_one_that_is_meant() -> None:
         ValueError, match="no rule 'unreachable-entri'; did you mean 'unreachable-entry'"
     ):
         read_codes("undecided,unreachable-entri")
-
-
-def test_the_page_lists_the_rules() -> None:
-    page = (ROOT / "docs" / "guides" / "check.md").read_text()
-    rows = re.findall(
-        r"^\| `([a-z-]+)` \| (\w+)",
-        page.partition("| rule | severity |")[2].partition("\n\n")[0],
-        re.MULTILINE,
-    )
-    assert rows == [(rule.value, rule.severity) for rule in Rule]
