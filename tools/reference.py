@@ -70,9 +70,7 @@ def passes() -> str:
 
 def api() -> str:
     """Return the reference of the public modules."""
-    return "\n".join(
-        ("# Python API\n", *_exported(), *_functions("tuning.tune"), *_functions("torch"))
-    )
+    return "\n".join(("# Python API\n", *_exported(), *_functions("torch")))
 
 
 def _exported() -> Iterator[str]:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from tuninglink.checking.api import check
+    from tuninglink.checking.check_report import CheckReport
     from tuninglink.compiler import compile  # noqa: A004 - as `re.compile` is
+    from tuninglink.compiler.api import link
     from tuninglink.errors import (
         CompileError,
         PipelineError,
@@ -23,14 +26,21 @@ if TYPE_CHECKING:
     )
     from tuninglink.explaining import Explanation, explain
     from tuninglink.iree.targets import Target
+    from tuninglink.opt.api import run_passes
     from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.scaffolding import InitSpec, init_spec
     from tuninglink.specs.default_library import default_spec
-    from tuninglink.specs.linking.linker import link
     from tuninglink.specs.spec import Spec, load_spec
+    from tuninglink.tuning.programs import CallOptions
+    from tuninglink.tuning.results.task_result import TuningResult
+    from tuninglink.tuning.settings import TuningSettings
+    from tuninglink.tuning.tune import tune
+    from tuninglink.tuning.verification import Verification, verify
     from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [
+    "CallOptions",
+    "CheckReport",
     "CompileError",
     "Explanation",
     "InitSpec",
@@ -41,8 +51,12 @@ __all__ = [
     "SpecError",
     "Target",
     "TargetError",
+    "TuningResult",
+    "TuningSettings",
     "TuninglinkError",
     "Upgraded",
+    "Verification",
+    "check",
     "compile",
     "default_spec",
     "explain",
@@ -50,7 +64,10 @@ __all__ = [
     "link",
     "load_spec",
     "payload_for",
+    "run_passes",
+    "tune",
     "upgrade",
+    "verify",
 ]
 
 _HOMES = {
@@ -60,13 +77,22 @@ _HOMES = {
     **dict.fromkeys(("Payload", "PayloadError", "payload_for"), "payloads"),
     "Spec": "specs.spec",
     "Target": "iree.targets",
+    "CallOptions": "tuning.programs",
+    "CheckReport": "checking.check_report",
+    "TuningResult": "tuning.results.task_result",
+    "TuningSettings": "tuning.settings",
+    "Verification": "tuning.verification",
+    "check": "checking.api",
+    "run_passes": "opt.api",
+    "tune": "tuning.tune",
+    "verify": "tuning.verification",
     "compile": "compiler",
     "default_spec": "specs.default_library",
     "InitSpec": "scaffolding",
     "explain": "explaining",
     "init_spec": "scaffolding",
     "Explanation": "explaining",
-    "link": "specs.linking.linker",
+    "link": "compiler.api",
     "load_spec": "specs.spec",
     "Upgraded": "upgrading",
     "upgrade": "upgrading",

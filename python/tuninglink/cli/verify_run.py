@@ -18,23 +18,17 @@ from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
-from tuninglink.specs.linking.linker import link
+from tuninglink.specs.linking.linker import link_specs
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
-from tuninglink.tuning.deciding.output_judge import OutputJudge, relative_error
-from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
+from tuninglink.tuning.deciding.output_judge import relative_error
+from tuninglink.tuning.deciding.verdicts import ProgramVerdict
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import check_devices
-from tuninglink.tuning.devices.local import Devices, default_device, may_run
+from tuninglink.tuning.devices.local import Devices, default_device
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
-from tuninglink.tuning.references import References
-from tuninglink.tuning.references.program_reference import (
-    ProgramReference,
-    ProgramVerification,
-    VerifiedDispatch,
-)
 from tuninglink.tuning.references.traced_program import (
     Agreement,
     ProgramTracing,
@@ -43,6 +37,7 @@ from tuninglink.tuning.references.traced_program import (
 )
 from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.verification import Verification, verify_dispatches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +46,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.cli.measuring_options import VerifyOptions
+    from tuninglink.tuning.references.program_reference import (
+        VerifiedDispatch,
+    )
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
@@ -80,13 +78,12 @@ def verify(options: VerifyOptions) -> bool:
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
     if options.traces:
         return verify_traces(program, spec, uri, options)
-    verified, whole = _verified(program, tasks, spec, uri, options)
+    verification = _verified(program, tasks, spec, uri, options)
     if options.report_format is ReportFormat.JSON:
-        report = {"dispatches": verified, "omissions": program.omissions, "program": whole}
-        sys.stdout.write(to_json(report))
+        sys.stdout.write(to_json(verification))
     else:
-        _print_dispatches(program, verified, whole)
-    return all(entry.is_right for entry in verified) and (whole is None or whole.is_right)
+        _print_dispatches(verification)
+    return verification.is_right
 
 
 def _spec(options: VerifyOptions) -> str:
@@ -94,7 +91,7 @@ def _spec(options: VerifyOptions) -> str:
     sink = process.shown_diagnostics()
     files = read_specs(options.specs, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
-    return link(specs).text() if specs else ""
+    return link_specs(specs).spec.text() if specs else ""
 
 
 def _verified(
@@ -103,45 +100,32 @@ def _verified(
     spec: str,
     uri: str,
     options: VerifyOptions,
-) -> tuple[list[VerifiedDispatch], ProgramVerdict | None]:
+) -> Verification:
     """Verify dispatches and the whole program, and write a line for each result as it arrives."""
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
-    # Start the compiler, the device and the references.
-    with ExitStack() as opened:
-        compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
-        settings = Settings(seed=options.seed)
-        device = opened.enter_context(Devices([uri], settings, options.timeout)).first
-        references = opened.enter_context(References(options.seed, options.timeout))
-        runnable = [
-            task for task in tasks if may_run(device.description.driver, task.target.backend)
-        ]
-        if not runnable:
-            backend = tasks[0].target.backend
-            message = (
-                f"device '{uri}' does not run code for '{backend}'; name another with --device"
-            )
-            raise TuninglinkError(error(message))
-        # Verify dispatch by dispatch.
-        verified = []
-        verification = ProgramVerification(compiler, device, references, options.timeout)
-        for count, entry in enumerate(verification.run(runnable, spec), 1):
-            verified.append(entry)
-            _tell(f"{count} of {len(runnable)}: {_words(entry)}")
-            if reproducers and not entry.is_right:
-                _tell(f"  see {_reproducer(reproducers, entry, spec, uri)}")
-        whole = None
-        if program.calls is not None and not options.patterns:
-            reference = ProgramReference(
-                program.saved, runnable[0].target.backend, options.seed, options.timeout
-            )
-            judge = OutputJudge(program.tasks, opened.enter_context(reference))
-            whole = judge_program(
-                ModelRuns(program, compiler, device, options.seed, judge=judge), spec
-            )
-            _tell(f"{_WHOLE}: {whole.judgement.correctness.value}, {whole.judgement.reason}")
-    return verified, whole
+
+    def report(verdict: VerifiedDispatch | ProgramVerdict, count: int, total: int) -> None:
+        if isinstance(verdict, ProgramVerdict):
+            _tell(f"{_WHOLE}: {verdict.judgement.correctness.value}, {verdict.judgement.reason}")
+            return
+        _tell(f"{count} of {total}: {_words(verdict)}")
+        if reproducers and not verdict.is_right:
+            _tell(f"  see {_reproducer(reproducers, verdict, spec, uri)}")
+
+    with CandidateCompiler(options.flags, options.jobs) as compiler:
+        return verify_dispatches(
+            program,
+            tasks,
+            spec,
+            compiler,
+            uri,
+            runs_program=not options.patterns,
+            seed=options.seed,
+            timeout=options.timeout,
+            report=report,
+        )
 
 
 def _reproducer(
@@ -167,11 +151,8 @@ def _words(entry: VerifiedDispatch) -> str:
 _WHOLE: Final = "the whole program"
 
 
-def _print_dispatches(
-    program: DispatchedProgram,
-    verified: Sequence[VerifiedDispatch],
-    whole: ProgramVerdict | None,
-) -> None:
+def _print_dispatches(verification: Verification) -> None:
+    verified, whole = verification.dispatches, verification.program
     rows = [
         (
             entry.task.label,
@@ -187,8 +168,8 @@ def _print_dispatches(
     print_table(("dispatch", "calls", "result", "finding"), rows)
     counts = Counter(entry.judgement.correctness for entry in verified)
     summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
-    if program.omissions:
-        summary.append(f"{sum(len(entry.dispatches) for entry in program.omissions)} not run alone")
+    if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
+        summary.append(f"{omitted} not run alone")
     print(f"\n{len(verified)} dispatches: {', '.join(summary)}")  # noqa: T201 - the output
 
 

@@ -1,9 +1,10 @@
-"""Compilation as a function."""
+"""Linking and compilation as functions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tuninglink.arguments import Content, content_as_path, described, flag_words, several
@@ -13,11 +14,15 @@ from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
+from tuninglink.compiler.target_flags import named_target
 from tuninglink.errors import CompileError, printable
-from tuninglink.files import STANDARD_STREAM
+from tuninglink.files import STANDARD_STREAM, temporary_directory
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
-from tuninglink.specs.default_library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary, default_spec
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.sources import SpecSource, load_specs
+from tuninglink.specs.spec import Spec
 
 
 def compile(  # noqa: A001 - the usual word, as in `re`
@@ -26,6 +31,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
     specs: SpecSource | Iterable[SpecSource] = (),
     default_specs: bool = True,
     spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    target: str | Target | None = None,
     flags: str | Iterable[str] = (),
     dump_specs_to: str | os.PathLike[str] = "",
     name: str = "<memory>",
@@ -44,6 +50,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         specs: the user's specs in order of precedence: loaded specs, paths, or contents.
         default_specs: whether to apply the default spec of each target last.
         spec_directories: directories of default specs, searched before the shipped ones.
+        target: what to compile for: `host`, an SKU, an architecture or a family; stands for flags.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, except for
             process-wide ones; a single text is split as in a shell.
         dump_specs_to: a directory for the linked specs of each target.
@@ -71,6 +78,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         specs=specs,
         default_specs=default_specs,
         spec_directories=spec_directories,
+        target=target,
         flags=flags,
         derived_entries=derived_entries,
         upgrade=upgrade,
@@ -81,6 +89,41 @@ def compile(  # noqa: A001 - the usual word, as in `re`
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
     return compile_with(compiler, source, name)
+
+
+def link(
+    specs: SpecSource | Iterable[SpecSource],
+    target: str | Target | None = None,
+    *,
+    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec:
+    """Link specs into one; the first match wins, and the target's default spec comes last.
+
+    Args:
+        specs: the specs in order of precedence: loaded specs, which stay as they are, paths or other sources as on the
+            command line, or contents.
+        target: the target whose default spec, if any, comes last; `host` is the processor of this machine, and None is
+            for no default spec.
+        directories: the directories searched for the default spec before the shipped specs.
+        name: the symbol of the result.
+        diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
+
+    Returns:
+        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned as is.
+
+    Raises:
+        SpecError: there is nothing to link, or a spec cannot be read or linked.
+        TargetError: no target has this name.
+        TypeError: an argument has another type.
+    """
+    inputs, _ = load_specs(specs, diagnostics=diagnostics)
+    if isinstance(target, str):
+        target = named_target(target)
+    default = default_spec(target, directories=directories) if target is not None else None
+    inputs += [default] if default is not None else []
+    return link_specs(inputs, name=name, diagnostics=diagnostics).spec
 
 
 @dataclass(frozen=True)
@@ -104,11 +147,12 @@ def read_request(
     default_specs: bool,
     spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     flags: str | Iterable[str],
+    target: str | Target | None = None,
     upgrade: bool,
     derived_entries: bool = True,
 ) -> CompileRequest:
     """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
-    options = parse_arguments(flag_words(flags))
+    options = parse_arguments(_words(flags, target))
     _check_flags(options)
     upgrade = upgrade and options.upgrade
     library = None
@@ -136,11 +180,63 @@ def compile_with(
     """
     if isinstance(source, Content):
         return compiler.compile_bytes(bytes(source), name)
+    check_program_path(source)
+    return compiler.compile_file(os.fspath(source))
+
+
+def compiler_flags(
+    flags: str | Iterable[str], target: str | Target | None = None
+) -> tuple[str, ...]:
+    """Return the flags of a call for the compiler, with those that the target stands for.
+
+    Raises:
+        UsageError: a flag is not one of the compiler, or conflicts with the target.
+        TargetError: the target is unknown.
+        TypeError: an argument has another type.
+    """
+    options = parse_arguments(_words(flags, target))
+    _check_flags(options)
+    return options.flags
+
+
+def _words(flags: str | Iterable[str], target: str | Target | None) -> list[str]:
+    words = flag_words(flags)
+    if target is None:
+        return words
+    if not isinstance(target, str | Target):
+        raise TypeError(f"a target is a Target or its name; found {described(target)}")
+    return [f"--target={target if isinstance(target, str) else target.names[0]}", *words]
+
+
+@contextmanager
+def program_path(source: str | os.PathLike[str] | Content) -> Iterator[str]:
+    """Yield the path of a program; that of a temporary file for a content.
+
+    Raises:
+        CompileError: a text is a content where a path is expected.
+        TypeError: the source has another type.
+    """
+    if isinstance(source, Content):
+        with temporary_directory() as folder:
+            path = folder / "program.mlir"
+            path.write_bytes(source)
+            yield str(path)
+        return
+    check_program_path(source)
+    yield os.fspath(source)
+
+
+def check_program_path(source: object) -> None:
+    """Check that an argument is a path.
+
+    Raises:
+        CompileError: a text is a content where a path is expected.
+        TypeError: the argument has another type.
+    """
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a program is a path, or content as bytes; found {described(source)}")
     if mistake := content_as_path(source, "the program"):
         raise CompileError(mistake)
-    return compiler.compile_file(os.fspath(source))
 
 
 def program_name(source: str | os.PathLike[str] | Content, name: str) -> str:

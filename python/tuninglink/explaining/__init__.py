@@ -16,6 +16,7 @@ from tuninglink.explaining.explainer import Explainer
 from tuninglink.explaining.explanation import Explanation, MeasuredTimes, with_times
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
 from tuninglink.specs.sources import SpecSource
 
@@ -36,6 +37,7 @@ def explain(
     specs: SpecSource | Iterable[SpecSource] = (),
     default_specs: bool = True,
     spec_directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    target: str | Target | None = None,
     flags: str | Iterable[str] = (),
     name: str = "<memory>",
     derived_entries: bool = True,
@@ -54,6 +56,7 @@ def explain(
         specs: the user's specs in order of precedence: loaded ones, paths, or contents.
         default_specs: whether the default spec of each target comes last.
         spec_directories: searched for default specs before the shipped ones.
+        target: what to compile for, as for `tuninglink.compile`.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         name: the name of a content in locations.
         derived_entries: whether entries are derived for ops that express the same problem in another form.
@@ -75,6 +78,7 @@ def explain(
         specs=specs,
         default_specs=default_specs,
         spec_directories=spec_directories,
+        target=target,
         flags=flags,
         derived_entries=derived_entries,
         upgrade=upgrade,

@@ -16,6 +16,7 @@ from tuninglink.emission import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable
@@ -41,6 +42,7 @@ def init_spec(
     *,
     dispatches: str | Iterable[str] = (),
     top: int | None = None,
+    target: str | Target | None = None,
     flags: str | Iterable[str] = (),
     sizes: str | Iterable[str] = (),
     name: str = "<memory>",
@@ -57,6 +59,7 @@ def init_spec(
         dispatches: parts of names of dispatches or of their functions, with `*` and `?`. By default, all dispatches
             except those that only compute element by element or move data.
         top: the number of entries, for the most expensive problems; None for all.
+        target: what to compile for, as for `tuninglink.compile`.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
         sizes: the sizes of dynamic dimensions for the costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
         name: the name of a program given as content, in locations.
@@ -68,7 +71,12 @@ def init_spec(
         TuninglinkError: a file cannot be read.
     """
     request = read_request(
-        specs=(), default_specs=False, spec_directories=(), flags=flags, upgrade=False
+        specs=(),
+        default_specs=False,
+        spec_directories=(),
+        target=target,
+        flags=flags,
+        upgrade=False,
     )
     report = diagnostics.emit if diagnostics else None
     options = _until_sources(request.options)

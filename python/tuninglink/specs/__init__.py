@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.linking.linker import (
         LinkedSpec,
         Part,
-        link,
         link_nested_specs,
         link_specs,
     )
@@ -36,7 +35,6 @@ __all__ = [
     "has_entry_point",
     "in_context",
     "known_target_names",
-    "link",
     "link_nested_specs",
     "link_specs",
     "load_spec",
@@ -53,7 +51,6 @@ _HOMES = {
     "LinkForm": "specs.linking.link_form",
     **dict.fromkeys(("in_context", "load_spec"), "specs.spec"),
     "Spec": "specs.spec",
-    "link": "specs.linking.linker",
     **dict.fromkeys(("Anatomy", "Entry", "EntryPoint", "SpecKind"), "specs.structure"),
     "has_entry_point": "specs.module_scan",
 }

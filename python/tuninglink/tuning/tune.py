@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from tuninglink.arguments import Content, several
+from tuninglink.compiler.api import compiler_flags, program_path
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.specs.spec import Spec
+from tuninglink.iree.targets import Target
+from tuninglink.specs.sources import SpecSource, load_specs
 from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
@@ -27,12 +30,13 @@ from tuninglink.tuning.tuner import Tuner
 
 
 def tune(
-    path: str | os.PathLike[str],
+    program: str | os.PathLike[str] | Content,
     *,
-    flags: Sequence[str],
+    target: str | Target | None = None,
+    flags: str | Iterable[str] = (),
     settings: TuningSettings,
-    specs: Sequence[Spec] = (),
-    sizes: Sequence[str] = (),
+    specs: SpecSource | Iterable[SpecSource] = (),
+    sizes: str | Iterable[str] = (),
     calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
     database: str | os.PathLike[str] = "",
@@ -40,10 +44,11 @@ def tune(
     """Tune a program on a device, as `tuninglink tune` does, without writing files.
 
     Args:
-        path: the program.
-        flags: compiler flags that are not process-wide.
+        program: the path of the program, or its content; text or bytecode.
+        target: what to compile for: `host`, an SKU, an architecture or a family.
+        flags: compiler flags that are not process-wide, as words or as one line.
         settings: the settings; without limits, tuning ends when the candidates run out.
-        specs: specs whose configurations are candidates.
+        specs: specs whose configurations are candidates: loaded ones, sources as on the command line, or contents.
         sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
         calls: the functions of the program to call, and their arguments.
         listener: receives progress events.
@@ -56,21 +61,23 @@ def tune(
     ledger = Ledger(settings.seconds, settings.trials)
     check_search(settings.search)
     begin_loading(settings.search, settings.trials)
-    program = read_program(
-        os.fspath(path), flags, sizes=[*map(GivenSizes.parse, sizes)], options=calls
-    )
-    tasks = program.matching_tasks(settings.patterns)
+    words = compiler_flags(flags, target)
+    loaded, _ = load_specs(specs)
+    given = [*map(GivenSizes.parse, several(sizes, "sizes"))]
+    with program_path(program) as path:
+        dispatched = read_program(path, words, sizes=given, options=calls)
+    tasks = dispatched.matching_tasks(settings.patterns)
     uris = settings.devices or (default_device(tasks[0].target.backend),)
     measuring = Settings(caches=settings.caches, seed=settings.seed)
     with ExitStack() as opened:
-        compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+        compiler = opened.enter_context(CandidateCompiler(words, settings.jobs))
         devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
         records = opened.enter_context(Database(Path(database) if database else None))
-        journal = Journal(records, devices.first.description, settings, flags)
+        journal = Journal(records, devices.first.description, settings, words)
         references = None
         if settings.checks_defaults:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))
         tuner = TaskTuner(
             settings, compiler, devices, listener or Listener(), journal, references=references
         )
-        return Tuner(program, flags, tuner, ledger, specs=specs).run()
+        return Tuner(dispatched, words, tuner, ledger, specs=loaded).run()

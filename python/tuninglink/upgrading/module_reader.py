@@ -83,8 +83,7 @@ def read_module(
     """
     if not is_bytecode(data):
         _check_matchers_differ(data, name)
-    if may_repeat_matchers(data) and quotes_operations(context):
-        _check_matchers_differ_apart(data)
+    check_repeated_matchers(data, context)
     module, failure = None, None
     try:
         module = parse_module(data, name, context)
@@ -142,6 +141,16 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
 
 
 @lru_cache(maxsize=16)
+def check_repeated_matchers(data: bytes, context: mlir.Context) -> None:
+    """Check that no list uses a matcher twice, in a form in which parsing it would crash the compiler.
+
+    Raises:
+        SpecError: a list uses a matcher twice.
+    """
+    if may_repeat_matchers(data) and quotes_operations(context):
+        _check_matchers_differ_apart(data)
+
+
 def _check_matchers_differ_apart(data: bytes) -> None:
     """Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import references_in, symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.chains import chain
 from tuninglink.specs.linking.flat_lists import flatten
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.merging import prepared, spec_module
 from tuninglink.specs.module_scan import is_entry_point, nested_specs
-from tuninglink.specs.sources import SpecSource, load_specs
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
@@ -67,38 +63,6 @@ class LinkedSpec:
     spec: Spec
     form: LinkForm
     parts: tuple[Part, ...]
-
-
-def link(
-    specs: SpecSource | Iterable[SpecSource],
-    target: str | Target | None = None,
-    *,
-    directories: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
-    name: str = LINKED_SPEC_NAME,
-    diagnostics: DiagnosticSink | None = None,
-) -> Spec:
-    """Link specs into one; the first match wins, and the target's default spec comes last.
-
-    Args:
-        specs: the specs in order of precedence: loaded specs, which stay as they are, paths or other sources as on the
-            command line, or contents.
-        target: the target whose default spec, if any, comes last; None for no default spec.
-        directories: the directories searched for the default spec before the shipped specs.
-        name: the symbol of the result.
-        diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
-
-    Returns:
-        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned as is.
-
-    Raises:
-        SpecError: there is nothing to link, or a spec cannot be read or linked.
-        TargetError: no target has this name.
-        TypeError: an argument has another type.
-    """
-    inputs, _ = load_specs(specs, diagnostics=diagnostics)
-    default = default_spec(target, directories=directories) if target is not None else None
-    inputs += [default] if default is not None else []
-    return link_specs(inputs, name=name, diagnostics=diagnostics).spec
 
 
 def link_specs(

@@ -1,0 +1,183 @@
+"""Verification of a program's dispatches, and of the whole program, against references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuninglink.arguments import several
+from tuninglink.compiler.api import compiler_flags, program_path
+from tuninglink.errors import TuninglinkError
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.linking.linker import link_specs
+from tuninglink.specs.sources import load_specs
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.deciding.model_run import ModelRuns
+from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
+from tuninglink.tuning.devices import Settings
+from tuninglink.tuning.devices.local import Devices, default_device, may_run
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions
+from tuninglink.tuning.programs.dispatches import (
+    DispatchedProgram,
+    Omission,
+    TuningTask,
+    read_program,
+)
+from tuninglink.tuning.references import References
+from tuninglink.tuning.references.program_reference import (
+    ProgramReference,
+    ProgramVerification,
+    VerifiedDispatch,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from tuninglink.arguments import Content
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.sources import SpecSource
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdicts on a program.
+
+    Attributes:
+        dispatches: the verdict on each of its distinct dispatches.
+        omissions: the dispatches that cannot run alone.
+        program: the verdict on the whole program; None if it was not run.
+    """
+
+    dispatches: tuple[VerifiedDispatch, ...]
+    omissions: tuple[Omission, ...]
+    program: ProgramVerdict | None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all dispatches run, and no result is shown to be wrong."""
+        are_right = all(entry.is_right for entry in self.dispatches)
+        return are_right and (self.program is None or self.program.is_right)
+
+
+def verify(
+    program: str | os.PathLike[str] | Content,
+    *,
+    target: str | Target | None = None,
+    flags: str | Iterable[str] = (),
+    specs: SpecSource | Iterable[SpecSource] = (),
+    device: str = "",
+    dispatches: str | Iterable[str] = (),
+    sizes: str | Iterable[str] = (),
+    calls: CallOptions = ALL_CALLS,
+    jobs: int | None = None,
+    timeout: float = 60.0,
+    seed: int = 0,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> Verification:
+    """Verify that a program computes correct results, dispatch by dispatch and as a whole, as `tuninglink verify` does.
+
+    Args:
+        program: the path of a program, or its content; text or bytecode.
+        target: what to compile for: `host`, an SKU, an architecture or a family.
+        flags: flags of `iree-compile`, as words or as one line.
+        specs: specs to apply, in order of precedence: loaded ones, sources as on the command line, or contents.
+        device: the device, such as `cuda://0`; by default the one that runs what is compiled for.
+        dispatches: parts of names of dispatches or of their functions; with any, the whole program is not run.
+        sizes: the sizes of dynamic dimensions, in the syntax of `--dim`: `0.0=1,8,64`.
+        calls: the functions of the program to call, their inputs and expected results.
+        jobs: the number of parallel compilations; None for one per core.
+        timeout: the time limit of a compilation, a run or a reference, in seconds.
+        seed: the seed of the inputs.
+        upgrade: whether specs for an older compiler are upgraded; otherwise they are rejected.
+        diagnostics: receives warnings about specs.
+
+    Raises:
+        CompileError: the program does not compile.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: no dispatch can run alone, or the device does not run the program.
+        TypeError: an argument has another type.
+        ValueError: a text gives no sizes.
+    """
+    words = compiler_flags(flags, target)
+    loaded, _ = load_specs(specs, upgrade=upgrade, diagnostics=diagnostics)
+    spec = link_specs(loaded).spec.text() if loaded else ""
+    given = [*map(GivenSizes.parse, several(sizes, "sizes"))]
+    with program_path(program) as path:
+        dispatched = read_program(path, words, sizes=given, options=calls)
+    patterns = several(dispatches, "dispatches")
+    tasks = dispatched.matching_tasks(patterns, "'dispatches'")
+    with ExitStack() as opened:
+        compiler = opened.enter_context(CandidateCompiler(words, jobs))
+        return verify_dispatches(
+            dispatched,
+            tasks,
+            spec,
+            compiler,
+            device,
+            runs_program=not patterns,
+            seed=seed,
+            timeout=timeout,
+        )
+
+
+def verify_dispatches(
+    program: DispatchedProgram,
+    tasks: Sequence[TuningTask],
+    spec: str,
+    compiler: CandidateCompiler,
+    device_uri: str = "",
+    *,
+    runs_program: bool,
+    seed: int,
+    timeout: float,
+    report: Callable[[VerifiedDispatch | ProgramVerdict, int, int], None] = lambda *_: None,
+) -> Verification:
+    """Verify dispatches of a program, and the program as a whole.
+
+    Args:
+        program: the program.
+        tasks: the dispatches.
+        spec: the spec to apply, as text; empty for none.
+        compiler: compiles the dispatches.
+        device_uri: the device; empty for the one that runs the program.
+        runs_program: whether the whole program is run, too.
+        seed: the seed of the inputs.
+        timeout: the time limit of a compilation, a run or a reference, in seconds.
+        report: called with each verdict, its number and the number of dispatches.
+
+    Raises:
+        TuninglinkError: the device does not run the program.
+    """
+    backend = tasks[0].target.backend
+    uri = device_uri or default_device(backend)
+    with ExitStack() as opened:
+        device = opened.enter_context(Devices([uri], Settings(seed=seed), timeout)).first
+        references = opened.enter_context(References(seed, timeout))
+        runnable = [
+            task for task in tasks if may_run(device.description.driver, task.target.backend)
+        ]
+        if not runnable:
+            message = (
+                f"device '{uri}' does not run code for '{backend}'; name another with --device"
+            )
+            raise TuninglinkError(error(message))
+        # Verify dispatch by dispatch.
+        verified = []
+        verification = ProgramVerification(compiler, device, references, timeout)
+        for count, entry in enumerate(verification.run(runnable, spec), 1):
+            verified.append(entry)
+            report(entry, count, len(runnable))
+        # Verify the program as a whole.
+        whole = None
+        if program.calls is not None and runs_program:
+            reference = ProgramReference(program.saved, runnable[0].target.backend, seed, timeout)
+            judge = OutputJudge(program.tasks, opened.enter_context(reference))
+            whole = judge_program(ModelRuns(program, compiler, device, seed, judge=judge), spec)
+            report(whole, len(runnable), len(runnable))
+    return Verification(tuple(verified), program.omissions, whole)
