@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -77,8 +78,11 @@ def _exported() -> Iterator[str]:
     yield "## tuninglink\n"
     for name in sorted(tuninglink.__all__, key=str.lower):
         member = getattr(tuninglink, name)
-        signature = str(inspect.signature(member)) if inspect.isfunction(member) else ""
-        yield from _member(f"tuninglink.{name}", signature.replace("'", ""), inspect.getdoc(member))
+        signature = ""
+        if inspect.isfunction(member):
+            (node,) = ast.parse(inspect.getsource(member)).body
+            signature = _signature(node)
+        yield from _member(f"tuninglink.{name}", signature, inspect.getdoc(member))
 
 
 def _functions(module: str) -> Iterator[str]:
@@ -87,18 +91,33 @@ def _functions(module: str) -> Iterator[str]:
     yield f"## tuninglink.{module}\n"
     for node in ast.parse(source.read_text()).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            signature = f"({ast.unparse(node.args)}){returns}"
-            yield from _member(
-                f"tuninglink.{module}.{node.name}", signature, ast.get_docstring(node)
-            )
+            name = f"tuninglink.{module}.{node.name}"
+            yield from _member(name, _signature(node), ast.get_docstring(node))
+
+
+def _signature(node: ast.stmt) -> str:
+    """Return the signature of a function as a stub has it, an argument on each line."""
+    assert isinstance(node, ast.FunctionDef)
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    separators = re.compile(r", (?=\*|\w+(?:: |=|,|$))")
+    lines = "".join(f"    {line},\n" for line in separators.split(ast.unparse(node.args)) if line)
+    return f"{node.name}(\n{lines}){returns}" if lines else f"{node.name}(){returns}"
 
 
 def _member(name: str, signature: str, documentation: str | None) -> Iterator[str]:
     yield f"### {name}\n"
     if signature:
-        yield f"```text\n{name.rpartition('.')[2]}{signature}\n```\n"
-    yield f"```text\n{documentation}\n```\n"
+        yield f"```text\n{signature}\n```\n"
+    for part in re.split(r"\n\n", documentation or ""):
+        title, _, items = part.partition(":\n")
+        if title in {"Args", "Attributes", "Raises"}:
+            named = re.sub(r"^    (\w+): ", r"- `\1`: ", items, flags=re.MULTILINE)
+            yield f"{title}:\n\n{re.sub(r'^    +', '  ', named, flags=re.MULTILINE)}\n"
+        else:
+            yield re.sub(
+                r"^    +", "", part.replace("Returns:\n    ", "Returns: "), flags=re.MULTILINE
+            )
+            yield ""
 
 
 def knobs() -> str:
