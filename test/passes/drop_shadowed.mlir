@@ -594,3 +594,37 @@ module @shared_in_a_row attributes {transform.with_named_sequence, iree_codegen.
     transform.yield %0 : !transform.any_op
   }
 }
+
+// -----
+
+// Sequences that were unused before stay, with what they use.
+
+// CHECK-LABEL: module @unused_before
+// CHECK:         transform.named_sequence @also
+// CHECK:         transform.named_sequence @unused
+// CHECK:           @also -> @apply :
+// CHECK:         foreach_match
+// CHECK-NEXT:      @any -> @apply :
+module @unused_before attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {
+  transform.named_sequence @any(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }
+  // expected-remark @+1 {{dropped: '@also -> @apply' is never reached}}
+  transform.named_sequence @also(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+    transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+    transform.yield %op : !transform.any_op
+  }
+  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "row" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @unused(%op: !transform.any_op {transform.consumed}) {
+    %0 = transform.foreach_match in %op @also -> @apply : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%variant: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+    %0 = transform.foreach_match in %variant @any -> @apply, @also -> @apply : (!transform.any_op) -> !transform.any_op
+    transform.yield %0 : !transform.any_op
+  }
+}

@@ -173,3 +173,164 @@ module @repeated attributes { transform.with_named_sequence } {
     }
   }
 }
+
+// -----
+
+// A pass may replace ops, so that which ones the first spec decided is lost. A pass that decides nothing before it
+// loses nothing.
+
+module @passes attributes {transform.with_named_sequence} {
+  // expected-warning @+2 {{the operations that 'marks' decides are not known after it: 'configures', 'last' may configure them, and may skip others that arrive with a configuration}}
+  // expected-note @+1 {{'marks' comes first}}
+  module @marks attributes {transform.with_named_sequence} {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @mark(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "mark" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %0 = transform.foreach_match in %root @match -> @mark : (!transform.any_op) -> !transform.any_op
+      // expected-note @+1 {{it changes the program other than by annotations}}
+      %1 = transform.apply_registered_pass "cse" to %0 : (!transform.any_op) -> !transform.any_op
+      transform.yield %1 : !transform.any_op
+    }
+  }
+  // expected-warning @+3 {{opaque spec 'configures' may override what 'marks' configured: it cannot be guarded}}
+  // expected-warning @+2 {{the operations that 'configures' decides are not known after it: 'last' may configure them}}
+  // expected-note @+1 {{'configures' comes later}}
+  module @configures attributes {transform.with_named_sequence} {
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      // expected-note @+1 {{it changes the program other than by annotations}}
+      %0 = transform.apply_registered_pass "iree-codegen-materialize-device-encoding" to %root : (!transform.any_op) -> !transform.any_op
+      transform.annotate %0 "mark" : !transform.any_op
+      transform.yield %0 : !transform.any_op
+    }
+  }
+  // expected-note @+1 {{'last' comes later}}
+  module @last attributes {transform.with_named_sequence} {
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      transform.annotate %root "last" : !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+module @prepared attributes {transform.with_named_sequence} {
+  module @first attributes {transform.with_named_sequence} {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @mark(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "mark" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %0 = transform.apply_registered_pass "iree-codegen-materialize-device-encoding" to %root : (!transform.any_op) -> !transform.any_op
+      %1 = transform.foreach_match in %0 @match -> @mark : (!transform.any_op) -> !transform.any_op
+      transform.yield %1 : !transform.any_op
+    }
+  }
+  module @last attributes {transform.with_named_sequence} {
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      transform.annotate %root "last" : !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// Neither does it know what an include configures before it fails, or what a loop decides.
+
+module @lost attributes {transform.with_named_sequence} {
+  // expected-warning @+1 {{the operations that 'failing' decides are not known after it: 'looping', 'last' may configure them}}
+  module @failing attributes {transform.with_named_sequence} {
+    transform.named_sequence @set(%root: !transform.any_op {transform.readonly}) {
+      transform.annotate %root "set" : !transform.any_op
+      transform.match.operation_name %root ["func.func"] : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      // expected-note @+1 {{what it configures before it fails is not known}}
+      transform.include @set failures(suppress) (%root) : (!transform.any_op) -> ()
+      transform.yield %root : !transform.any_op
+    }
+  }
+  // expected-warning @+2 {{the operations that 'looping' decides are not known after it: 'last' may configure them}}
+  // expected-note @+1 {{'looping' comes later}}
+  module @looping attributes {transform.with_named_sequence} {
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %copies = transform.structured.match ops{["linalg.copy"]} in %root : (!transform.any_op) -> !transform.any_op
+      // expected-note @+1 {{what it decides inside is not known behind it}}
+      transform.foreach %copies : !transform.any_op {
+      ^bb0(%copy: !transform.any_op):
+        transform.annotate %copy "mark" : !transform.any_op
+      }
+      transform.yield %root : !transform.any_op
+    }
+  }
+  // expected-note @+1 {{'last' comes later}}
+  module @last attributes {transform.with_named_sequence} {
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      transform.annotate %root "last" : !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+// An annotation fails without exactly one value: lists of dimensions, which matchers yield, may have any length. The
+// value of a constant is one, also through includes and the operands of a list.
+
+module @values attributes {transform.with_named_sequence} {
+  module @failing attributes {transform.with_named_sequence} {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.param<i64>) {
+      %b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f32, rhs_type = f32, output_type = f32 : !transform.any_op -> !transform.param<i64>
+      transform.yield %op, %b : !transform.any_op, !transform.param<i64>
+    }
+    transform.named_sequence @set(%op: !transform.any_op {transform.readonly}, %value: !transform.param<i64> {transform.readonly}) {
+      // expected-warning @+1 {{entry point '@main' of 'failing' may fail here}}
+      transform.annotate %op "mark" = %value : !transform.any_op, !transform.param<i64>
+      transform.yield
+    }
+    transform.named_sequence @act(%op: !transform.any_op {transform.readonly}, %value: !transform.param<i64> {transform.readonly}) {
+      transform.include @set failures(propagate) (%op, %value) : (!transform.any_op, !transform.param<i64>) -> ()
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %0 = transform.foreach_match in %root @match -> @act : (!transform.any_op) -> !transform.any_op
+      %1 = transform.foreach_match in %0 @match -> @act : (!transform.any_op) -> !transform.any_op
+      transform.yield %1 : !transform.any_op
+    }
+  }
+  module @sound attributes {transform.with_named_sequence} {
+    transform.named_sequence @value() -> !transform.any_param {
+      %value = transform.param.constant 1 : i64 -> !transform.any_param
+      transform.yield %value : !transform.any_param
+    }
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}, %given: !transform.any_param {transform.readonly}) -> (!transform.any_op, !transform.any_param, !transform.any_param) {
+      transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+      %value = transform.include @value failures(propagate) () : () -> !transform.any_param
+      transform.yield %op, %given, %value : !transform.any_op, !transform.any_param, !transform.any_param
+    }
+    transform.named_sequence @act(%op: !transform.any_op {transform.readonly}, %given: !transform.any_param {transform.readonly}, %value: !transform.any_param {transform.readonly}) {
+      transform.annotate %op "given" = %given : !transform.any_op, !transform.any_param
+      transform.annotate %op "value" = %value : !transform.any_op, !transform.any_param
+      %own = transform.include @value failures(propagate) () : () -> !transform.any_param
+      transform.annotate %op "own" = %own : !transform.any_op, !transform.any_param
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %given = transform.param.constant 2 : i64 -> !transform.any_param
+      %0 = transform.foreach_match in %root, %given @match -> @act : (!transform.any_op, !transform.any_param) -> !transform.any_op
+      transform.yield %0 : !transform.any_op
+    }
+  }
+}

@@ -54,6 +54,7 @@ module @opaque attributes {transform.with_named_sequence} {
     transform.yield %op : !transform.any_op
   }
   transform.named_sequence @apply(%op: !transform.any_op {transform.consumed}) {
+    // expected-warning @+1 {{entry point '@main' may fail here}}
     %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [4]
       : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     transform.yield

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects.transform import interpreter
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import collected_diagnostics
+from tuninglink.mlir.symbols import symbols
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
@@ -34,6 +36,21 @@ def apply_spec(spec: Spec, payload: str) -> mlir.Operation:
     manager = PassManager.parse("builtin.module(iree-codegen-materialize-user-configs)", context)
     with collected_diagnostics(context):
         manager.run(module)
+    return module
+
+
+def apply_to_module(spec: Spec, payload: str) -> mlir.Operation:
+    """Apply `spec` to the module of `payload`, where the compiler applies it to each function.
+
+    Raises:
+        ValueError: the interpreter fails.
+    """
+    module = mlir.Module.parse(payload, spec.module.context).operation
+    sequence = symbols(spec.module)[names.KERNEL_CONFIG]
+    options = interpreter.TransformOptions()
+    options.expensive_checks = True
+    with collected_diagnostics(spec.module.context):
+        interpreter.apply_named_sequence(module, sequence, spec.module, options)
     return module
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from sequential import ANY_OP, Nested, Pair, Walks
+from sequential import ANY_OP, Alternatives, Nested, Pair, RunPass, Walks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
+
+    from sequential import Step
 
 PARAM = "!transform.param<i64>"
 VALUE = "!transform.any_value"
@@ -52,6 +55,8 @@ class Shape(Enum):
     INCLUDED = "a list in a sequence that the entry point includes"
     TWO_LISTS = "two lists"
     TWO_ENTRY_POINTS = "two entry points"
+    ALTERNATIVES = "alternatives that walk a list each"
+    PASSES = "lists, with passes before, between or after them"
 
 
 @dataclass
@@ -214,7 +219,13 @@ class Program:
     def text(self) -> str:
         arguments = ", ".join(f"{name}: {kind}" for name, kind in self.arguments.items())
         separator = ", " if arguments else ""
-        lines = "\n".join(self.lines)
+        # A pass would erase what is not used.
+        used = [
+            f"  util.optimization_barrier %v{number}{'#0' if ':' in line.partition('=')[0] else ''} :"
+            f" {re.split(' -> ', line)[-1].partition(', ')[0]}"
+            for number, line in enumerate(self.lines)
+        ]
+        lines = "\n".join([*self.lines, *used])
         return f"func.func @payload(%zero: f32{separator}{arguments}) {{\n{lines}\n  return\n}}"
 
 
@@ -407,6 +418,8 @@ class _Writer:
     def __init__(self, random: Random, first_value: int) -> None:
         self.random = random
         self.value = first_value
+        self.strategy = ""
+        self.fails = random.random() < 0.15
         self.sequences = [_helper("helper", _body_without_includes(random))]
         self.sequences.append(
             "module @library attributes {transform.with_named_sequence} {\n"
@@ -431,6 +444,10 @@ class _Writer:
             body += f"  %c = transform.param.constant {self._configuration()} -> {ANY_PARAM}\n"
             handles.append("%c")
             kinds.append(ANY_PARAM)
+        if "%b, %m" in body and random.random() < 0.2:
+            # The lists of dimensions may have any length, and an annotation takes just one.
+            handles.insert(len(handles) - (kinds[-1] == ANY_PARAM), random.choice(("%m", "%b")))
+            kinds.insert(len(kinds) - (kinds[-1] == ANY_PARAM), PARAM)
         name = f"m{number}"
         self.sequences.append(
             f"transform.named_sequence @{name}({taken}) -> ({', '.join(kinds)}) {{\n{body}"
@@ -474,7 +491,38 @@ class _Writer:
 
     def _configuration(self) -> str:
         self.value += 1
+        if self.strategy:
+            return (
+                f"#iree_gpu.lowering_config<{{workgroup = [{self.value}],"
+                f' lowering_strategy = "{self.strategy}"}}>'
+            )
         return f"#iree_codegen.lowering_config<tile_sizes = [[{self.value}]]>"
+
+    def add_strategy(self) -> None:
+        """Let the entries configure a strategy by name, which the actions ship."""
+        self.strategy = self.random.choice(("tag", "tag", "tag_0"))
+        what = self.random.choice(("shared", f"own {self.value}"))
+        self.sequences.append(
+            f"transform.named_sequence @{self.strategy}(%op: {ANY_OP} {{transform.readonly}}) {{\n"
+            f'  transform.annotate %op "{what}" : {ANY_OP}\n  transform.yield\n}}'
+        )
+
+    def _shipping(self, target: str) -> list[str]:
+        return [
+            "  %symbols = transform.util.create_serialized_module {",
+            f"  ^bb0(%library: {ANY_OP}):",
+            (
+                f"    %imported = transform.util.import_symbol @{self.strategy} into %library if undefined"
+                f" : ({ANY_OP}) -> {ANY_OP}"
+            ),
+            f'    transform.annotate %library "transform.with_named_sequence" : {ANY_OP}',
+            f"  }} -> {ANY_PARAM}",
+            f"  %function = transform.get_parent_op {target} <isolated_from_above> : ({ANY_OP}) -> {ANY_OP}",
+            (
+                f'  transform.annotate %function "iree_codegen_external_symbols" = %symbols :'
+                f" {ANY_OP}, {ANY_PARAM}"
+            ),
+        ]
 
     def _action(self, number: int, kinds: list[str]) -> str:
         random = self.random
@@ -497,9 +545,24 @@ class _Writer:
             lines.append(
                 f'  transform.annotate {target} "lowering_config" = {value} : {ANY_OP}, {ANY_PARAM}'
             )
+            if self.strategy:
+                lines += self._shipping(ops[0])
         elif random.random() < 0.4:
             self.value += 1
             lines.append(f'  transform.annotate {target} "mark{self.value}" : {ANY_OP}')
+        if PARAM in kinds:
+            value = f"%x{kinds.index(PARAM)}"
+            lines.append(
+                f'  transform.annotate {ops[0]} "size{self.value}" = {value} : {ANY_OP}, {PARAM}'
+            )
+        if self.fails:
+            check = random.choice(
+                (
+                    f'  transform.match.operation_name {ops[0]} ["linalg.matmul"] : {ANY_OP}',
+                    f"  %near = transform.get_producer_of_operand {ops[0]}[0] : ({ANY_OP}) -> {ANY_OP}",
+                )
+            )
+            lines.insert(random.choice((0, len(lines))), check)
         name = f"a{number}"
         body = "\n".join([*lines, "  transform.yield"])
         if random.random() < 0.25:
@@ -532,14 +595,24 @@ def random_spec(
     """Return a spec of one to four entries; their configurations identify the spec and the entry."""
     shape = random.choice(shapes)
     writer = _Writer(random, number * 1000)
+    if random.random() < 0.15:
+        writer.add_strategy()
     parameter = writer._configuration() if shape is Shape.PARAMETER else None
     pairs: list[Pair] = []
     for each in range(random.randint(1, 4)):
         pairs.append(writer.entry(each, parameter, pairs))
     half = (len(pairs) + 1) // 2
-    lists = [pairs]
-    if shape in (Shape.TWO_LISTS, Shape.TWO_ENTRY_POINTS):
-        lists = [pairs[:half], pairs[half:] or pairs[:1]]
+    steps: list[Step] = [tuple(pairs)]
+    if shape in (Shape.TWO_LISTS, Shape.TWO_ENTRY_POINTS, Shape.ALTERNATIVES, Shape.PASSES):
+        steps = [tuple(pairs[:half]), tuple(pairs[half:] or pairs[:1])]
+    if shape is Shape.ALTERNATIVES:
+        steps = [Alternatives((*steps[: random.randint(1, 2)],))]
+    elif shape is Shape.PASSES:
+        steps = steps[: random.randint(1, 2)]
+        for _ in range(random.randint(1, 2)):
+            steps.insert(
+                random.randint(0, len(steps)), RunPass(random.choice(("cse", "canonicalize")))
+            )
     sequences = "\n".join(writer.sequences)
     marker = ""
     if shape is Shape.DEFAULT:
@@ -547,14 +620,14 @@ def random_spec(
     name = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
     text = (
         f"module{name} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
-        f"{entry_points(shape, lists, parameter)}\n}}"
+        f"{entry_points(shape, steps, parameter)}\n}}"
     )
-    return GeneratedSpec(text, Walks(sequences, tuple(map(tuple, lists))), shape)
+    return GeneratedSpec(text, Walks(sequences, tuple(steps)), shape)
 
 
-def entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -> str:
+def entry_points(shape: Shape, steps: Sequence[Step], parameter: str | None) -> str:
     if shape is Shape.TWO_ENTRY_POINTS:
-        return "\n".join(_entry_point(f"main_{each}", [pairs]) for each, pairs in enumerate(lists))
+        return "\n".join(_entry_point(f"main_{each}", [step]) for each, step in enumerate(steps))
     name = "__kernel_config" if shape in (Shape.DEFAULT, Shape.LEGACY) else "main"
     beside = ""
     if shape is Shape.BESIDE:
@@ -562,7 +635,7 @@ def entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -
     if shape is Shape.INCLUDED:
         root = f"%root: {ANY_OP} {{transform.consumed}}"
         return (
-            f"{_entry_point('walks', lists).replace('attributes {iree_codegen.tuning_spec_entrypoint} ', '')}\n"
+            f"{_entry_point('walks', steps).replace('attributes {iree_codegen.tuning_spec_entrypoint} ', '')}\n"
             f"transform.named_sequence @main({root}) -> {ANY_OP}\n"
             "    attributes {iree_codegen.tuning_spec_entrypoint} {\n"
             f"  %r = transform.include @walks failures(propagate) (%root) : ({ANY_OP}) -> {ANY_OP}\n"
@@ -570,24 +643,39 @@ def entry_points(shape: Shape, lists: list[list[Pair]], parameter: str | None) -
         )
     if parameter:
         beside = f"  %given = transform.param.constant {parameter} -> {ANY_PARAM}\n"
-    return _entry_point(name, lists, beside, is_legacy=shape is Shape.LEGACY, given=bool(parameter))
+    return _entry_point(name, steps, beside, is_legacy=shape is Shape.LEGACY, given=bool(parameter))
 
 
 def _entry_point(
     name: str,
-    lists: list[list[Pair]],
+    steps: Sequence[Step],
     beside: str = "",
     *,
     is_legacy: bool = False,
     given: bool = False,
 ) -> str:
     lines, handle = [], "%root"
-    for number, pairs in enumerate(lists):
-        listed = ", ".join(f"{pair.matcher} -> {pair.action}" for pair in pairs)
-        more, kinds = (", %given", f", {ANY_PARAM}") if given else ("", "")
-        lines.append(
-            f"  %r{number} = transform.foreach_match in {handle}{more} {listed} : ({ANY_OP}{kinds}) -> {ANY_OP}"
-        )
+    for number, step in enumerate(steps):
+        if isinstance(step, Alternatives):
+            lines.append(
+                f'  %functions = transform.structured.match ops{{["func.func"]}} in {handle} :'
+                f" ({ANY_OP}) -> {ANY_OP}\n  transform.alternatives %functions : {ANY_OP} {{"
+            )
+            regions = [
+                f"  ^bb0(%scope: {ANY_OP}):\n"
+                f"    %walked = transform.foreach_match in %scope {_listed(pairs)} : ({ANY_OP}) -> {ANY_OP}"
+                for pairs in step.lists
+            ]
+            lines.append("\n  }, {\n".join(regions) + "\n  }")
+            continue
+        if isinstance(step, RunPass):
+            text = f'apply_registered_pass "{step.name}" to {handle} : ({ANY_OP}) -> {ANY_OP}'
+        else:
+            more, kinds = (", %given", f", {ANY_PARAM}") if given else ("", "")
+            text = (
+                f"foreach_match in {handle}{more} {_listed(step)} : ({ANY_OP}{kinds}) -> {ANY_OP}"
+            )
+        lines.append(f"  %r{number} = transform.{text}")
         handle = f"%r{number}"
     body = beside + "\n".join(lines)
     if is_legacy:
@@ -599,6 +687,10 @@ def _entry_point(
         f"transform.named_sequence @{name}(%root: {ANY_OP} {{transform.consumed}}) -> {ANY_OP}\n"
         f"    attributes {{iree_codegen.tuning_spec_entrypoint}} {{\n{body}\n  transform.yield {handle} : {ANY_OP}\n}}"
     )
+
+
+def _listed(pairs: Sequence[Pair]) -> str:
+    return ", ".join(f"{pair.matcher} -> {pair.action}" for pair in pairs)
 
 
 SYMBOL = re.compile(r"@(m\d+|a\d+|set\d+|w\d+|walks|main(?:_\d+)?)(?![\w$.-])")
@@ -634,8 +726,13 @@ def with_colliding_names(spec: GeneratedSpec, random: Random) -> GeneratedSpec:
             nested=nested and replace(nested, entries=tuple(map(renamed_pair, nested.entries))),
         )
 
-    lists = tuple(tuple(map(renamed_pair, pairs)) for pairs in spec.walks.lists)
-    return replace(spec, text=renamed(spec.text), walks=Walks(renamed(spec.walks.sequences), lists))
+    def renamed_step(step: Step) -> Step:
+        if isinstance(step, Alternatives):
+            return Alternatives(tuple(tuple(map(renamed_pair, pairs)) for pairs in step.lists))
+        return step if isinstance(step, RunPass) else tuple(map(renamed_pair, step))
+
+    steps = tuple(map(renamed_step, spec.walks.steps))
+    return replace(spec, text=renamed(spec.text), walks=Walks(renamed(spec.walks.sequences), steps))
 
 
 def random_specs(random: Random) -> list[GeneratedSpec]:

@@ -1,16 +1,20 @@
 """The meaning of linking, as an oracle: specs are applied one by one, and decided ops are out of reach.
 
 The compiler's interpreter runs each matcher on each op separately, and each action; the walk over the
-program, and what is decided, are kept here. Nothing of what linking is made of is used.
+program, and what is decided, are kept here. Nothing of what linking is made of is used. A pass may replace ops;
+an op is the same before and after if its location is.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects.transform import interpreter
+from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 ANY_OP = "!transform.any_op"
 _MATCHED = "test.matched"
+_ACTED = "test.acted"
+_SYMBOLS = "iree_codegen_external_symbols"
 
 Attributes = dict[str, mlir.Attribute]
 
@@ -60,16 +66,37 @@ class Nested:
 
 
 @dataclass(frozen=True)
+class Alternatives:
+    """Lists of which the first one without a failing action is walked."""
+
+    lists: tuple[tuple[Pair, ...], ...]
+
+
+@dataclass(frozen=True)
+class RunPass:
+    """A pass that the spec runs."""
+
+    name: str
+
+
+Step = tuple[Pair, ...] | Alternatives | RunPass
+
+
+@dataclass(frozen=True)
 class Walks:
-    """A spec as what it does: lists that are walked one after the other.
+    """A spec as what it does.
 
     Attributes:
         sequences: the named sequences of the spec, as MLIR.
-        lists: the entries of each list, in order.
+        steps: what happens, in order: lists that are walked, alternatives and passes.
     """
 
     sequences: str
-    lists: tuple[tuple[Pair, ...], ...]
+    steps: tuple[Step, ...]
+
+
+class ActionError(Exception):
+    """An action failed, which is an error."""
 
 
 def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
@@ -86,24 +113,107 @@ def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def attributes_of(module: mlir.Operation) -> list[Attributes]:
-    """Return the attributes of each op in a module."""
-    return [dict(each.attributes.items()) for each in ops_of(module)]
+    """Return the attributes of each op in a module, with the body of a strategy in place of its name."""
+    found = []
+    for operation in ops_of(module):
+        attributes = dict(operation.attributes.items())
+        attributes.pop(_SYMBOLS, None)
+        config = attributes.get(names.LOWERING_CONFIG)
+        strategies = _STRATEGY.findall(str(config))
+        if strategies:
+            attributes["test.strategy"] = mlir.StringAttr.get(
+                _strategy(operation, strategies[0]), operation.context
+            )
+            unnamed = _STRATEGY.sub('lowering_strategy = ""', str(config))
+            attributes[names.LOWERING_CONFIG] = mlir.Attribute.parse(unnamed, operation.context)
+        found.append(attributes)
+    return found
 
 
-def apply_one_by_one(specs: Sequence[Walks], module: mlir.Operation) -> None:
-    """Apply specs to a program.
+_STRATEGY = re.compile('lowering_strategy = "([^"]*)"')
+
+
+def _strategy(operation: mlir.Operation, name: str) -> str:
+    """Return the body of the strategy that the compiler finds for an op, by name in what its function carries."""
+    function = operation
+    while function.name != names.FUNCTION:
+        assert function.parent is not None
+        function = function.parent.operation
+    shipped = function.attributes.get(_SYMBOLS)
+    if shipped is None:
+        return "not shipped"
+    library = mlir.Module.parse(bytes(memoryview(shipped)), operation.context).operation
+    for sequence in library.regions[0].blocks[0].operations:
+        if sequence.attributes["sym_name"].value == name:
+            return str(sequence.operation.regions[0].blocks[0])
+    return "not found"
+
+
+Place = tuple[str, int]
+"""The location of an op, and its number among the ops with that location."""
+
+
+def _places(ops: Sequence[mlir.Operation]) -> list[Place]:
+    counts: Counter[str] = Counter()
+    found = []
+    for operation in ops:
+        location = str(operation.location)
+        found.append((location, counts[location]))
+        counts[location] += 1
+    return found
+
+
+def apply_one_by_one(
+    specs: Sequence[Walks], module: mlir.Operation, *, to_module: bool = False
+) -> mlir.Operation:
+    """Apply specs to a program, and return the result.
+
+    Args:
+        specs: the specs, in order of precedence.
+        module: the program, of one function.
+        to_module: whether the specs are applied to the module, not to the function as the compiler does.
 
     Raises:
-        MLIRError: the interpreter refuses something; the state of the program is then undefined.
+        MLIRError, ValueError: the interpreter refuses something; the state of the program is then undefined.
+        ActionError: an action fails, which is an error where a spec is applied alone.
     """
-    ops = ops_of(module)
-    decided: set[int] = set()
+    decided: set[Place] = set()
     for spec in specs:
-        walk = _Walk(spec, ops, decided)
-        for entries in spec.lists:
-            # The compiler applies a spec to each function, and a walk does not ask about its root.
-            walk.run(entries, [n for n, op in enumerate(ops) if op.name != names.FUNCTION])
-        decided |= walk.mine
+        mine: set[Place] = set()
+        for step in spec.steps:
+            if isinstance(step, RunPass):
+                module = _after_pass(module, step.name, to_module=to_module)
+                continue
+            ops = ops_of(module)
+            places = _places(ops)
+            before = {n for n, place in enumerate(places) if place in decided}
+            lists = step.lists if isinstance(step, Alternatives) else [step]
+            for number, entries in enumerate(lists):
+                old = [dict(each.attributes.items()) for each in ops]
+                walk = _Walk(spec, ops, before)
+                # A walk does not ask about its root.
+                is_root = not to_module or isinstance(step, Alternatives)
+                asked = [n for n, op in enumerate(ops) if not is_root or op.name != names.FUNCTION]
+                try:
+                    walk.run(entries, asked)
+                except ActionError:
+                    if number + 1 == len(lists):
+                        raise
+                    _keep_decided(ops, old, set(range(len(ops))))
+                    continue
+                mine |= {places[n] for n in walk.mine}
+                break
+        decided |= mine
+    return module
+
+
+def _after_pass(module: mlir.Operation, name: str, *, to_module: bool) -> mlir.Operation:
+    """Run a pass on a copy of a program to whose ops there are no references."""
+    context = module.context
+    copy = mlir.Module.parse(module.get_asm(enable_debug_info=True), context)
+    pipeline = name if to_module else f"func.func({name})"
+    PassManager.parse(f"builtin.module({pipeline})", context).run(copy.operation)
+    return mlir.Module.parse(copy.operation.get_asm(enable_debug_info=True), context).operation
 
 
 class _Walk:
@@ -146,7 +256,7 @@ class _Walk:
             assert operation.parent is not None
             root = operation.parent.operation
         inside = ops_of(root) + ([root] if nested.asks_root else [])
-        return [self._ops.index(each) for each in inside]
+        return [self._ops.index(each) for each in inside if each.name != names.MODULE]
 
 
 def _keep_decided(
@@ -173,7 +283,7 @@ class _Asked:
     """A spec whose entries are tried on one op at a time."""
 
     def __init__(self, spec: Walks, context: mlir.Context) -> None:
-        entries = list(dict.fromkeys(_all_entries(pair for pairs in spec.lists for pair in pairs)))
+        entries = list(dict.fromkeys(_all_entries(spec.steps)))
         self._numbers = {entry: number for number, entry in enumerate(entries)}
         lines = ["module attributes {transform.with_named_sequence} {", spec.sequences]
         for entry, number in self._numbers.items():
@@ -188,20 +298,30 @@ class _Asked:
         self._options.expensive_checks = True
 
     def applies(self, entry: Pair, operation: mlir.Operation) -> bool:
-        """Apply an entry to an op if it matches; return whether it does."""
+        """Apply an entry to an op if it matches; return whether it does.
+
+        Raises:
+            ActionError: its action fails.
+        """
         question = self._questions[f"test_try_{self._numbers[entry]}"]
         interpreter.apply_named_sequence(operation, question, self._library, self._options)
-        if _MATCHED in operation.attributes:
-            del operation.attributes[_MATCHED]
-            return True
-        return False
+        if _MATCHED not in operation.attributes:
+            return False
+        del operation.attributes[_MATCHED]
+        if _ACTED not in operation.attributes:
+            raise ActionError
+        del operation.attributes[_ACTED]
+        return True
 
 
-def _all_entries(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    for pair in pairs:
-        yield pair
-        if pair.nested:
-            yield from _all_entries(pair.nested.entries)
+def _all_entries(steps: Iterable[Step]) -> Iterator[Pair]:
+    for step in steps:
+        if isinstance(step, Alternatives):
+            yield from _all_entries(step.lists)
+        for pair in step if isinstance(step, tuple) else ():
+            yield pair
+            if pair.nested:
+                yield from _all_entries([pair.nested.entries])
 
 
 def _question(name: str, pair: Pair) -> list[str]:
@@ -223,8 +343,9 @@ def _question(name: str, pair: Pair) -> list[str]:
             f"  {results + ' = ' if results else ''}transform.include {pair.matcher} failures(propagate)"
             f" ({', '.join(given)}) : ({', '.join(kinds)}) -> ({types})"
         ),
-        f"  transform.include {pair.first or pair.action} failures(propagate) ({results}) : ({types}) -> ()",
         f'  transform.annotate %op "{_MATCHED}" : {ANY_OP}',
+        f"  transform.include {pair.first or pair.action} failures(propagate) ({results}) : ({types}) -> ()",
+        f'  transform.annotate %op "{_ACTED}" : {ANY_OP}',
         "  transform.yield\n}",
         f"transform.named_sequence @test_once_{name}(%op: {ANY_OP} {{transform.readonly}}) {{",
         f"  transform.include @test_ask_{name} failures(propagate) (%op) : ({ANY_OP}) -> ()",

@@ -15,6 +15,7 @@ from tuninglink.payloads.sizing import describe_fact
 from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
+from tuninglink.specs.entry_settings import hidden_failure
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
@@ -97,7 +98,7 @@ class Reachability:
 def _failing_entry_point(spec: Spec) -> str:
     """Return why an entry point that may fail makes entries unreachable; empty without such an entry point."""
     for entry_point in spec.anatomy.entry_points:
-        check = next(spec.anatomy.table.failing_checks(entry_point.sequence), None)
+        check = hidden_failure(spec.anatomy.table, entry_point.sequence)
         if check is not None:
             return f"entry point '@{entry_point.name}' may fail at '{check.name}'"
     return ""

@@ -22,9 +22,12 @@ from tuninglink.specs.applicability import scopes_of
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import Entry
+from tuninglink.specs.structure import Entry, is_guarded
 
 _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
+_IN_REGION: Final = Opaque(
+    "its list is in a region of another op, which decides whether it is walked"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +83,18 @@ class EntryConditions:
 
     @cached_property
     def lists(self) -> tuple[EntryList, ...]:
-        """The entries by their `foreach_match`, each of which walks the whole payload."""
+        """The entries by their `foreach_match`, each of which walks the whole payload; empty if they have guards."""
         table = self.spec.anatomy.table
         lists = []
         start = 0
         for entry_point in self.spec.anatomy.entry_points:
+            if is_guarded(entry_point.sequence):
+                return ()
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
+                is_walked = foreach_match.parent == entry_point.sequence
                 conditions = [
-                    self._matchers.of(matcher) for matcher, _ in table.pairs(foreach_match)
+                    self._matchers.of(matcher) if is_walked else _IN_REGION
+                    for matcher, _ in table.pairs(foreach_match)
                 ]
                 lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
                 start += len(conditions)

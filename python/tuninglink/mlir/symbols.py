@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.walk import body, visit
+from tuninglink.mlir.walk import body, collect, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -97,7 +97,8 @@ def rename_symbols(
     """Rename symbols of `table` and every reference to them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
-    the root of a nested reference, inside arrays, dictionaries and dialect attributes. A nested symbol table that
+    the root of a nested reference, inside arrays, dictionaries and dialect attributes. If the table imports a symbol
+    into programs, so are the strings by which the compiler looks the symbol up there. A nested symbol table that
     defines one of the names keeps its references to that name. The program that a matcher shows keeps the
     references to its own symbols.
 
@@ -109,6 +110,7 @@ def rename_symbols(
     """
     renaming = SymbolRenaming(renames, nested)
     if renaming:
+        renaming.follow_imports(collect(table, names.IMPORT_SYMBOL))
         with table.context, mlir.Location.unknown():
             for operation in body(table):
                 renaming.rename(operation)
@@ -172,12 +174,21 @@ class SymbolRenaming:
     ) -> None:
         self._renames = {old: new for old, new in renames.items() if old != new}
         self._nested = nested
+        self._strings: dict[str, str] = {}
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
         self._flat_done: dict[str, mlir.FlatSymbolRefAttr] = {}
 
     def __bool__(self) -> bool:
         """Return whether any name changes."""
         return bool(self._renames or self._nested)
+
+    def follow_imports(self, imports: Iterable[mlir.Operation]) -> None:
+        """Also rename imported symbols in strings; `imports` are the ops that import symbols into programs."""
+        for operation in imports:
+            for path in references(operation.attributes["symbol"]):
+                new = self._renames.get(path[0]) if len(path) == 1 else self._nested.get(path)  # type: ignore[arg-type]
+                if new is not None:
+                    self._strings[path[-1]] = new
 
     def rename(self, operation: mlir.Operation) -> None:
         """Rename the symbol that an op in the table defines, and the references in the op."""
@@ -203,6 +214,7 @@ class SymbolRenaming:
         if hidden or self._nested:
             visible = {old: new for old, new in self._renames.items() if old not in hidden}
             inner = SymbolRenaming(visible)
+            inner._strings = {old: self._strings[old] for old in self._strings if old in visible}
         for operation in body(table):
             if operation.name == names.MODULE:
                 inner._rename_in_table(operation)
@@ -257,8 +269,39 @@ class SymbolRenaming:
             return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
         if isinstance(attribute, mlir.DictAttr):
             items = entries_of(attribute).items()
-            return mlir.DictAttr.get({name: self.replace(value) for name, value in items})
+            return mlir.DictAttr.get(
+                {name: self._replace_item(name, value) for name, value in items}
+            )
         return self._replace_inside(attribute)
+
+    def _replace_item(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
+        if name == LOWERING_STRATEGY and isinstance(value, mlir.StringAttr):
+            return mlir.StringAttr.get(self._strings.get(value.value, value.value))
+        return self.replace(value)
+
+    def _replace_in_configuration(self, attribute: mlir.Attribute) -> mlir.Attribute | None:
+        """Replace references and names in an attribute of IREE that holds some; None for any other attribute."""
+        from iree.compiler.dialects import iree_codegen, iree_gpu  # noqa: PLC0415 - slow to import
+
+        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
+            lowering = self.replace(attribute.lowering_config)
+            translation = self.replace(attribute.translation_info)
+            return iree_codegen.CompilationInfoAttr.get(lowering, translation)
+        if isinstance(attribute, iree_gpu.LoweringConfigAttr):
+            return iree_gpu.LoweringConfigAttr.get(self.replace(attribute.attributes))
+        if isinstance(attribute, iree_codegen.TranslationInfoAttr):
+            spec, configuration = attribute.codegen_spec, attribute.configuration
+            return iree_codegen.TranslationInfoAttr.get(
+                self.replace(attribute.pass_pipeline),
+                spec and self.replace(spec),
+                attribute.workgroup_size,
+                attribute.subgroup_size,
+                configuration and self.replace(configuration),
+            )
+        if descriptor := _DESCRIPTOR.fullmatch(str(attribute)):
+            name = self._strings.get(descriptor[2], descriptor[2])
+            return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
+        return None
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Replace references inside an attribute whose parts the bindings do not expose.
@@ -266,8 +309,13 @@ class SymbolRenaming:
         MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
         symbols, so other replacements can be skipped.
         """
-        mentioned = set(_REFERENCE.findall(str(attribute)))
-        present = [name.strip('"') for name in mentioned]
+        text = str(attribute)
+        present = {name.strip('"') for name in _REFERENCE.findall(text)}
+        names_some = any(f'"{name}"' in text for name in self._strings)
+        if names_some or not present.isdisjoint(scope for scope, _ in self._nested):
+            replaced = self._replace_in_configuration(attribute)
+            if replaced is not None:
+                return replaced
         renames = {old: self._renames[old] for old in present if old in self._renames}
         if not renames:
             return attribute
@@ -281,9 +329,14 @@ class SymbolRenaming:
             mlir.SymbolTable.replace_all_symbol_uses(old, f"\0{step}", scratch.operation)
         for step, new in enumerate(renames.values()):
             mlir.SymbolTable.replace_all_symbol_uses(f"\0{step}", new, scratch.operation)
-        replaced: mlir.Attribute = holder.attributes[_HOLDER]
-        return replaced
+        return holder.attributes[_HOLDER]
 
+
+LOWERING_STRATEGY: Final = "lowering_strategy"
+"""The entry of a lowering config that names a sequence. `LoweringConfigInterpreter.cpp` looks it up."""
+
+_DESCRIPTOR = re.compile(r'(#iree_codegen\.ukernel_descriptor<")(.*)(", \w+>)')
+"""A microkernel by name. The bindings have no class for it; `SymbolicUKernelProviderAttr` looks it up."""
 
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
 _HOLDER = "tuninglink.attribute"

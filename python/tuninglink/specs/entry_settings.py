@@ -12,6 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
+from tuninglink.mlir.symbols import join_path, symbol_name
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
@@ -148,6 +149,19 @@ def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
         for size, count in zip(sizes, copies, strict=True)
     )
     return copies if is_whole and isinstance(tiling.operands[0], mlir.BlockArgument) else ()
+
+
+def hidden_failure(table: SequenceTable, entry_point: mlir.Operation) -> mlir.Operation | None:
+    """Return the first op whose failure makes an entry point fail, which a chain suppresses; None without one.
+
+    An op that an entry unrolls has the loops that its action tiles.
+    """
+    for operation in table.failing_ops(entry_point):
+        sequence = operation.parent
+        path = join_path([symbol_name(sequence.operation) or ""]) if sequence else ""
+        if not unrolled_loops(table, path):
+            return operation
+    return None
 
 
 def rewriting_words(table: SequenceTable, action: str) -> str:

@@ -138,6 +138,7 @@ class ModuleScan:
         including: the parents of `include` ops, such as sequences.
         looking: the transform ops that may read configurations, or ops other than the matched one.
         lists: the `foreach_match` ops.
+        imports: the ops that import symbols into programs.
         has_declarations: whether a sequence is declared without a body.
         has_nested: whether there is a nested module.
     """
@@ -151,6 +152,7 @@ class ModuleScan:
         self.including: set[mlir.Operation] = set()
         self.looking: list[mlir.Operation] = []
         self.lists: list[mlir.Operation] = []
+        self.imports: list[mlir.Operation] = []
         self.has_declarations = False
         self.has_nested = False
         self._recent: list[SequenceShape] = []
@@ -217,6 +219,8 @@ class ModuleScan:
                 self.lists.append(operation)
             elif operation.name.startswith("transform."):
                 self.looking.append(operation)
+            if operation.name == names.IMPORT_SYMBOL:
+                self.imports.append(operation)
             if operation.name == names.INCLUDE:
                 self.included[reference(operation.attributes["target"])] += 1
                 assert operation.parent is not None

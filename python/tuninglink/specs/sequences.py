@@ -14,7 +14,7 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.module_scan import ModuleScan
-from tuninglink.specs.side_effects import CHECKING_PREFIXES, fails, only_reads
+from tuninglink.specs.side_effects import fails, only_reads
 from tuninglink.specs.transform_ops import Handle, fails_as_included, pairs_of
 
 _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -25,7 +25,10 @@ _Source = mlir.Operation | int | None
 Found = TypeVar("Found")
 
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
-"""The operations of actions that cannot fail."""
+"""The operations of actions that only annotate."""
+
+_Values = dict[mlir.Operation, dict[int, mlir.Operation]]
+"""For each sequence, the arguments that an annotation takes as its value, and the annotation."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,12 @@ class SequenceTable:
 
     def may_fail(self, path: str) -> bool:
         """Return whether the sequence at `path`, or one that it runs, may fail."""
-        return self._any(path, fails)
+        resolved = self.resolve(path)
+        if resolved is None or self._any(path, lambda _: False):
+            return True
+        table, sequence = resolved
+        values: _Values = {}
+        return any(True for _ in _failures(table, sequence, values)) or bool(values[sequence])
 
     def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
         """Return whether `holds` is true, or unknown, for an op that the sequence at `path` runs."""
@@ -178,10 +186,18 @@ class SequenceTable:
             for op in body(sequence)
         )
 
-    def failing_checks(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-        """Yield the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
-        for _, runs in postorder([(self, sequence)], partial(_callees, suppressed=False)):
-            yield from (op for op in body(runs) if op.name.startswith(CHECKING_PREFIXES))
+    def failing_ops(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
+        """Yield the ops of a sequence, and of those that it runs, whose failure makes the sequence fail."""
+        yield from _failures(self, sequence, {})
+
+    def distinct(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return one pair for each combination of matcher shape and action; others differ only in parameters."""
+        found: dict[object, tuple[str, str]] = {}
+        for matcher, action in pairs:
+            # A path with a colon is nested or quoted, and not a symbol of the module.
+            shape = None if ":" in matcher else self.scan.shapes.get(matcher)
+            found.setdefault((shape or matcher, action), (matcher, action))
+        return list(found.values())
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Return the annotations of the sequence at `path`, or None if it may do anything other than annotate."""
@@ -215,6 +231,54 @@ class SequenceTable:
                 if sequence not in results:
                     results[sequence] = read(table, sequence, results)
         return results[result[1]]
+
+
+def _failures(
+    table: SequenceTable, sequence: mlir.Operation, values: _Values
+) -> Iterator[mlir.Operation]:
+    """Yield the failing ops; record for each sequence the arguments that must be one value for an annotation."""
+    for inner, runs in postorder([(table, sequence)], partial(_callees, suppressed=False)):
+        yield from (op for op in body(runs) if op.name != names.INCLUDE and fails(op))
+        arguments = values[runs] = {}
+        for value, annotation in _annotated_values(inner, runs, values):
+            if isinstance(value, mlir.BlockArgument) and value.owner.owner == runs:
+                arguments[value.arg_number] = annotation
+            elif value is None or not _is_one_value(inner, value):
+                yield annotation
+
+
+def _annotated_values(
+    table: SequenceTable, sequence: mlir.Operation, values: _Values
+) -> Iterator[tuple[Handle | None, mlir.Operation]]:
+    """Yield the values in a sequence that annotations take, there or in what it runs; None for an unknown one."""
+
+    def of(resolved: _Resolved | None) -> Iterable[tuple[int, mlir.Operation]]:
+        return values.get(resolved[1], {}).items() if resolved else ()
+
+    for operation in collect(sequence, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
+        if operation.name == names.ANNOTATE:
+            yield from ((value, operation) for value in list(operation.operands)[1:])
+        elif operation.name == names.INCLUDE:
+            for number, annotation in of(table.callee(operation)):
+                yield operation.operands[number], annotation
+        else:
+            for matcher, action in table.distinct(table.pairs(operation)):
+                for number, annotation in of(table.resolve(action)):
+                    yielded = table.yielded(matcher, number)
+                    if not isinstance(yielded, mlir.Attribute):
+                        yield None if yielded is None else operation.operands[yielded], annotation
+
+
+def _is_one_value(table: SequenceTable, value: Handle) -> bool:
+    if not isinstance(value, mlir.OpResult):
+        return False
+    owner = value.owner.operation
+    if owner.name != names.INCLUDE:
+        return owner.name in (names.PARAM_CONSTANT, names.CREATE_SERIALIZED_MODULE)
+    yielded = table.yielded(reference(owner.attributes["target"]), value.result_number)
+    if isinstance(yielded, int):
+        return _is_one_value(table, owner.operands[yielded])
+    return yielded is not None
 
 
 def _callees(caller: _Resolved, *, suppressed: bool = True) -> Iterator[_Resolved]:

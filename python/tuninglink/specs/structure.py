@@ -159,7 +159,7 @@ class Anatomy:
                 yield note(f"its matcher '{matcher}' may change the program", sequence)
             elif self.table.annotations(action) is None:
                 yield note(
-                    f"its action '{action}' does more than annotate, so it can fail",
+                    f"its action '{action}' does more than annotate",
                     self.table.lookup(action),
                 )
 
@@ -207,13 +207,7 @@ class Anatomy:
     @cached_property
     def distinct_pairs(self) -> list[tuple[str, str]]:
         """One pair for each combination of matcher shape and action; other pairs differ from one only in parameters."""
-        shapes = self.table.scan.shapes
-        pairs: dict[object, tuple[str, str]] = {}
-        for matcher, action in self.pairs:
-            # A path with a colon is nested or quoted, and not a symbol of the module.
-            shape = None if ":" in matcher else shapes.get(matcher)
-            pairs.setdefault((shape or matcher, action), (matcher, action))
-        return list(pairs.values())
+        return self.table.distinct(self.pairs)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

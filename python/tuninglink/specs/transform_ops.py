@@ -243,10 +243,11 @@ def is_prepared_foreach_match(sequence: mlir.Operation) -> bool:
     """Return whether a sequence runs passes that the compiler would run later, and then one list."""
     operations = list(body(sequence))
     last = [operation.name for operation in operations[-2:]]
-    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(_prepares, operations[:-2]))
+    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(prepares, operations[:-2]))
 
 
-def _prepares(operation: mlir.Operation) -> bool:
+def prepares(operation: mlir.Operation) -> bool:
+    """Return whether an op runs a pass that the compiler would run later, and that configures nothing."""
     name = operation.attributes.get("pass_name")
     if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
         return False

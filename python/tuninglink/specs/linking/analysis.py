@@ -17,7 +17,7 @@ from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, collect, visit
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.side_effects import declares_a_write
+from tuninglink.specs.side_effects import adds_symbol, declares_a_write, is_closed, only_reads
 from tuninglink.specs.structure import Anatomy, EntryPoint, SpecKind, pair_problem
 from tuninglink.specs.transform_ops import fails_as_included
 
@@ -158,27 +158,52 @@ def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagn
 def restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
     """Yield the changes that sequences make other than by annotations, which guards cover."""
     for inner, operation in _ops_run_by(table, *paths):
-        if operation.name == names.INCLUDE:
-            if inner.callee(operation) is None:
-                path = reference(operation.attributes["target"])
-                yield note(f"it includes '{path}', which is not defined beside it", operation)
-        elif operation.name == names.FOREACH_MATCH:
-            yield from _restrictions_of_list(inner, operation)
-        elif operation.name == names.ALTERNATIVES:
-            if collect(operation, names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH):
-                yield note("what its alternatives change cannot be guarded", operation)
-        elif operation.name != names.ANNOTATE and declares_a_write(operation):
-            yield note("it changes the program other than by annotations", operation)
+        if operation.name == names.FOREACH_MATCH and (
+            reason := unguarded_because(inner, operation)
+        ):
+            yield reason
+        yield from _changes(inner, operation)
 
 
-def _restrictions_of_list(
-    table: SequenceTable, foreach_match: mlir.Operation
-) -> Iterator[Diagnostic]:
-    if reason := unguarded_because(table, foreach_match):
-        yield reason
-    for matcher in dict.fromkeys(matcher for matcher, _ in table.pairs(foreach_match)):
-        if table.may_change(matcher):
-            yield note(f"its matcher '{matcher}' may change the program", table.lookup(matcher))
+def untraced(spec: Anatomy, *, is_first: bool) -> Diagnostic | None:
+    """Return the reason why a guarded entry point cannot pass on all ops that a spec decides, or None.
+
+    Args:
+        spec: the spec.
+        is_first: whether no other spec has decided anything before.
+    """
+    if spec.kind is SpecKind.MATCHER_LIST or (is_first and spec.is_readable):
+        return None
+    for inner, operation in _ops_run_by(spec.table, *(point.path for point in spec.entry_points)):
+        if reason := next(_changes(inner, operation), None):
+            return reason
+        if operation.name == names.INCLUDE and not fails_as_included(operation):
+            path = reference(operation.attributes["target"])
+            if inner.may_change(path) and inner.may_fail(path):
+                return note("what it configures before it fails is not known", operation)
+        if operation.name in (names.FOREACH, names.SEQUENCE) and collect(operation, *_DECIDING):
+            return note("what it decides inside is not known behind it", operation)
+    return None
+
+
+_DECIDING: Final = (names.ANNOTATE, names.INCLUDE, names.FOREACH_MATCH)
+
+
+def _changes(table: SequenceTable, operation: mlir.Operation) -> Iterator[Diagnostic]:
+    """Yield the reason why an op that a sequence runs may change the program other than by annotations."""
+    if operation.name == names.INCLUDE:
+        if table.callee(operation) is None:
+            path = reference(operation.attributes["target"])
+            yield note(f"it includes '{path}', which is not defined beside it", operation)
+    elif operation.name == names.FOREACH_MATCH:
+        for matcher in dict.fromkeys(matcher for matcher, _ in table.pairs(operation)):
+            if table.may_change(matcher):
+                yield note(f"its matcher '{matcher}' may change the program", table.lookup(matcher))
+    elif operation.name == names.ALTERNATIVES:
+        if collect(operation, *_DECIDING):
+            yield note("what its alternatives change cannot be guarded", operation)
+    elif operation.name != names.ANNOTATE and declares_a_write(operation):
+        yield note("it changes the program other than by annotations", operation)
 
 
 def configures(spec: Anatomy) -> bool:
@@ -193,12 +218,21 @@ def configures(spec: Anatomy) -> bool:
 def _ops_run_by(
     table: SequenceTable, *paths: str
 ) -> Iterator[tuple[SequenceTable, mlir.Operation]]:
-    """Yield the ops that sequences run, except in matchers, each with the table of its module."""
+    """Yield the ops by which sequences change ops of the program, except in matchers, each with the table of its module."""
+    operations: list[mlir.Operation] = []
+
+    def keep(operation: mlir.Operation) -> mlir.WalkResult | None:
+        operations.append(operation)
+        makes_module = operation.name == names.CREATE_SERIALIZED_MODULE and is_closed(operation)
+        return mlir.WalkResult.SKIP if makes_module else None
+
     for inner, sequence in table.closure(*paths):
-        operations: list[mlir.Operation] = []
-        visit(sequence, operations.append)
+        operations.clear()
+        visit(sequence, keep)
         for operation in operations[1:]:
-            if operation.name.startswith("transform."):
+            if operation.name.startswith("transform.") and not (
+                only_reads(operation) or adds_symbol(operation)
+            ):
                 yield inner, operation
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 
 from iree.compiler import ir as mlir
 
@@ -44,7 +45,7 @@ from tuninglink.specs.linking.rewriting import (
     include_instead,
 )
 from tuninglink.specs.sequences import SequenceTable, consumes
-from tuninglink.specs.side_effects import only_reads
+from tuninglink.specs.side_effects import adds_symbol, only_reads
 from tuninglink.specs.structure import is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
@@ -55,6 +56,7 @@ from tuninglink.specs.transform_ops import (
     empty_handle,
     fails_as_included,
     merge_handles,
+    prepares,
     yield_more,
 )
 
@@ -68,9 +70,9 @@ def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> Non
     """
     with module.context:
         guards = _Guards(SequenceTable(module))
-        for sequence in entry_points:
+        for position, sequence in enumerate(entry_points):
             if not is_guarded(sequence):
-                guards.rewrite_entry_point(sequence)
+                guards.rewrite_entry_point(sequence, is_first=not position)
         guards.sequences.erase_unused_originals()
 
 
@@ -87,7 +89,7 @@ class _Guards:
         self._matchers: dict[str, str] = {}
         self._rewritten: dict[tuple[str, frozenset[int] | None], tuple[str, Gap]] = {}
 
-    def rewrite_entry_point(self, sequence: mlir.Operation) -> None:
+    def rewrite_entry_point(self, sequence: mlir.Operation, *, is_first: bool) -> None:
         """Rewrite an entry point to take the root and the decided ops, and to yield both."""
         operations = list(body(sequence))
         given: Handle = sequence.regions[0].blocks[0].arguments[0]
@@ -99,7 +101,8 @@ class _Guards:
         (before,) = change_signature(sequence, [any_op()], [any_op()])
         declare_ownership(sequence)
         state = State(before)
-        self._rewrite(operations, state)
+        # Nothing is decided yet that the preparations of the first list could drop.
+        self._rewrite(dropwhile(prepares, operations) if is_first else operations, state)
         terminator = operations[-1]
         with terminator.location, mlir.InsertionPoint(terminator):
             # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
@@ -125,7 +128,7 @@ class _Guards:
                 self._include(operation, state)
             elif operation.name == names.FOREACH_MATCH:
                 self._list(operation, state)
-            elif operation.name != names.YIELD and not only_reads(operation):
+            elif not only_reads(operation) and not adds_symbol(operation):
                 self._other(operation, state)
 
     def _annotate(self, operation: mlir.Operation, numbers: Iterable[int], state: State) -> None:

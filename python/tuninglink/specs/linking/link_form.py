@@ -16,7 +16,14 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.linking.analysis import depend_on_each_other, restriction
+from tuninglink.specs.entry_settings import hidden_failure
+from tuninglink.specs.linking.analysis import (
+    configures,
+    depend_on_each_other,
+    restriction,
+    untraced,
+)
+from tuninglink.specs.linking.merging import check_imported_names
 from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import argument_attributes, consumes
@@ -70,6 +77,7 @@ def choose_form(
     members = [spec.anatomy for spec in specs]
     for member in members:
         _check_can_run(member)
+    check_imported_names(members)
     if len(specs) == 1 and members[0].has_default_entry_point and not next_to_entry_point:
         return LinkForm.UNTOUCHED
     for member in members:
@@ -80,6 +88,7 @@ def choose_form(
     if diagnostics:
         _warn_about_failures(specs, diagnostics)
         _warn_about_overriding(specs, diagnostics)
+        _warn_about_untraced(specs, diagnostics)
     return LinkForm.CHAINED
 
 
@@ -120,7 +129,7 @@ def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
         # Where a chain suppresses failures already, linking changes nothing.
         entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
         for entry_point in entry_points:
-            check = next(spec.anatomy.table.failing_checks(entry_point.sequence), None)
+            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
             if check is not None:
                 diagnostics.warning(
                     f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
@@ -140,6 +149,21 @@ def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -
                 "it cannot be guarded",
                 spec.module,
                 [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
+            )
+
+
+def _warn_about_untraced(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
+    """Warn about specs that decide ops unknown to later specs, which skip configured ops instead."""
+    for position, spec in enumerate(specs):
+        later = [other for other in specs[position + 1 :] if configures(other.anatomy)]
+        reason = untraced(spec.anatomy, is_first=not position) if later else None
+        if reason:
+            names_of_later = ", ".join(f"'{other.name}'" for other in later)
+            diagnostics.warning(
+                f"the operations that '{spec.name}' decides are not known after it: "
+                f"{names_of_later} may configure them, and may skip others that arrive with a configuration",
+                spec.module,
+                [reason, note(f"'{later[0].name}' comes later", later[0].module)],
             )
 
 

@@ -91,6 +91,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     entry_checks = EntryChecks(diagnostics)
     for code in reach.codes:
         entry_checks.check_constants(code)
+        entry_checks.check_alternatives(code)
         for operation in code.matchers:
             if operation.name == names.FOREACH_MATCH:
                 entry_checks.check(reach.entries(code, operation))

@@ -13,6 +13,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.rules import Rule
+from tuninglink.specs.entry_settings import hidden_failure
 from tuninglink.specs.module_scan import is_entry_point, signature
 from tuninglink.specs.sequences import (
     Annotation,
@@ -53,6 +54,17 @@ class EntryChecks:
                 kind = operation.results[0].type
                 if not self._fits(operation.attributes["value"], kind):
                     self._report_misfit(operation, kind, None)
+
+    def check_alternatives(self, code: Code) -> None:
+        """Report alternatives, which replace their scope. The compiler goes on using the function it runs a spec on."""
+        for operation in code.operations:
+            if operation.name == names.ALTERNATIVES:
+                self._diagnostics.warning(
+                    f"'{names.ALTERNATIVES}' replaces its scope by a copy: the compiler crashes where that is the "
+                    "function that the spec is applied to; use a 'foreach_match' without it",
+                    operation,
+                    rule=Rule.ENTRY_POINT,
+                )
 
     def check(self, entries: Iterable[ReachedEntry]) -> None:
         """Check the entries of one `foreach_match`."""
@@ -191,7 +203,7 @@ def _check_entry_point(
     else:
         _warn_about_missing_mark(sequence, marked, diagnostics)
     _check_visibility(sequence, diagnostics)
-    check = next(table.failing_checks(sequence), None)
+    check = hidden_failure(table, sequence)
     if check is not None:
         diagnostics.warning(
             f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "
