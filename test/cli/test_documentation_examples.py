@@ -152,6 +152,17 @@ def test_shell_examples_read_files_of_the_repository() -> None:
                 assert not missing, f"{example.place}: {missing}, which no command of {page} writes"
 
 
+def test_what_tune_wrote_is_compiled_with_its_flags() -> None:
+    compiled = [
+        (example.place, words)
+        for example in in_language("shell")
+        for words in _commands(example.text)
+        if words[:2] == ["tuninglink", "compile"] and "tuned.mlir" in words
+    ]
+    assert len(compiled) > 5
+    assert not [place for place, words in compiled if "@tuned.flags" not in words]
+
+
 def _commands(text: str) -> Iterator[list[str]]:
     """Yield the words of each line; a string may have several lines."""
     lines = text.replace("\\\n", " ").replace("\n", "\n; ")
