@@ -1,7 +1,8 @@
 """Compares every form that linking and the optimizations give random specs with the specs one by one.
 
 The results are compared with the meaning of linking in `test/support/sequential.py`, which runs the compiler's
-interpreter on each op and each matcher separately. The seed and the number of a scenario determine it, so that
+interpreter on each op and each matcher separately. A difference that linking warns about is counted, and is no
+failure. The seed and the number of a scenario determine it, so that
 
     python test/campaigns/linking.py --seed 1 --scenario 123
 
@@ -72,7 +73,11 @@ def main() -> None:
             for failure in each.failures:
                 sys.stderr.write(f"{failure.partition(chr(10))[0]}\n")
             sys.stderr.write(
-                f"{done:,} comparisons, {len(total.failures)} scenarios with a difference\n"
+                f"{done:,} comparisons, {len(total.failures)} scenarios with a difference,"
+                f" {total.counts['comparisons that differ, with a warning']:,} warned about in"
+                f" {total.counts['scenarios with a warning that differ']:,} of"
+                f" {total.counts['scenarios with a warning']:,} scenarios with a warning,"
+                f" {total.counts['scenarios']:,} scenarios\n"
             )
             if done >= arguments.comparisons or not each.counts:
                 break

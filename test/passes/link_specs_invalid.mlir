@@ -334,3 +334,97 @@ module @values attributes {transform.with_named_sequence} {
     }
   }
 }
+
+// -----
+
+// Names of imported symbols in the options of a pass and in pipelines are not renamed.
+
+module @options attributes {transform.with_named_sequence} {
+  module @first attributes {transform.with_named_sequence} {
+    // expected-note @+1 {{the other one}}
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "first" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+  module @second attributes {transform.with_named_sequence} {
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "second" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      // expected-error @+1 {{'@tile' is named in a string here, and another spec defines another '@tile'; rename it in one of the specs}}
+      %1 = transform.apply_registered_pass "iree-transform-dialect-interpreter" with options = {"entry-point" = "tile"} to %module : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+module @parameter attributes {transform.with_named_sequence} {
+  module @first attributes {transform.with_named_sequence} {
+    // expected-note @+1 {{the other one}}
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "first" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+  module @second attributes {transform.with_named_sequence} {
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "second" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      %name = transform.param.constant "tile" -> !transform.any_param
+      // expected-error @+1 {{'@tile' is named in a string here}}
+      %1 = transform.apply_registered_pass "iree-transform-dialect-interpreter" with options = {"entry-point" = %name} to %module : (!transform.any_op, !transform.any_param) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}
+
+// -----
+
+module @pipeline attributes {transform.with_named_sequence} {
+  module @first attributes {transform.with_named_sequence} {
+    // expected-note @+1 {{the other one}}
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "first" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+  module @second attributes {transform.with_named_sequence} {
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "second" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      // expected-error @+1 {{'@tile' is named in a string here}}
+      %info = transform.param.constant #iree_codegen.translation_info<pipeline = #iree_codegen.pass_pipeline<"iree-transform-dialect-interpreter{entry-point=tile}">> -> !transform.any_param
+      transform.annotate %root "translation_info" = %info : !transform.any_op, !transform.any_param
+      transform.yield %root : !transform.any_op
+    }
+  }
+}

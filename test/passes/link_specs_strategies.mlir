@@ -138,3 +138,49 @@ module @shared attributes {transform.with_named_sequence} {
     }
   }
 }
+
+// -----
+
+// Where nested modules dissolve, each string follows the symbol that its own module imports. So does the entry point of
+// a strategy in the transform dialect, which is a reference.
+
+// CHECK-DAG: #iree_codegen.translation_info<pipeline = #iree_codegen.transform_dialect_codegen codegen_spec = @tile_0>
+// CHECK-LABEL: module @nested
+// CHECK: @tile(
+// CHECK: lowering_config<{lowering_strategy = "tile", workgroup = [1]}>
+// CHECK: transform.util.import_symbol @tile into
+// CHECK: @tile_0(
+// CHECK: lowering_config<{lowering_strategy = "tile_0", workgroup = [2]}>
+// CHECK: transform.util.import_symbol @tile_0 into
+module @nested attributes {transform.with_named_sequence} {
+  module @first attributes {transform.with_named_sequence} {
+    transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "first" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %config = transform.param.constant #iree_gpu.lowering_config<{workgroup = [1], lowering_strategy = "tile"}> -> !transform.any_param
+      transform.annotate %root "lowering_config" = %config : !transform.any_op, !transform.any_param
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+  module @second attributes {transform.with_named_sequence} {
+    module @library attributes {transform.with_named_sequence} {
+      transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+        transform.annotate %op "second" : !transform.any_op
+        transform.yield
+      }
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %config = transform.param.constant #iree_gpu.lowering_config<{workgroup = [2], lowering_strategy = "tile"}> -> !transform.any_param
+      transform.annotate %root "lowering_config" = %config : !transform.any_op, !transform.any_param
+      %info = transform.param.constant #iree_codegen.translation_info<pipeline = #iree_codegen.transform_dialect_codegen codegen_spec = @library::@tile> -> !transform.any_param
+      transform.annotate %root "translation_info" = %info : !transform.any_op, !transform.any_param
+      %module = transform.util.get_nearest_symbol_table %root : (!transform.any_op) -> !transform.any_op
+      %0 = transform.util.import_symbol @library::@tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+      transform.yield %root : !transform.any_op
+    }
+  }
+}

@@ -418,7 +418,7 @@ class _Writer:
     def __init__(self, random: Random, first_value: int) -> None:
         self.random = random
         self.value = first_value
-        self.strategy = ""
+        self.strategy = self.imported = ""
         self.fails = random.random() < 0.15
         self.sequences = [_helper("helper", _body_without_includes(random))]
         self.sequences.append(
@@ -502,17 +502,22 @@ class _Writer:
         """Let the entries configure a strategy by name, which the actions ship."""
         self.strategy = self.random.choice(("tag", "tag", "tag_0"))
         what = self.random.choice(("shared", f"own {self.value}"))
-        self.sequences.append(
+        text = (
             f"transform.named_sequence @{self.strategy}(%op: {ANY_OP} {{transform.readonly}}) {{\n"
             f'  transform.annotate %op "{what}" : {ANY_OP}\n  transform.yield\n}}'
         )
+        self.imported = f"@{self.strategy}"
+        if self.random.random() < 0.3:
+            text = f"module @tags attributes {{transform.with_named_sequence}} {{\n{text}\n}}"
+            self.imported = f"@tags::@{self.strategy}"
+        self.sequences.append(text)
 
     def _shipping(self, target: str) -> list[str]:
         return [
             "  %symbols = transform.util.create_serialized_module {",
             f"  ^bb0(%library: {ANY_OP}):",
             (
-                f"    %imported = transform.util.import_symbol @{self.strategy} into %library if undefined"
+                f"    %imported = transform.util.import_symbol {self.imported} into %library if undefined"
                 f" : ({ANY_OP}) -> {ANY_OP}"
             ),
             f'    transform.annotate %library "transform.with_named_sequence" : {ANY_OP}',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.walk import body, collect, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
@@ -89,11 +90,7 @@ class FreshNames:
         return fresh
 
 
-def rename_symbols(
-    table: mlir.Operation,
-    renames: Mapping[str, str],
-    nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
-) -> None:
+def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
     """Rename symbols of `table` and every reference to them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
@@ -106,13 +103,28 @@ def rename_symbols(
         table: the operation whose symbols are renamed, usually a module.
         renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
             name without a symbol in `table` redirects its references to the symbol of the new name.
-        nested: new names in `table` for symbols of nested tables; references in these stay as they are.
     """
-    renaming = SymbolRenaming(renames, nested)
-    if renaming:
-        renaming.follow_imports(collect(table, names.IMPORT_SYMBOL))
-        with table.context, mlir.Location.unknown():
-            for operation in body(table):
+    _rename(list(body(table)), SymbolRenaming(renames))
+
+
+def rename_references(
+    operations: Iterable[mlir.Operation], nested: Mapping[tuple[str, str], str]
+) -> None:
+    """Rename references to symbols of nested tables that move to the outer table, as `rename_symbols` does.
+
+    Args:
+        operations: some ops of the outer table.
+        nested: the new names, by nested table and symbol; references in the tables stay as they are.
+    """
+    _rename(list(operations), SymbolRenaming({}, nested))
+
+
+def _rename(operations: Sequence[mlir.Operation], renaming: SymbolRenaming) -> None:
+    if renaming and operations:
+        imports = (collect(operation, names.IMPORT_SYMBOL) for operation in operations)
+        renaming.follow_imports(itertools.chain.from_iterable(imports))
+        with operations[0].context, mlir.Location.unknown():
+            for operation in operations:
                 renaming.rename(operation)
 
 
@@ -164,7 +176,7 @@ class SymbolRenaming:
 
     Args:
         renames: as for `rename_symbols`.
-        nested: as for `rename_symbols`.
+        nested: as for `rename_references`.
     """
 
     def __init__(

@@ -22,7 +22,13 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, thread_context
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode, to_text
-from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
+from tuninglink.mlir.symbols import (
+    FreshNames,
+    rename_references,
+    rename_symbols,
+    symbol_name,
+    symbols,
+)
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind, bind_entries, binding_of
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point, nested_specs, unmark
@@ -185,6 +191,9 @@ def dissolve_nested(module: mlir.Operation) -> None:
     """
     _mark_parts(module, _chained(module))
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
+    # The strings of each part name its own imported symbols.
+    groups = [[op for op in body(module) if op.name != names.MODULE]]
+    groups += [[part] for part in _nested(module)]
     # A pass of the loop dissolves one level of nesting: the references to it are renamed together.
     while parts := list(_nested(module)):
         new_names: dict[tuple[str, str], str] = {}
@@ -193,10 +202,14 @@ def dissolve_nested(module: mlir.Operation) -> None:
             rename_symbols(part, renames)
             scope = symbol_name(part) or ""
             new_names |= {(scope, old): new for old, new in renames.items()}
-        rename_symbols(module, {}, new_names)
+        for group in groups:
+            rename_references(group, new_names)
         for part in parts:
+            group = next(group for group in groups if part in group)
+            group.remove(part)
             for operation in list(body(part)):
                 operation.move_before(part)
+                group.append(operation)
             part.erase()
 
 

@@ -181,7 +181,10 @@ def untraced(spec: Anatomy, *, is_first: bool) -> Diagnostic | None:
             path = reference(operation.attributes["target"])
             if inner.may_change(path) and inner.may_fail(path):
                 return note("what it configures before it fails is not known", operation)
-        if operation.name in (names.FOREACH, names.SEQUENCE) and collect(operation, *_DECIDING):
+        if operation.name in (names.FOREACH, names.SEQUENCE) and any(
+            op.name != names.INCLUDE or inner.may_change(reference(op.attributes["target"]))
+            for op in collect(operation, *_DECIDING)
+        ):
             return note("what it decides inside is not known behind it", operation)
     return None
 

@@ -160,10 +160,8 @@ def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
     word = re.compile(rf"(?<![\w$.-]){re.escape(name)}(?![\w$.-])")
     for operation in collect(member.module, names.RUN_REGISTERED, names.UKERNEL_GENERIC):
         options = [operation.attributes.get(key) for key in ("options", "u_kernel_fn_name")]
-        owners = [operand.owner for operand in operation.operands]
-        options += [
-            owner.attributes.get("value") for owner in owners if isinstance(owner, mlir.Operation)
-        ]
+        constants = (op.owner for op in operation.operands if isinstance(op, mlir.OpResult))
+        options += [constant.attributes.get("value") for constant in constants]
         if any(option is not None and word.search(str(option)) for option in options):
             yield operation
     for operation in collect(member.module, names.PARAM_CONSTANT):
