@@ -9,7 +9,7 @@ from sequential import attributes_of
 
 from tuninglink.specs import link_specs, load_spec
 
-SCENARIOS = 24
+SCENARIOS = 32
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -19,8 +19,9 @@ def test_all_forms_of_random_specs(part: int) -> None:
     for number in range(part, SCENARIOS, 4):
         run_scenario(0, number, outcome)
     assert not outcome.failures, outcome.failures[0]
-    assert outcome.counts["scenarios in which something is configured"] >= 3
-    assert outcome.counts["comparisons"] >= 100
+    counts = outcome.counts
+    assert counts["scenarios in which something is configured"] >= 2
+    assert counts["comparisons"] - counts["comparisons that differ, with a warning"] >= 80
 
 
 def test_a_configuration_from_before_decides_nothing_behind_what_the_compiler_nested() -> None:
