@@ -49,6 +49,7 @@ class Rule(Enum):
     KNOB_VALUE = "knob-value", _ERROR, "The value of the knob is not one that it can have"
     LOOP_COUNT = "loop-count", _WARNING, "The knob is for other loops than those of the op"
     THREAD_COUNT = "thread-count", _WARNING, "The numbers of threads do not fit together"
+    REPEATED_WORK = "repeated-work", _WARNING, "Threads repeat the work of others"
     INTRINSIC_TYPES = "intrinsic-types", _ERROR, "The intrinsic is for other types"
     OTHER_TARGET = "other-target", _ERROR, "The configuration is for another target"
     # The configuration on a program.
@@ -75,6 +76,7 @@ class Rule(Enum):
         "The compiler generates wrong code for the configuration",
     )
     SLOW = "slow-to-compile", _WARNING, "The configuration may take minutes to compile"
+    SPILLS = "register-spills", _WARNING, "The code spills registers to memory"
     UNDECIDED = "undecided", _REMARK, "A question about the entry was not decided"
     # What the check itself needs.
     MODEL = "invalid-model", _ERROR, "The model does not compile as far as configurations"

@@ -118,6 +118,7 @@ class SpecReport:
             yield from _crashing(entry)
             yield from _miscompiled(entry)
             yield from _slow(entry)
+            yield from _spilling(entry)
             yield from _without_effect(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
@@ -226,6 +227,19 @@ def _slow(report: EntryReport) -> Iterator[Diagnostic]:
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
         yield _finding(rule, report, message, answer.details, place=place)
+
+
+def _spilling(report: EntryReport) -> Iterator[Diagnostic]:
+    """Yield a finding if the code of an entry spills registers to memory."""
+    answer = report.compiles
+    if answer is not None and answer.spills:
+        message = f"configures slow code: {answer.spills}"
+        yield _finding(Rule.SPILLS, report, message, [_FEWER_REGISTERS])
+
+
+_FEWER_REGISTERS: Final = (
+    "smaller tiles of a thread or a subgroup, or more threads, need fewer registers"
+)
 
 
 def _without_effect(report: EntryReport) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.cpus import stack_overflow, stack_report_flag
+from tuninglink.iree.spills import find_spills
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
-    from tuninglink.compiler import Applied
+    from tuninglink.compiler import Compilation
 
 _CPU_BACKEND: Final = "=llvm-cpu"
 """The end of a flag for code for a CPU."""
@@ -85,22 +86,25 @@ class _Compiled:
         configured: the number of ops that the spec configured.
         ignored: why code generation does not use what the entry set; empty if it does.
         stack_overflow: the reason why the code overflows the stack of the runtime's workers; empty if it does not.
+        spills: the registers that the code spills, in words; empty if none are known.
     """
 
     configured: int
     ignored: str
     stack_overflow: str
+    spills: str
 
 
 def _compile(job: Job) -> _Compiled:
     """Run a job in a worker."""
-    applied = _applied(job, job.program)
-    configured = sum(not item.ignored for item in applied)
+    compilation = _compilation(job, job.program)
+    configured = sum(not item.ignored for item in compilation.applied)
     overflow = stack_overflow()
     if configured and not overflow and any(flag.endswith(_CPU_BACKEND) for flag in job.flags):
         overflow = _overflow_with_consumer(job)
-    ignored = "" if configured else next((item.ignored for item in applied), "")
-    return _Compiled(configured, ignored, overflow)
+    ignored = "" if configured else next((item.ignored for item in compilation.applied), "")
+    spills = str(find_spills(compilation.output)) if configured else ""
+    return _Compiled(configured, ignored, overflow, spills)
 
 
 def _overflow_with_consumer(job: Job) -> str:
@@ -109,25 +113,24 @@ def _overflow_with_consumer(job: Job) -> str:
 
     program = with_fused_consumer(job.program)
     try:
-        applied = _applied(job, program) if program else ()
+        applied = _compilation(job, program).applied if program else ()
     except TuninglinkError:  # the failure does not concern the entry itself
         return ""
     overflow = stack_overflow()
     return f"with an elementwise operation after it, {overflow}" if applied and overflow else ""
 
 
-def _applied(job: Job, program: str) -> Sequence[Applied]:
-    """Compile a program, and return the effects of the spec."""
+def _compilation(job: Job, program: str) -> Compilation:
+    """Compile a program with the spec of a job."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
-    compilation = compile_program(
+    return compile_program(
         program.encode(),
         specs=[job.spec],
         default_specs=False,
         flags=job.flags,
         name="payload.mlir",
     )
-    return compilation.applied
 
 
 def _answer(future: Future[_Compiled]) -> Answer:
@@ -146,4 +149,4 @@ def _answer(future: Future[_Compiled]) -> Answer:
     if not compiled.configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)
-    return Answer(Verdict.PROVEN, crash=compiled.stack_overflow)
+    return Answer(Verdict.PROVEN, crash=compiled.stack_overflow, spills=compiled.spills)

@@ -33,6 +33,7 @@ class Answer:
         slow: why the configuration may take minutes to compile, if not decided; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
         replaced: the entries that the nearest valid configuration changes, with their new values; may be empty.
+        spills: the registers that the code spills to memory, in words; empty if none are known.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
 
@@ -45,6 +46,7 @@ class Answer:
     knobs: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = field(default=(), metadata=HIDDEN)
     miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
+    spills: str = field(default="", metadata=EMPTY_IS_NULL)
 
 
 @dataclass(frozen=True)

@@ -121,11 +121,11 @@ class InvalidFormError(MismatchError):
 
 
 class StrayTileError(MismatchError):
-    """A configuration has tiles of loops that constraints do not cover.
+    """A configuration has tiles of loops, or threads, that constraints do not cover.
 
     Args:
         message: the fault.
-        entry: the entry with the tiles.
+        entry: the entry with them.
         covered: the entry without them.
         narrowed: the knobs of other tiles of these loops, with their maximum sizes.
     """

@@ -169,7 +169,9 @@ class _Finding:
             necessary = graded[Grade.NECESSARY]
             read = failure.assignment if necessary else None
             doubt = _of_other_form(provider, failure)
-            return cls(space, read, necessary, doubt=doubt, untiled=untiled)
+            return cls(
+                space, read, necessary, slow=graded[Grade.SLOW], doubt=doubt, untiled=untiled
+            )
         except MismatchError as failure:
             lacks = isinstance(failure, MissingEntryError)
             return cls(

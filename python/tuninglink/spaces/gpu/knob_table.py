@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -227,6 +228,14 @@ class BasisSlot(Slot):
             along = dict(
                 enumerate(counts)
             )  # numbers along loops outside of the basis are present as well
+        elif idle := [
+            count for place, count in enumerate(counts) if place not in mapping and count > 1
+        ]:
+            message = f"'{path}' has {prod(idle)} that no loop is mapped to"
+            numbers = [along.get(loop, 1) for loop in range(self.rank)]
+            with actual.context:
+                covered = _basis([numbers, self.loops])
+            raise StrayTileError(message, path, covered, {})
         elif sum(each != 1 for each in counts) != sum(each != 1 for each in along.values()):
             raise mismatch
         places = [place for place in mapping if counts[place] != 1]
@@ -242,10 +251,14 @@ class BasisSlot(Slot):
         counts = [
             assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
         ]
-        numbers = [counts, self.loops]
-        return mlir.ArrayAttr.get(
-            [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
-        )
+        return _basis([counts, self.loops])
+
+
+def _basis(numbers: Iterable[Iterable[int]]) -> mlir.Attribute:
+    """Return lists of integers, in the current context."""
+    return mlir.ArrayAttr.get(
+        [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
+    )
 
 
 def gpu_template(

@@ -47,6 +47,9 @@ _MOST_BESIDE: Final = 256
 it.
 """
 
+_MOST_OF_INPUT: Final = 512
+"""The maximum number of elements of an input for one thread: 1,024 take 25 to 40 seconds to compile, 2,048 minutes."""
+
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
@@ -166,6 +169,11 @@ class _LanesRules(FormRules):
             rules.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE if self._neighbors else _MOST_ELEMENTS
         rules.few(product(self._vectors.values()) / self.threads, "elements", most_elements)
+        for loops in self._loops.inputs:
+            taken = [
+                self._vectors[loop] / (self._subgroups[loop] * self._lanes[loop]) for loop in loops
+            ]
+            rules.unrolled(product([number(1), *taken]), "elements of an input", _MOST_OF_INPUT)
         for neighbor in self._neighbors:
             self._agree_with(neighbor)
 

@@ -16,7 +16,7 @@ from tuninglink.iree.lowering_configs import (
     SUBGROUP_BASIS,
     read_basis,
 )
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import OpKind, loops_in
 from tuninglink.iree.root_ops import function_ops, is_computing
 from tuninglink.iree.structured_op import REDUCTION, Sizes, StructuredOp, element_type, shape
 from tuninglink.mlir import names
@@ -131,6 +131,7 @@ class RootLoops:
         mixes_types: whether operands of different types are both widened before they are multiplied.
         reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
         finds_places: whether a reduction also returns the index of an element.
+        inputs: the loops of each input.
     """
 
     sizes: Sizes
@@ -141,6 +142,7 @@ class RootLoops:
     mixes_types: bool
     reuses_sums: bool = False
     finds_places: bool = False
+    inputs: tuple[frozenset[int], ...] = ()
 
     def refuse_reused_sums(self, rules: GpuRules) -> None:
         """Reject bodies without one combining operation for each result, which lanes could apply to partial results."""
@@ -181,6 +183,10 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
         accumulation is not None and not accumulation.starts_from_fill,
         mixes,
         _reuses_sums(op),
+        inputs=tuple(
+            frozenset().union(*map(loops_in, access.results))
+            for access in op.maps[: op.first_output]
+        ),
     )
 
 

@@ -25,6 +25,7 @@ from tuninglink.iree.lowering_configs import (
     PIPELINE_DEPTH,
     PIPELINE_OPTIONS,
     STORE_STAGE,
+    VECTOR_DISTRIBUTE,
     uses_igemm,
 )
 from tuninglink.iree.targets import Target
@@ -45,6 +46,7 @@ from tuninglink.specs.verification.faults import (
 from tuninglink.specs.verification.gpu_knobs import TILING_WORKGROUPS, knob_faults, load_faults
 from tuninglink.specs.verification.gpu_threads import (
     function_faults,
+    idle_faults,
     intrinsic_faults,
     subgroup_faults,
     thread_faults,
@@ -181,6 +183,8 @@ def _findings(
     intrinsic = "" if matched is None else _usual_intrinsic(matched.types, target, value.context)
     yield from knob_faults(knobs, pipeline, op, intrinsic)
     yield from load_faults(knobs, target)
+    if pipeline == VECTOR_DISTRIBUTE:
+        yield from idle_faults(knobs)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
         subgroup_size = translation.subgroup_size or 0

@@ -92,6 +92,65 @@ def subgroup_faults(
         )
 
 
+def idle_faults(knobs: Mapping[str, mlir.Attribute]) -> Iterator[Fault]:
+    """Yield a fault for each basis with counts that no loop is mapped to: these threads compute what others compute.
+
+    Args:
+        knobs: the entries of the lowering config.
+    """
+    for name in gpu.BASES:
+        basis = gpu.read_basis(knobs.get(name))
+        if basis is None or not {*basis.mapping} <= {*range(len(basis.counts))}:
+            continue  # `basis_faults` reports indices without a count.
+        counts = {index: count for index, count in enumerate(basis.counts) if count > 1}
+        idle = [count for index, count in counts.items() if index not in basis.mapping]
+        if not idle:
+            continue
+        right = _without_repetition(name, basis, prod(idle), knobs)
+        remedy = "map a loop to them whose tile they divide, or take fewer"
+        if right:
+            remedy = f"to use them, write {name} = {right}"
+        what = "subgroups" if name == gpu.SUBGROUP_BASIS else "lanes"
+        listed = " and ".join(map(str, idle))
+        yield Fault(
+            f"no loop is mapped to the {listed} of '{name}', {knobs[name]}: "
+            f"{prod(idle)} {what} each compute the same",
+            remedy,
+            knob=name,
+            rule=Rule.REPEATED_WORK,
+        )
+
+
+_INTRINSIC_SIDE: Final = 32
+"""A multiple of the rows and columns of all intrinsics."""
+
+
+def _without_repetition(
+    name: str, basis: gpu.Basis, idle: int, knobs: Mapping[str, mlir.Attribute]
+) -> list[list[int]]:
+    """Return a basis that gives `idle` threads to a loop whose tile they divide; empty if there is none."""
+    bases = [basis, *(gpu.read_basis(knobs.get(other)) for other in gpu.BASES if other != name)]
+    lists = {level: gpu.read_integers(knobs[level]) for level in gpu.TILES if level in knobs}
+    counts = [basis.counts[index] for index in basis.mapping]
+    rooms = []
+    for loop in range(len(counts)):
+        tiles = {
+            level: sizes[loop] for level, sizes in lists.items() if sizes and loop < len(sizes)
+        }
+        taken = max(1, tiles.pop(gpu.THREAD, 1))
+        for each in bases:
+            index = each.mapping[loop] if each and loop < len(each.mapping) else -1
+            taken *= each.counts[index] if each and 0 <= index < len(each.counts) else 1
+        taken *= _INTRINSIC_SIDE if gpu.MMA_KIND in knobs else 1
+        # The loop with the most room; of several, the last one, whose elements are contiguous.
+        rooms.append((max(tiles.values(), default=0) / taken, loop))
+    room, loop = max(rooms, default=(0, 0))
+    if room < idle or room % idle:
+        return []
+    counts[loop] *= idle
+    return [counts, [*range(len(counts))]]
+
+
 def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
     """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
 
