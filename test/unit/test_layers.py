@@ -19,6 +19,7 @@ ROOTS = {
 LAYERS = (
     (
         "arguments",
+        "compiler_plugins",
         "errors",
         "files",
         "interrupt_hooks",

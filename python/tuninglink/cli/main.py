@@ -15,6 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from tuninglink.compiler_plugins import load_compiler
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes, run_interrupt_hooks
 from tuninglink.lazy import load_on_use
 
@@ -196,12 +197,12 @@ def main() -> NoReturn:
     gc.set_threshold(*_COLLECTION_THRESHOLDS)
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
+    arguments, plugin_failures = load_compiler(sys.argv[1:])
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.cli import process  # noqa: PLC0415
     from tuninglink.cli.terminal import take_verbosity  # noqa: PLC0415
 
-    arguments = take_verbosity(sys.argv[1:])
-    code = process.run(arguments)
+    code = process.run(take_verbosity(arguments), plugin_failures)
     sys.stderr.flush()
     # All is written. Destroying large programs and specs, operation by operation, would only take time.
     os._exit(code)

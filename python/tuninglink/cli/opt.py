@@ -6,6 +6,7 @@ import os
 import sys
 
 from tuninglink.cli.main import exit_on_interrupt, occupy_standard_streams
+from tuninglink.compiler_plugins import load_compiler
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 
@@ -21,10 +22,11 @@ def main() -> None:
     exit_on_interrupt("tuninglink-opt")
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
+    arguments, plugin_failures = load_compiler(sys.argv)
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
     from tuninglink.opt.command import run  # noqa: PLC0415
 
-    code = run(sys.argv)
+    code = run(arguments, plugin_failures)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

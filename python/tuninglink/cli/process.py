@@ -19,6 +19,7 @@ from tuninglink.cli.usage import (
     module_of,
     usage_of,
 )
+from tuninglink.compiler_plugins import check_plugins
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean, printable
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
@@ -147,13 +148,18 @@ _kept: list[object] = []
 _began: list[float] = []
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     """Run a command line and return the exit code of the process.
 
     A user error prints its diagnostics on standard error. A closed pipe fails silently.
+
+    Args:
+        arguments: the arguments after the program's name.
+        plugin_failures: a message for each plug-in of the compiler that could not be loaded.
     """
     _began.append(time.monotonic() - _age())
     try:
+        check_plugins(plugin_failures)
         code = run_command(arguments)
         sys.stdout.flush()
     except TuninglinkError as failure:

@@ -13,11 +13,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
 from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler import native
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import Diagnostic, callers, note
+from tuninglink.mlir.diagnostics import Diagnostic, callers, error, note, thread_context
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
 
 if TYPE_CHECKING:
@@ -111,6 +112,9 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
 
     A malformed flag or a second call ends the process with a message and status 1.
 
+    Raises:
+        CompileError: a pass pipeline does not parse.
+
     By default, diagnostics do not quote their operation. To quote an operation, the compiler verifies it, which does
     not terminate if the verifier emits a warning (a `foreach_match` that names a matcher twice crashes the process).
 
@@ -128,6 +132,26 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
         False,  # noqa: FBT003
     )
     _default_flags.cache_clear()
+    _check_pipelines(flags)
+
+
+def _check_pipelines(flags: Sequence[str]) -> None:
+    """Raise an error for a malformed pass pipeline, for which the compiler prints one and goes on without it."""
+    for flag in flags:
+        name, _, text = flag.partition("=")
+        if name != _PREPROCESSING_PIPELINE or not text:
+            continue
+        if not (text.startswith("builtin.module(") and text.endswith(")")):
+            message = f"expected 'builtin.module(...)' as the value of '{name}', found '{text}'"
+            raise CompileError(error(message))
+        try:
+            PassManager.parse(text, thread_context())
+        except ValueError as failure:
+            reason = str(failure).partition("\n")[0].rpartition("error: ")[2]
+            raise CompileError(error(f"malformed value of '{name}': {reason}")) from None
+
+
+_PREPROCESSING_PIPELINE: Final = "--iree-preprocessing-pass-pipeline"
 
 
 def session_flags() -> frozenset[str]:

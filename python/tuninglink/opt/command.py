@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.native import handled
+from tuninglink.compiler_plugins import check_plugins
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, meant, write_output
 from tuninglink.llvm_flags import CommandLineError
@@ -45,14 +46,20 @@ _SHOWN = {
 }
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command line, whose first word is the name of the program, and return its exit code."""
+def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
+    """Run a command line, whose first word is the name of the program, and return its exit code.
+
+    Args:
+        arguments: the command line.
+        plugin_failures: a message for each plug-in of the compiler that could not be loaded.
+    """
     program = Path(arguments[0]).name
     reporter = _Reporter()
     # Read the command line.
     try:
         options = read_options(arguments[1:])
         reporter.configure(options)
+        check_plugins(plugin_failures)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
         registry = PassRegistry(PASSES, reporter.show)
