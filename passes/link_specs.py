@@ -22,8 +22,10 @@ class LinkSpecs(Pass):
     The result is one flat module in default-entrypoint form if all specs are matcher lists, no entry configures an
     operation other than the matched one, and no matcher depends on the configuration of another spec. Otherwise the
     entry points are chained in order. They pass on a handle to the decided operations, which the lists and annotations
-    of later specs skip. Changes of a later spec other than annotations cannot be guarded, and get a warning. Clashing
-    names are renamed with all their uses. Entry points in an older form are upgraded. The result has no nested modules.
+    of later specs skip. Changes of a later spec other than annotations cannot be guarded, and get a warning. Those of
+    an earlier spec get one too, since the operations that it decided are then not known. Clashing names are renamed
+    with all their uses, including the strings that name imported strategies and microkernels. Entry points in an older
+    form are upgraded. The result has no nested modules.
 
     A module that contains no specs, or is linked already, is not changed. As in the compiler's own linking, an entry
     point of the module itself is not run next to nested specs, and gets a warning.

@@ -337,6 +337,30 @@ module @values attributes {transform.with_named_sequence} {
 
 // -----
 
+// An action that unrolls loops tiles an op that has them, so that it does not fail.
+
+module @unrolling attributes {transform.with_named_sequence} {
+  module @unroll attributes {transform.with_named_sequence} {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @unroll(%op: !transform.any_op {transform.consumed}) {
+      %function = transform.get_parent_op %op <op_name = "func.func"> : (!transform.any_op) -> !transform.any_op
+      %tile, %loop = transform.structured.tile_using_for %op tile_sizes [0, 0, 1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+      "transform.loop.unroll"(%loop) <{factor = 8 : i64}> : (!transform.any_op) -> ()
+      transform.apply_cse to %function : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @main(%root: !transform.any_op {transform.consumed}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint} {
+      %0 = transform.foreach_match in %root @match -> @unroll : (!transform.any_op) -> !transform.any_op
+      transform.yield %0 : !transform.any_op
+    }
+  }
+}
+
+// -----
+
 // Names of imported symbols in the options of a pass and in pipelines are not renamed.
 
 module @options attributes {transform.with_named_sequence} {
