@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.default_library import default_spec
     from tuninglink.specs.spec import Spec, load_spec
     from tuninglink.tuning.programs import CallOptions
-    from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
-    from tuninglink.tuning.tune import tune
+    from tuninglink.tuning.tune import Tuned, tune
     from tuninglink.tuning.verification import Verification, verify
     from tuninglink.upgrading import Upgraded, upgrade
 
@@ -51,7 +50,7 @@ __all__ = [
     "SpecError",
     "Target",
     "TargetError",
-    "TuningResult",
+    "Tuned",
     "TuningSettings",
     "TuninglinkError",
     "Upgraded",
@@ -79,12 +78,11 @@ _HOMES = {
     "Target": "iree.targets",
     "CallOptions": "tuning.programs",
     "CheckReport": "checking.check_report",
-    "TuningResult": "tuning.results.task_result",
     "TuningSettings": "tuning.settings",
     "Verification": "tuning.verification",
     "check": "checking.api",
     "run_passes": "opt.api",
-    "tune": "tuning.tune",
+    **dict.fromkeys(("Tuned", "tune"), "tuning.tune"),
     "verify": "tuning.verification",
     "compile": "compiler",
     "default_spec": "specs.default_library",

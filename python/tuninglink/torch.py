@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tuninglink.explaining import Explanation
     from tuninglink.specs import Spec
     from tuninglink.tuning.programs import CallOptions
-    from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
+    from tuninglink.tuning.tune import Tuned
 
 __all__ = ["backend", "compile", "explain", "export", "tune"]
 
@@ -179,8 +179,9 @@ def tune(
     arguments: Sequence[torch.Tensor] = (),
     *,
     flags: Sequence[str],
-    settings: TuningSettings,
-) -> TuningResult:
+    settings: TuningSettings | None = None,
+    flag_sets: str | Path = "",
+) -> Tuned:
     """Tune a model on a device.
 
     The expected results of the program are those of PyTorch, in f32 where the model can be converted.
@@ -190,9 +191,10 @@ def tune(
         arguments: see `export`.
         flags: flags of the compiler, such as `--iree-hal-target-device=local`.
         settings: the settings of the tuner.
+        flag_sets: see `tuninglink.tuning.tune.tune`.
 
     Returns:
-        The spec, as text, and the measurements.
+        The spec, as text, the flags that win, and the measurements.
 
     Raises:
         TuninglinkError: see `tuninglink.tuning.tune.tune`.
@@ -203,7 +205,9 @@ def tune(
         program = Path(folder) / "model.mlirbc"
         program.write_bytes(export(model, arguments))
         options = call_options(model, arguments, Path(folder))
-        return tune_program(program, flags=flags, settings=settings, calls=options)
+        return tune_program(
+            program, flags=flags, settings=settings, calls=options, flag_sets=flag_sets
+        )
 
 
 def backend(
@@ -288,13 +292,21 @@ def _tuned_spec(
     specs: Sequence[Spec],
     database: str | Path,
 ) -> Spec:
-    """Return the spec of a program's winners."""
-    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
+    """Return the spec of a program's winners under the given flags, the only ones that apply to a compilation here."""
+    from tuninglink.tuning.flag_sets import NONE  # noqa: PLC0415 - the runtime may be missing
+    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.mlirbc"
         path.write_bytes(program)
-        result = tune_program(path, flags=flags, settings=settings, specs=specs, database=database)
+        result = tune_program(
+            path,
+            flags=flags,
+            settings=settings,
+            specs=specs,
+            database=database,
+            flag_sets=NONE,
+        )
     return tuninglink.load_spec(result.spec.encode())
 
 

@@ -1,10 +1,10 @@
 // From a program to a spec that wins: flags make the compiler choose badly, so that anything else is better.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink tune %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --report %t/report 2>%t/progress
+// RUN: tuninglink tune -v %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --report %t/report 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=PROGRESS
 // PROGRESS: 2 problems in 3 calls, on {{.+}} (local-sync)
-// PROGRESS-NEXT: @main_dispatch_0: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
+// PROGRESS: @main_dispatch_0: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
 // PROGRESS: best {{.+}}s ({{.+}}x)
 // PROGRESS: comparing {{[1-3]}} candidate
 // PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 3 candidates tried (trials)

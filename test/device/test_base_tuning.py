@@ -1,17 +1,26 @@
-"""Tuning under a set of flags in a separate process."""
+"""Tuning of a program by the function: under a set of flags in a separate process, and with sets of flags."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+import tuninglink
 from tuninglink.cli.tune_options import parse_tune_arguments
-from tuninglink.cli.tuning import tune_in_process
 from tuninglink.errors import TuninglinkError
+from tuninglink.tuning import Listener
+from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tune import tune_in_process
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from tuninglink.tuning.flag_sets.results import FlagsResult
+    from tuninglink.tuning.scheduling.budget import Budget
 
 MATMUL = """
 func.func @main(%x: tensor<8x64xf32>, %y: tensor<64x128xf32>) -> tensor<8x128xf32> {
@@ -29,19 +38,26 @@ COMPILE = (
     "--iree-llvmcpu-target-cpu=host",
 )
 SET = ("--iree-llvmcpu-vector-pproc-strategy=peel",)
+GENERIC = COMPILE[:2]
+HOST = COMPILE[2]
 
 
-def test_the_result_comes_back_with_its_report(tmp_path: Path) -> None:
-    program = tmp_path / "program.mlir"
-    program.write_text(MATMUL)
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.mlir"
+    path.write_text(MATMUL)
+    return path
+
+
+def test_the_result_comes_back_with_its_report(program: Path) -> None:
     limits = ("--device=local-sync", "--trials=1", "--no-model", "--no-reference")
-    options = parse_tune_arguments([str(program), *limits, *COMPILE, *SET])
-    tuned = tune_in_process(options, SET, "tuninglink tune")
+    options = parse_tune_arguments([str(program), *limits, *COMPILE])
+    tuned = tune_in_process(options, SET, Listener(), 600.0)
     assert tuned is not None
     assert "module @tuned" in tuned.spec
     (dispatch,) = tuned.report.dispatches
     assert len(dispatch.history) == 1
-    assert tuned.entries == (dispatch.outcome == "won")
+    assert tuned.entries == (dispatch.outcome.value == "won")
     assert not tuned.is_interrupted
 
 
@@ -50,4 +66,65 @@ def test_an_error_comes_back_as_one(tmp_path: Path) -> None:
     program.write_text("func.func @main(")
     options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
     with pytest.raises(TuninglinkError, match=r"program\.mlir"):
-        tune_in_process(options, (), "tuninglink tune")
+        tune_in_process(options, (), Listener(), 600.0)
+
+
+class Interrupting(Listener):
+    """A listener that stops the budget as soon as the process is running."""
+
+    def __reduce__(self) -> tuple[type[Listener], tuple[()]]:
+        return Listener, ()
+
+    @contextmanager
+    def interrupts(self, budget: Budget) -> Iterator[None]:
+        timer = threading.Timer(0.0, budget.stop)
+        timer.start()
+        yield
+        timer.join()
+
+
+def test_an_interrupt_ends_the_process_with_what_it_has(program: Path) -> None:
+    options = parse_tune_arguments([str(program), "--device=local-sync", *COMPILE])
+    tuned = tune_in_process(options, (), Interrupting(), 600.0)
+    assert tuned is None or tuned.is_interrupted
+
+
+class Sets(Listener):
+    """A listener that keeps the comparisons of sets of flags."""
+
+    results: tuple[FlagsResult, ...] = ()
+
+    def sets_compared(self, result: FlagsResult) -> None:
+        self.results = (*self.results, result)
+
+
+def test_the_function_compares_sets_of_flags_as_the_command_does(tmp_path: Path) -> None:
+    """Code for this processor is far faster than code for any processor."""
+    program = tmp_path / "large.mlir"
+    program.write_text(
+        MATMUL.replace("8x64", "256x256").replace("64x128", "256x256").replace("8x128", "256x256")
+    )
+    sets = tmp_path / "sets"
+    sets.write_text(f"host: {HOST}\nunknown: --iree-nonsense\n")
+    listener = Sets()
+    settings = TuningSettings(
+        devices=("local-sync",),
+        seconds=600.0,
+        trials=1,
+        search="random",
+        jobs=1,
+        runs_model=False,
+        checks_defaults=False,
+    )
+    tuned = tuninglink.tune(
+        program, flags=GENERIC, settings=settings, flag_sets=sets, listener=listener
+    )
+    first, final = listener.results
+    assert first.results[1].note == "the compiler rejects the flags"
+    assert tuned.flags == (HOST,)
+    assert [report.taken for report in tuned.report.flag_sets][:2].count(True) <= 1
+    assert tuned.whole == final.whole
+    assert tuned.whole is not None
+    assert tuned.whole.speedup.low > 1.5
+    assert len(tuned.report.dispatches[0].history) == 1
+    assert "module @tuned" in tuned.spec

@@ -17,17 +17,20 @@ from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.dynamic_sizes import UNBOUNDED, SizeRange
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.winner_checks import SizeChecks
 from tuninglink.tuning.devices import Timing
+from tuninglink.tuning.dispatch_tuning import DispatchTuning
+from tuninglink.tuning.options import TuneOptions
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
 from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.tune import tune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -274,8 +277,10 @@ def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
     )
     # Flags make the compiler choose badly, so that any other choice is better.
     flags = (*FLAGS[CPU], "--iree-llvmcpu-distribution-size=1")
+    sizes = (GivenSizes.parse("0.0=1,8:2"),)
+    options = TuneOptions(input=str(path), flags=flags, settings=settings, sizes=sizes)
     with without_pauses(), brief_comparisons():
-        result = tune(path, flags=flags, settings=settings, sizes=["0.0=1,8:2"])
+        result, _ = DispatchTuning(options, Listener()).run(Ledger(trials=1))
     (task,) = result.tasks
     if not result.won:  # on a busy machine
         assert result.model is None

@@ -77,7 +77,7 @@ def test_a_tuned_module_computes_the_same() -> None:
     model, arguments = dense()
     settings = TuningSettings(trials=3, runs_model=False)
     tuned = tuninglink.torch.tune(model, arguments, flags=CPU, settings=settings)
-    assert tuned.tasks
+    assert tuned.report.dispatches
     spec = tuninglink.load_spec(tuned.spec.encode())
     result = tuninglink.torch.compile(model, arguments, specs=[spec], flags=CPU)
     inputs = [each.numpy() for each in arguments]
@@ -107,7 +107,7 @@ def test_a_tuned_module_is_compared_with_its_own_result() -> None:
     model, arguments = dense()
     half, values = model.half(), tuple(value.half() for value in arguments)
     settings = TuningSettings(trials=2, search="random", checks_defaults=False)
-    outputs = tuninglink.torch.tune(half, values, flags=CPU, settings=settings).outputs
+    outputs = tuninglink.torch.tune(half, values, flags=CPU, settings=settings).report.outputs
     assert outputs is not None
     assert outputs.source == "--expected"
     assert outputs.default_error is not None

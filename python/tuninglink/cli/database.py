@@ -150,21 +150,12 @@ USAGES: Final = {
 def open_database(path: str, *, read_only: bool = False) -> Database:
     """Open a database of trials, with a remark if another process has locked it.
 
-    Args:
-        path: the file.
-        read_only: whether nothing will be recorded.
-
     Raises:
-        DatabaseError: the file cannot be opened, belongs to another program, has a newer version, or stays locked.
+        DatabaseError: see `tuning.database.open_database`.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.schema import PATIENCE_SECONDS  # noqa: PLC0415
+    from tuninglink.tuning import database  # noqa: PLC0415 - takes long to import
 
-    def report() -> None:
-        message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
-        process.show(Diagnostic(Severity.REMARK, message))
-
-    return Database(Path(path), read_only=read_only, on_wait=report)
+    return database.open_database(path, process.show, read_only=read_only)
 
 
 def show_command(arguments: Sequence[str]) -> int:

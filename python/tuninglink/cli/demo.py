@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_progress import outcome
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.flags import COMPILE_FLAGS
@@ -24,13 +23,11 @@ from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.devices import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler import Applied, Compilation
-    from tuninglink.tuning.results.task_result import TaskResult
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 TUNED: Final = "matmul_1x1024x1024.mlir"
@@ -117,6 +114,8 @@ def _tune(seconds: float) -> None:
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return
+    from tuninglink.cli.tune_run import dispatch_table  # noqa: PLC0415 - the extra may be missing
+    from tuninglink.tuning.flag_sets import NONE  # noqa: PLC0415
     from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
     from tuninglink.tuning.tune import tune  # noqa: PLC0415 - the extra may be missing
 
@@ -124,30 +123,11 @@ def _tune(seconds: float) -> None:
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)
     path = resources.files("tuninglink") / "examples" / TUNED
     with resources.as_file(path) as program, progress(f"tuning {_shown(TUNED)}"):
-        result = tune(program, flags=expanded_target("host"), settings=settings)
-    if not result.tasks:
+        tuned = tune(program, flags=expanded_target("host"), settings=settings, flag_sets=NONE)
+    if not tuned.report.dispatches:
         sys.stdout.write("that was too little time to try a candidate; --budget gives more\n")
         return
-    print_table(
-        ("dispatch", "default", "tuned", "gain", "tried"),
-        [_measured(task) for task in result.tasks],
-    )
-
-
-def _measured(result: TaskResult) -> tuple[str, ...]:
-    tried, default = str(len(result.trials)), duration(result.default_us)
-    decision = result.decision
-    if result.winner is None or decision is None:
-        return result.task.label, default, "-", outcome(result), tried
-    gain = decision.speedup
-    interval = f"{gain.median:.2f} ({gain.low:.2f} to {gain.high:.2f})"
-    return (
-        result.task.label,
-        duration(decision.default_us),
-        duration(decision.tuned_us),
-        interval,
-        tried,
-    )
+    sys.stdout.write(dispatch_table(tuned.report, sys.stdout))
 
 
 def _compile(example: Example) -> Compilation:

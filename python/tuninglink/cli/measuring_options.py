@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
 from tuninglink.cli.usage import JOBS_FLAG, Positional, ReportFormat
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import (
     Flag,
     choice,
@@ -20,35 +19,13 @@ from tuninglink.llvm_flags import (
 )
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices import Caches
+from tuninglink.tuning.options import MeasuringOptions
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from tuninglink.compiler.flags import FlagReader
     from tuninglink.iree.given_sizes import GivenSizes
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuringOptions:
-    """The options of a command that measures candidates.
-
-    Attributes:
-        output: the path of the spec; `-` for standard output.
-        upgrade: whether specs for an older compiler are upgraded.
-        database: the file of the database; empty for no database.
-        failures: the directory for candidates that fail to compile; empty to discard them.
-        cluster: the address of the Dask scheduler; empty for this machine.
-        settings: the settings of tuning.
-        flags: the compiler flags.
-    """
-
-    output: str = STANDARD_STREAM
-    upgrade: bool = True
-    database: str = ""
-    failures: str = ""
-    cluster: str = ""
-    settings: TuningSettings
-    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

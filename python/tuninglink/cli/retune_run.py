@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
+from tuninglink.cli.measuring import check_outputs, stopping, time_left
 from tuninglink.cli.project_options import project_specs
 from tuninglink.cli.terminal import progress, render_table
+from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
@@ -19,6 +20,7 @@ from tuninglink.plain_data import to_json
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.measuring import open_task_tuner
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.results import (
     COLUMNS,
@@ -98,7 +100,11 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    with Measuring(options, uris).tuner(Timeline()) as tuner, stopping(budget, command):
+    listener = progress_listener(command)
+    with (
+        open_task_tuner(options, uris, Timeline(), listener) as tuner,
+        stopping(budget, command),
+    ):
         return Retuner(
             specs,
             options.flags,

@@ -23,7 +23,7 @@ from tuninglink.tuning.search import check_search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.tuning.options import TuneOptions
 
 PROGRAM: Final = "tuninglink tune"
 
@@ -75,12 +75,9 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_pipelines(options.settings.pipelines)
     _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.
-    from tuninglink.cli.tuning import tune_problems, tune_program  # noqa: PLC0415
+    from tuninglink.cli.tune_run import run  # noqa: PLC0415
 
-    run = tune_problems if options.problems else tune_program
-    failure = run(options, PROGRAM)
-    if failure is not None:
-        raise failure
+    run(options, PROGRAM, arguments)
     return process.SUCCESS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
@@ -11,87 +11,24 @@ from tuninglink.cli.measuring_options import (
     CALL_FLAGS,
     MEASURING_FLAGS,
     SELECTION_FLAGS,
-    MeasuringOptions,
     measuring_values,
 )
+from tuninglink.cli.project_options import PROJECT_FLAGS
 from tuninglink.cli.target_options import read_flags
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG, FlagReader
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.tuning.flag_sets import NONE
+from tuninglink.tuning.options import TuneOptions
 from tuninglink.tuning.problems.reading import read_problem_file
 from tuninglink.tuning.problems.words import OPERATIONS, read_words
-from tuninglink.tuning.programs import (
-    CallOptions,
-    FunctionWeight,
-    GivenInput,
-    ParameterFile,
-)
 from tuninglink.tuning.settings import LastStage, Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.problems import Problem
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuneOptions(MeasuringOptions):
-    """The options of a run of the tuner.
-
-    Attributes:
-        input: the path of the program, `-` for standard input; empty with problems.
-        compile_from: the last phase that the program has passed.
-        specs: specs whose configurations are candidates.
-        spec_directories: directories of default specs in addition to the shipped specs.
-        default_specs: whether configurations of default specs are candidates.
-        report: a directory for the report; empty for no report.
-        sizes: the sizes of dynamic dimensions at which the program is tuned.
-        functions: the functions of the program to tune for; empty for all.
-        inputs: the arguments of these functions.
-        parameters: files with the program's weights.
-        flag_sets: a file with sets of flags, `none`, or empty for the default sets.
-        only_flags: whether only sets of flags are compared.
-        expected: the expected results of these functions for these inputs.
-        problems: the problems to tune instead of a program.
-        dry_run: whether only the sizes of search spaces are shown.
-        profile: a file with times of dispatches in the program; empty for no profile.
-    """
-
-    input: str
-    compile_from: Phase = Phase.START
-    specs: tuple[str, ...] = ()
-    spec_directories: tuple[str, ...] = ()
-    default_specs: bool = True
-    report: str = ""
-    sizes: tuple[GivenSizes, ...] = ()
-    functions: tuple[FunctionWeight, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
-    parameters: tuple[ParameterFile, ...] = ()
-    flag_sets: str = ""
-    only_flags: bool = False
-    expected: tuple[GivenInput, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    dry_run: bool = False
-    profile: str = ""
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether the run ends before a spec is written."""
-        return self.dry_run or self.settings.stop_after is not None
-
-    @property
-    def title(self) -> str:
-        """The name of the input in progress and reports."""
-        return "problems" if self.problems else self.input
-
-    @property
-    def calls(self) -> CallOptions:
-        """The calls of the whole program."""
-        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
 PROBLEM_FLAGS: Final = {
@@ -238,6 +175,13 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             )
         )
     return TuneOptions(input=reader.input, **values)
+
+
+def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags of the compiler among arguments as the user wrote them, `--target` included."""
+    reader = FlagReader({**TUNE_FLAGS, **PROJECT_FLAGS}, arguments)
+    flags = (flag for flag in reader.flags if flag not in reader.target_flags)
+    return (*(("--target", reader.target) if reader.target else ()), *flags)
 
 
 def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:

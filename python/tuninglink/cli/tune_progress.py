@@ -6,8 +6,18 @@ import math
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Self
 
+from tuninglink.cli import process
+from tuninglink.cli.measuring import stopping
+from tuninglink.cli.terminal import (
+    Verbosity,
+    is_quiet,
+    is_verbose,
+    progress,
+    set_verbosity,
+    verbosity,
+)
 from tuninglink.errors import counted
 from tuninglink.tuning import Listener
 from tuninglink.tuning.devices import duration
@@ -22,18 +32,18 @@ from tuninglink.tuning.results.task_result import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding import Decision, FunctionComparison, ModelComparison
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.flag_sets import FlagSet
+    from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
-
-
-_AGREEING: Final = 0.05
-"""The ratio of the median times may be this far from the median of the ratios without a remark."""
 
 
 def summary(result: TaskResult) -> str:
@@ -81,12 +91,8 @@ def trials(result: TaskResult) -> str:
 
 
 def times(decision: Decision) -> str:
-    """Return the median times of a decision, with a remark if their ratio is not the speedup."""
-    pair = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
-    ratio = decision.default_us / decision.tuned_us
-    if abs(ratio / decision.speedup.median - 1) <= _AGREEING:
-        return pair
-    return f"{pair} (medians of times that varied; the speedup is by round)"
+    """Return the times of a decision."""
+    return f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
 
 
 @dataclass
@@ -106,13 +112,70 @@ class _TaskProgress:
     failed: int = 0
 
 
-class ProgressLines(Listener):
+class CommandListener(Listener):
+    """A listener that shows diagnostics, and stops budgets on a signal.
+
+    Args:
+        command: the name of the command in messages.
+        chosen: the verbosity, also of the process that this listener is sent to.
+    """
+
+    def __init__(self, command: str, chosen: Verbosity) -> None:
+        self._command = command
+        self._verbosity = chosen
+        set_verbosity(chosen)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Verbosity]]:
+        """Begin anew in another process."""
+        return type(self), (self._command, self._verbosity)
+
+    def noticed(self, diagnostic: Diagnostic) -> None:
+        """Show a diagnostic."""
+        process.show(diagnostic)
+
+    def during(self, activity: str) -> AbstractContextManager[object]:
+        """Show an activity on a terminal."""
+        return progress(activity)
+
+    def interrupts(self, budget: Budget) -> AbstractContextManager[object]:
+        """End a budget on a signal."""
+        return stopping(budget, self._command)
+
+
+class ProgressLines(CommandListener):
     """A listener that writes a line for each step and, on a terminal, a line that changes with each trial."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: str, chosen: Verbosity) -> None:
+        super().__init__(command, chosen)
         self._is_watched = sys.stderr.isatty()
         self._tasks: dict[str, _TaskProgress] = {}
         self._entries = 0
+        self._is_final = False
+
+    def comparing_sets(self) -> None:
+        """Show that sets of flags are compared."""
+        self._say(f"comparing {'the tuned ' if self._is_final else ''}sets of flags")
+        self._is_final = True
+
+    def sets_compared(self, result: FlagsResult) -> None:
+        """Show the results of sets of flags."""
+        for set_result in result.results:
+            entries = "" if set_result.entries is None else f", {set_result.entries} tuned"
+            self._say(f"  {set_result.flag_set.name}{entries}: {set_outcome(set_result)}")
+        if result.noise is not None:
+            self._say(f"  the default against itself: {result.noise}")
+        if result.finding:
+            self._say(f"warning: {result.finding}")
+        if result.best is not None:
+            self._say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
+        elif result.reason:
+            self._say(f"  no sets were compared: {result.reason}")
+        else:
+            self._say("  no set is faster")
+
+    def tuning_under(self, flag_set: FlagSet) -> None:
+        """Show the flags under which dispatches are tuned."""
+        self._say(f"tuning dispatches under the flags '{flag_set.name}'")
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Show the devices."""
@@ -220,7 +283,9 @@ class ProgressLines(Listener):
         self._say(f"{'warning: ' if wrong.repaired < wrong.count else ''}{wrong}")
 
     def finished(self, timeline: Timeline) -> None:
-        """Show the times of the stages."""
+        """Show the times of the stages with `--verbose`."""
+        if not is_verbose():
+            return
         total = timeline.total
         stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
         parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)
@@ -237,3 +302,17 @@ class ProgressLines(Listener):
 def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
     times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
     return f"{times}: {comparison.speedup}"
+
+
+def set_outcome(result: SetResult) -> str:
+    """Return the time and the speedup of a set of flags, with notes."""
+    if result.speedup is None:
+        return result.note
+    avoided = f"avoids {counted(result.avoided, 'wrong default')}" if result.avoided > 0 else ""
+    notes = "".join(f"; {note}" for note in (avoided, result.note) if note)
+    return f"{result.milliseconds:.4g} ms, {result.speedup}{notes}"
+
+
+def progress_listener(command: str) -> Listener:
+    """Return a listener that shows progress, unless `--quiet` is given."""
+    return (CommandListener if is_quiet() else ProgressLines)(command, verbosity())

@@ -1,255 +1,223 @@
-"""The work of `tuninglink tune` after its arguments are parsed."""
+"""The run of `tuninglink tune` after its arguments are parsed: outputs are checked, and results written and shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+import re
+import shlex
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from tuninglink.cli import process
-from tuninglink.cli.flag_choice import backend_of
-from tuninglink.cli.measuring import Measuring, stopping, time_left
-from tuninglink.cli.terminal import progress
-from tuninglink.explaining.profiles import read_profile
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SpaceSelection, check_selection
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.candidates.preparation import prepare
-from tuninglink.tuning.devices.device import DeviceDescription, check_devices
-from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
-from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.processor_peaks import peaks_or_remark
-from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
-from tuninglink.tuning.report import TuningReport, report_of
-from tuninglink.tuning.scheduling import Stage, Timeline
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.default_queue import task_cost
-from tuninglink.tuning.search import begin_loading
-from tuninglink.tuning.tuner import Tuner
+from tuninglink.cli.measuring import check_outputs, time_left
+from tuninglink.cli.terminal import render_table
+from tuninglink.cli.tune_options import user_flags
+from tuninglink.cli.tune_progress import progress_listener
+from tuninglink.cli.tune_stages import run_stages
+from tuninglink.errors import TuninglinkError, counted
+from tuninglink.files import STANDARD_STREAM, check_directory, check_output, write_output
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices import duration
+from tuninglink.tuning.flag_sets.choice import choose_flags
+from tuninglink.tuning.report import write_report
+from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.tune import Tuned, check_named_devices, tune_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.errors import TuninglinkError
-    from tuninglink.iree.peak_rates import PeakRates
-    from tuninglink.iree.targets import Target
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.results.task_result import TuningResult
+    from tuninglink.tuning.deciding import ModelComparison
+    from tuninglink.tuning.options import TuneOptions
+    from tuninglink.tuning.report import TuningReport
+    from tuninglink.tuning.report.problem_report import ProblemReport
 
+_GROUPING: Final = re.compile(r"[\s'\"\\]")
+"""Characters of a flag that response files do not keep without quotation marks."""
 
-@dataclass(frozen=True)
-class Tuned:
-    """The result of tuning the dispatches of a program.
-
-    Attributes:
-        spec: the spec, as text.
-        entries: the number of problems with an entry.
-        report: the report.
-        failure: the error that ended tuning early; None without an error.
-        is_interrupted: whether a signal ended tuning early.
-    """
-
-    spec: str
-    entries: int
-    report: TuningReport
-    failure: TuninglinkError | None = None
-    is_interrupted: bool = False
+_MOST_ROWS: Final = 20
+"""The number of dispatches in the table; the report has all."""
 
 
-def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
-    """Tune the dispatches of a program.
-
-    Args:
-        options: the options, with the flags of the set.
-        set_flags: the flags chosen by the comparison of sets.
-        command: the command name for the message on an interrupt.
-
-    Raises:
-        TuninglinkError: the program cannot be tuned.
-    """
-    result, device, is_stopped = run_tuner(options, set_flags, command)
-    peaks = processor_peaks(options, device, result, measures=not is_stopped)
-    report = report_of(options.title, device, result, options.profile, peaks)
-    return Tuned(result.spec, len(result.won), report, result.failure, is_stopped)
-
-
-def processor_peaks(
-    options: TuneOptions, device: DeviceDescription, result: TuningResult, *, measures: bool = True
-) -> PeakRates | None:
-    """Return the peak rates of this machine's processor for a report.
+def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
+    """Tune a program; write and show the result.
 
     Args:
         options: the options.
-        device: the device that ran the measurements.
-        result: the result of tuning.
-        measures: whether to measure rates that are not in the cache.
-
-    Returns:
-        The rates; None without a report or a result, for another device, or if they cannot be measured.
-    """
-    if not options.report or options.cluster or not result.tasks:
-        return None
-    types = {task_cost(task.task).element_type for task in result.tasks}
-    with progress("measuring the peak rates of the processor"):
-        peaks, remark = peaks_or_remark(device, types, measures=measures)
-    if remark:
-        process.show(Diagnostic(Severity.REMARK, remark))
-    return peaks
-
-
-def run_tuner(
-    options: TuneOptions, set_flags: Sequence[str], command: str
-) -> tuple[TuningResult, DeviceDescription, bool]:
-    """Tune the dispatches of a program; see `tune`.
-
-    Returns:
-        The result, the first device, and whether a signal ended tuning early.
+        command: the command name for the message on an interrupt.
+        arguments: the arguments that the user gave, for the command that uses the result.
 
     Raises:
-        TuninglinkError: the program cannot be tuned.
+        TuninglinkError: the program cannot be tuned, tuning ended early, or a result cannot be written.
     """
-    # Compile the program while the libraries of the search load.
-    settings = options.settings
-    ledger = Ledger(time_left(settings.seconds), settings.trials)
-    timeline = Timeline()
-    begin_loading(settings.search, settings.trials)
-    with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
-        program = read_input(options)
-    warning = generic_cpu_warning(task.target for task in program.tasks)
-    if warning is not None:
-        process.show(warning)
-    # Open the devices, and tune until the budget is over or a signal arrives.
-    uris = settings.devices or _default_devices(program)
-    with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
-        descriptions = tuner.devices.descriptions
-        tuner.listener.found(program, descriptions)
-        for remark in unknown_device_remarks(descriptions):
-            process.show(remark)
-        specs = candidate_specs(program, options)
-        whole = Tuner(
-            program,
-            options.flags,
-            tuner,
-            ledger,
-            specs=specs,
-            set_flags=set_flags,
-            warn=process.show,
-        )
-        result = whole.run()
-    return result, descriptions[0], ledger.whole.is_stopped
-
-
-def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
-    """Return a program whose dispatches have the weights of a profile, and report the number of profiled dispatches.
-
-    Raises:
-        TuninglinkError: the profile cannot be read.
-    """
-    result = weighed(program, read_profile(path))
-    count = sum(task.profiled_us is not None for task in result.tasks)
-    total = len(result.tasks)
-    if count:
-        message = f"dispatches are weighed by their times in '{path}': {count} of {total} problems"
-        process.show(Diagnostic(Severity.REMARK, message))
-    elif total:
-        remedy = note(
-            "record it with the flags and the specs with which the program is compiled here"
-        )
-        message = f"'{path}' has no dispatch of the program; all are weighed by their times alone"
-        process.show(Diagnostic(Severity.WARNING, message, notes=(remedy,)))
-    return result
-
-
-def check_named_devices(options: TuneOptions) -> None:
-    """Check the devices that the options name, or that run code for the flags, before anything is compiled.
-
-    Raises:
-        DeviceError: the driver or the device does not exist.
-    """
-    if options.cluster:
+    settings = replace(options.settings, seconds=time_left(options.settings.seconds))
+    options = replace(options, settings=settings)
+    if options.is_partial:
+        failure = run_stages(options, command)
+        if failure is not None:
+            raise failure
         return
-    backend = backend_of(options.flags)
-    named = (default_device(backend),) if backend else ()
-    check_devices(options.settings.devices or named)
+    # Report results that cannot be written before anything is measured.
+    files = _Files.of(options, arguments)
+    check_outputs(options)
+    if files.flags != STANDARD_STREAM:
+        check_output(files.flags)
+    if options.report:
+        check_directory(options.report)
+    # Tune.
+    listener = progress_listener(command)
+    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
+    if options.only_flags:
+        check_named_devices(options)
+        sets = choose_flags(options, listener, time.monotonic() + settings.seconds).result
+        failures = [_save(files.flags, lambda path: files.write_flags(path, sets.flags))]
+        if sets.whole is not None:
+            stream.write(f"{_whole_line(sets.whole)}\n")
+    else:
+        tuned = tune_program(options, listener, files.write)
+        failures = files.write(tuned)
+        stream.write(_result(files, tuned, stream))
+        failures.append(tuned.failure)
+    for failure in filter(None, failures):
+        raise failure
 
 
-def read_input(options: TuneOptions) -> DispatchedProgram:
-    """Read the program, with the weights of its dispatches.
+# --- Files -------------------------------------------------------------------------------------------------
 
-    Raises:
-        CompileError: the program does not compile.
-        TuninglinkError: the profile cannot be read.
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a result.
+
+    Attributes:
+        options: the options.
+        flags: the path of the response file; `-` for standard output, if the spec goes there.
+        user_flags: the flags of the compiler that the user gave, other than by that file or by a project.
+        kept: the flags in that file that the run was given by it: they are a part of what was tuned.
+        is_in_project: whether a project file names the response file.
     """
-    program = read_program(
-        options.input,
-        options.flags,
-        first=options.compile_from,
-        sizes=options.sizes,
-        options=options.calls,
-    )
-    return _weighed(program, options.profile) if options.profile else program
 
+    options: TuneOptions
+    flags: str
+    user_flags: tuple[str, ...]
+    kept: tuple[str, ...]
+    is_in_project: bool
 
-def check_selected(options: TuneOptions) -> None:
-    """Check that a dispatch matches the patterns, and that a dispatch has the selected part of a search space.
+    @classmethod
+    def of(cls, options: TuneOptions, arguments: Sequence[str]) -> Self:
+        """Return the files for options and for the arguments that the user gave."""
+        path = options.output
+        if path != STANDARD_STREAM:
+            path = str(Path(path).with_suffix(".flags"))
+        rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
+        own = user_flags(rest)
+        try:
+            flags = tuple(shlex.split(Path(path).read_text()))
+        except (OSError, ValueError):
+            flags = ()
+        kept = flags if set(flags) <= set(options.flags) - set(own) else ()
+        return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
 
-    The process-wide flags must already be set.
+    def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
+        """Write the spec, the flags and the report, and return the failures."""
+        options, spec = self.options, tuned.spec
+        failures = [_save(options.output, lambda path: write_output(path, spec))]
+        if options.output != STANDARD_STREAM:
+            failures += [_save(self.flags, lambda path: self.write_flags(path, tuned.flags))]
+        if options.report:
+            failures += [_save(options.report, lambda path: write_report(tuned.report, Path(path)))]
+        return failures
 
-    Raises:
-        TuninglinkError: no dispatch matches or has the selected part, or the program does not compile.
-    """
-    settings = options.settings
-    tasks = read_input(options).matching_tasks(settings.patterns)
-    if selection := SpaceSelection(settings.pipelines, settings.fixed):
-        registry = ProviderRegistry(process.show)
-        check_selection(
-            partial(prepare, task, options.flags, (), registry, {}, selection=selection)
-            for task in tasks
+    def write_flags(self, path: str, flags: Sequence[str]) -> None:
+        """Write the response file."""
+        lines = (
+            shlex.quote(flag) if _GROUPING.search(flag) else flag
+            for flag in dict.fromkeys((*self.kept, *flags))
         )
+        write_output(path, "".join(f"{line}\n" for line in lines).encode())
 
 
-def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
-    """Return the device that runs the first problem.
-
-    Raises:
-        TuninglinkError: the program has no problem, or the driver is unknown.
-    """
-    return (default_device(program.matching_tasks(())[0].target.backend),)
-
-
-def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
-    """Return the specs whose configurations are candidates: the given specs and the targets' default specs."""
-    upgrade, sink = options.upgrade, process.shown_diagnostics()
-    specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
-    if options.default_specs:
-        library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-        targets = dict.fromkeys(task.target for task in program.tasks)
-        files = [library.find(target) for target in targets]
-        specs += [
-            file.load(thread_context(), upgrade=upgrade, diagnostics=sink) for file in files if file
-        ]
-    return specs
+def _save(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
+    """Write a result, or write it to a new directory if that fails, and return the failure with that place."""
+    try:
+        write(path)
+    except (TuninglinkError, BrokenPipeError) as failure:
+        message = f"cannot write to standard output: {failure}"
+        cause = failure.diagnostics[0] if isinstance(failure, TuninglinkError) else error(message)
+    else:
+        return None
+    name = "tuned.mlir" if path == STANDARD_STREAM else Path(path).name
+    for parent in (gettempdir(), Path.home()):
+        with suppress(OSError, TuninglinkError):
+            place = Path(mkdtemp(prefix="tuninglink-", dir=parent)) / name
+            write(str(place))
+            return TuninglinkError(replace(cause, notes=(note(f"it is in '{place}'"),)))
+    return TuninglinkError(cause)
 
 
-def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:
-    """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
-    for target in targets:
-        if target.backend == "llvm-cpu" and target.architecture is None:
-            message = (
-                f"the target is a generic {target.family} CPU; "
-                "for this machine's, there is --target host"
-            )
-            return Diagnostic(Severity.WARNING, message)
-    return None
+# --- Output ------------------------------------------------------------------------------------------------
 
 
-def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Diagnostic]:
-    """Yield a remark for each kind of GPU whose number of compute units is assumed."""
-    for name in dict.fromkeys(device.name for device in devices if not device.is_local):
-        if known_compute_units(name) is None:
-            message = f"the number of compute units of '{name}' is unknown; estimates of candidates assume {TYPICAL}"
-            yield Diagnostic(Severity.REMARK, message)
+def _result(files: _Files, tuned: Tuned, stream: TextIO) -> str:
+    """Return the result as text: the whole program, the dispatches, the files, and the command that uses them."""
+    options, report = files.options, tuned.report
+    whole = _whole_line(report.whole) if report.whole else _without_whole(tuned)
+    text = f"\n{whole}\n\n{dispatch_table(report, stream)}"
+    if options.output == STANDARD_STREAM:
+        return text
+    wrote = [
+        f"{options.output} ({counted(tuned.entries, 'problem')})",
+        f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
+        str(Path(options.report) / "index.html") if options.report else "",
+        options.database,
+    ]
+    text += f"\nwrote {', '.join(filter(None, wrote))}\n"
+    if options.problems:
+        return text
+    stem = "program" if options.input == STANDARD_STREAM else Path(options.input).stem
+    words = ["tuninglink", "compile", options.input, "-o", f"{stem}.vmfb", "--spec", options.output]
+    words += [] if files.is_in_project else [f"@{files.flags}"]
+    return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
+
+
+def _whole_line(whole: ModelComparison) -> str:
+    times = f"{whole.default_ms:.4g} ms by default, {whole.tuned_ms:.4g} ms tuned"
+    return f"whole program: {times}: speedup {whole.speedup}"
+
+
+def _without_whole(tuned: Tuned) -> str:
+    """Return the reason for not having times of the whole program with the result."""
+    if not tuned.entries and not tuned.flags:
+        return "nothing is faster than the compiler's own choices"
+    notes = (*filter(None, (tuned.sets.reason if tuned.flags else "",)), *tuned.report.notes)
+    return f"whole program: not measured with the result{''.join(f'; {note}' for note in notes)}"
+
+
+def dispatch_table(report: TuningReport, stream: TextIO) -> str:
+    """Return a table of dispatches with their times, those that take most of the time first."""
+    rows = [_row(problem) for problem in report.dispatches[:_MOST_ROWS]]
+    table = render_table(("dispatch", "default", "tuned", "speedup", "tried"), rows, "", stream)
+    rest = len(report.dispatches) - len(rows)
+    return table + (f"and {rest} more, which --report shows\n" if rest else "")
+
+
+def _row(problem: ProblemReport) -> tuple[str, ...]:
+    tuned = duration(problem.tuned_us) if problem.tuned_us is not None else "-"
+    gain = str(problem.speedup) if problem.speedup else ""
+    note = "" if problem.outcome is TaskOutcome.WON else _OUTCOMES[problem.outcome]
+    return (
+        problem.names[0].partition("::")[0],
+        duration(problem.default_us),
+        tuned,
+        ", ".join(filter(None, (gain, note))),
+        str(problem.trials),
+    )
+
+
+_OUTCOMES: Final = {
+    TaskOutcome.DEFAULT: "nothing is faster",
+    TaskOutcome.UNDECIDED: "undecided",
+    TaskOutcome.LEFT_OUT: "left out, as the program is slower with it",
+}

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_run import (
-    candidate_specs,
-    check_named_devices,
-    processor_peaks,
-    read_input,
-    run_tuner,
-)
+from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
@@ -37,18 +31,21 @@ from tuninglink.tuning.candidates.preparation import (
     TunableTask,
     prepare,
 )
+from tuninglink.tuning.dispatch_tuning import DispatchTuning
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-from tuninglink.tuning.report import report_of, write_report
+from tuninglink.tuning.report import write_report
 from tuninglink.tuning.results import Failure, reason_of
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.settings import LastStage
 from tuninglink.tuning.suggestions import promising_candidates, space_sizes
+from tuninglink.tuning.tune import check_named_devices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.options import TuneOptions
 
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""
@@ -86,14 +83,14 @@ def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
     """
     if options.dry_run:
         set_up_command_line(command, options.flags)
-        _show_sizes(_prepared(options))
+        _show_sizes(_prepared(options, command))
         return None
     if options.output != STANDARD_STREAM:
         check_output_directory(options.output)
     set_up_command_line(command, options.flags)
     if options.settings.stop_after is LastStage.MEASUREMENT:
         return _measure(options, command)
-    drawn = _drawn(options)
+    drawn = _drawn(options, command)
     is_compiled = options.settings.stop_after is LastStage.COMPILATION
     _show(options, _compiled(options, drawn) if is_compiled else drawn)
     return None
@@ -102,7 +99,7 @@ def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
 # --- Stages ----------------------------------------------------------------------------------------------
 
 
-def _prepared(options: TuneOptions) -> list[PreparedTask]:
+def _prepared(options: TuneOptions, command: str) -> list[PreparedTask]:
     """Return the tasks that can be tuned, by descending time or work, and report the other tasks.
 
     Raises:
@@ -111,13 +108,14 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
     # Select the heaviest dispatches that the options name.
     settings = options.settings
     with progress(f"compiling {options.title}"):
-        program = read_input(options)
+        tuning = DispatchTuning(options, progress_listener(command))
+        program = tuning.read_program()
     for omission in program.omissions:
         _omit(omission)
     tasks = program.matching_tasks(settings.patterns)
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
     # Prepare them, and omit those without a space.
-    specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)
+    specs, registry = tuning.candidate_specs(program), ProviderRegistry(process.show)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
     unselected: list[tuple[TuningTask, SelectionError]] = []
@@ -145,11 +143,11 @@ def _importance(task: TuningTask) -> tuple[float, float]:
     return task.profiled_us or 0.0, estimated_work(task)
 
 
-def _drawn(options: TuneOptions) -> list[StagedCandidate]:
+def _drawn(options: TuneOptions, command: str) -> list[StagedCandidate]:
     """Return the candidates with the best estimates of each task."""
     count = options.settings.trials or _CANDIDATES
     drawn = []
-    for task in _prepared(options):
+    for task in _prepared(options, command):
         with progress(f"drawing candidates of {task.task.short_name}"):
             candidates = promising_candidates(task)[:count]
         if not candidates:
@@ -183,7 +181,11 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     if options.report:
         check_directory(options.report)
     check_named_devices(options)
-    result, device, is_stopped = run_tuner(options, (), command)
+    listener = progress_listener(command)
+    tuning = DispatchTuning(options, listener)
+    ledger = Ledger(options.settings.seconds, options.settings.trials)
+    with listener.interrupts(ledger.whole):
+        result, device = tuning.run(ledger)
     measured = []
     for task in result.tasks:
         trials = sorted(task.trials, key=lambda trial: trial.microseconds or math.inf)
@@ -196,8 +198,7 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
         measured += [default, *others]
     _show(options, measured)
     if options.report:
-        peaks = processor_peaks(options, device, result, measures=not is_stopped)
-        report = report_of(options.title, device, result, peaks=peaks)
+        report = tuning.report(result, device, measures=not ledger.whole.is_stopped)
         write_report(report, Path(options.report))
     return result.failure
 

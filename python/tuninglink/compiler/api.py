@@ -185,9 +185,17 @@ def compile_with(
 
 
 def compiler_flags(
-    flags: str | Iterable[str], target: str | Target | None = None
+    flags: str | Iterable[str],
+    target: str | Target | None = None,
+    *,
+    is_process_wide: bool = False,
 ) -> tuple[str, ...]:
     """Return the flags of a call for the compiler, with those that the target stands for.
+
+    Args:
+        flags: the flags.
+        target: the target.
+        is_process_wide: whether flags may apply to a whole process.
 
     Raises:
         UsageError: a flag is not one of the compiler, or conflicts with the target.
@@ -195,7 +203,7 @@ def compiler_flags(
         TypeError: an argument has another type.
     """
     options = parse_arguments(_words(flags, target))
-    _check_flags(options)
+    _check_flags(options, is_process_wide=is_process_wide)
     return options.flags
 
 
@@ -244,7 +252,7 @@ def program_name(source: str | os.PathLike[str] | Content, name: str) -> str:
     return printable(source) if isinstance(source, str | os.PathLike) else name
 
 
-def _check_flags(options: CompileOptions) -> None:
+def _check_flags(options: CompileOptions, *, is_process_wide: bool = False) -> None:
     """Check that a call supports the flags and that the process survives them."""
     if options.input is not None:
         raise CompileError(
@@ -256,7 +264,7 @@ def _check_flags(options: CompileOptions) -> None:
         )
     if options.output != STANDARD_STREAM:
         raise CompileError(error("flag '-o' is not supported here: the output is returned"))
-    for flag in options.flags:
+    for flag in () if is_process_wide else options.flags:
         flag_name = flag.partition("=")[0]
         if flag_name not in session_flags():
             message = (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.flag_sets import FlagSet
+    from tuninglink.tuning.flag_sets.results import FlagsResult
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
     from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.results.task_result import TaskResult, TrialResult, WrongDefaults
@@ -17,7 +21,30 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """A listener to the steps of a tuner. The base class ignores all events."""
+    """A listener to the steps of a tuner. The base class ignores all events.
+
+    `tune` pickles it for the process that tunes dispatches.
+    """
+
+    def noticed(self, diagnostic: Diagnostic) -> None:
+        """Handle a remark or a warning."""
+
+    def during(self, activity: str) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Return a context for an activity without further events, such as `compiling model.mlir`."""
+        return nullcontext()
+
+    def interrupts(self, budget: Budget) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Return a context in which interrupts stop a budget; by default, they have their usual effect."""
+        return nullcontext()
+
+    def comparing_sets(self) -> None:
+        """Handle the start of a comparison of sets of flags, alone or with the specs tuned under them."""
+
+    def sets_compared(self, result: FlagsResult) -> None:
+        """Handle the end of such a comparison."""
+
+    def tuning_under(self, flag_set: FlagSet) -> None:
+        """Handle the start of tuning dispatches under a set of flags."""
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Handle the dispatches of a program, once the devices are open."""

@@ -40,6 +40,7 @@ class Pool:
         initializer: called in each new process before its first job, with a time limit of a minute. If it fails, the
             job fails with its exception.
         arguments: the arguments of the initializer.
+        shows_errors: whether the standard error of the processes is that of this process.
     """
 
     def __init__(
@@ -47,8 +48,11 @@ class Pool:
         workers: int,
         initializer: Callable[[*Ts], object] | None = None,
         arguments: tuple[*Ts] = (),  # type: ignore[assignment]  # without an initializer
+        *,
+        shows_errors: bool = False,
     ) -> None:
         self._workers = workers
+        self._shows_errors = shows_errors
         self._initial = _pickled(initialize, _importable(initializer or do_nothing), arguments)
         self._is_closed = False
         self._reset()
@@ -118,6 +122,11 @@ class Pool:
             process.close()
         self._finish()
 
+    def terminate(self) -> None:
+        """Send SIGTERM to the processes, which may handle it; safe in a signal handler."""
+        for process in self._processes:
+            process.terminate()
+
     def _finish(self) -> None:
         """Wait until all jobs are done and end the processes."""
         with self._lock:
@@ -129,7 +138,7 @@ class Pool:
 
     def _start(self) -> None:
         """Start a thread that runs jobs in its own process."""
-        process = WorkerProcess(self._initial)
+        process = WorkerProcess(self._initial, shows_errors=self._shows_errors)
         # A daemon thread: the end of the program does not wait for jobs.
         thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
         self._processes.append(process)

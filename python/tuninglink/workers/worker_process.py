@@ -126,10 +126,15 @@ class WorkerProcess:
     """A process that runs pickled calls one after the other, the initial one first.
 
     The first call starts it, and the first call after `end` restarts it.
+
+    Args:
+        initial: the initial call.
+        shows_errors: whether its standard error is that of this process, and not kept.
     """
 
-    def __init__(self, initial: bytes) -> None:
+    def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
         self._initial = initial
+        self._shows_errors = shows_errors
         self._running: _Running | None = None
         self._lock = threading.Lock()  # for closing while another thread waits for an outcome
         self._is_closed = False
@@ -156,6 +161,14 @@ class WorkerProcess:
             if self._running is not None:
                 self._running.kill()
 
+    def terminate(self) -> None:
+        """Send SIGTERM to the process, which may handle it; close this before the process has started."""
+        with self._lock:
+            if self._running is not None:
+                self._running.terminate()
+            else:
+                self._is_closed = True
+
     def forget(self) -> None:
         """Release the parent's process in a forked child."""
         if self._running is not None:
@@ -165,7 +178,7 @@ class WorkerProcess:
         with self._lock:
             if self._is_closed:
                 raise CancelledError
-            self._running = _Running()
+            self._running = _Running(shows_errors=self._shows_errors)
         try:
             self._outcome(self._initial, _START_SECONDS)
         except BaseException:
@@ -209,13 +222,13 @@ class WorkerProcess:
 class _Running:
     """A started process and its pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shows_errors: bool) -> None:
         with ExitStack() as resources:
             channel, theirs = map(resources.enter_context, socket.socketpair())
             reader, lifeline = os.pipe()
             resources.callback(os.close, lifeline)
             try:
-                self._process = _spawn(theirs.fileno(), reader)
+                self._process = _spawn(theirs.fileno(), reader, shows_errors=shows_errors)
             finally:
                 theirs.close()
                 os.close(reader)
@@ -244,6 +257,11 @@ class _Running:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    def terminate(self) -> None:
+        """Send SIGTERM to the process alone."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGTERM)
+
     def end(self) -> None:
         """Kill the process, wait for it and close the pipes."""
         self.kill()
@@ -261,7 +279,7 @@ class _Running:
         self._resources.close()
 
 
-def _spawn(channel: int, lifeline: int) -> subprocess.Popen[bytes]:
+def _spawn(channel: int, lifeline: int, *, shows_errors: bool) -> subprocess.Popen[bytes]:
     # -P keeps modules in the current directory from shadowing the worker's.
     command = [sys.executable, "-P", "-m", worker.__name__, str(channel), str(lifeline)]
     command += map(str, sys.path)
@@ -269,7 +287,7 @@ def _spawn(channel: int, lifeline: int) -> subprocess.Popen[bytes]:
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=None if shows_errors else subprocess.STDOUT,
         bufsize=0,
         pass_fds=(channel, lifeline),
         # A separate process group can be killed as a whole, and an interrupt at the terminal does not reach it.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.cli.tune_run import unknown_device_remarks
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import search as searches
 from tuninglink.tuning.candidates import SearchProblem, distance
@@ -26,6 +25,7 @@ from tuninglink.tuning.database.tables import (
 )
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units, known_compute_units
+from tuninglink.tuning.dispatch_tuning import unknown_device_remarks
 from tuninglink.tuning.search import check_search, search_named
 from tuninglink.tuning.search.base import (
     FIRST_CANDIDATES,

@@ -1,6 +1,6 @@
 """The database of trials, each with all conditions that affect its result."""
 
-from tuninglink.tuning.database.database import Database
+from tuninglink.tuning.database.database import Database, open_database
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -18,4 +18,5 @@ __all__ = [
     "ProblemRecord",
     "Trial",
     "Winner",
+    "open_database",
 ]

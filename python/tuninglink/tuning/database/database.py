@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self
 
+from tuninglink.mlir.diagnostics import Diagnostic, Severity
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -16,7 +17,7 @@ from tuninglink.tuning.database.records import (
     Trial,
     Winner,
 )
-from tuninglink.tuning.database.schema import open_connection, translated
+from tuninglink.tuning.database.schema import PATIENCE_SECONDS, open_connection, translated
 from tuninglink.tuning.results import Failure, FailureKind
 
 _SELECT: Final = """
@@ -297,3 +298,24 @@ def _trial(row: Sequence[Any]) -> Trial:
         failure=None if failure is None else Failure(FailureKind(failure), message),
         time=time,
     )
+
+
+def open_database(
+    path: str, warn: Callable[[Diagnostic], None], *, read_only: bool = False
+) -> Database:
+    """Open a database of trials, with a remark if another process has locked it.
+
+    Args:
+        path: the file.
+        warn: receives the remark.
+        read_only: whether nothing will be recorded.
+
+    Raises:
+        DatabaseError: the file cannot be opened, belongs to another program, has a newer version, or stays locked.
+    """
+
+    def report() -> None:
+        message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
+        warn(Diagnostic(Severity.REMARK, message))
+
+    return Database(Path(path), read_only=read_only, on_wait=report)

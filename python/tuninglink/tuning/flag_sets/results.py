@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 
 _NEAR: Final = 0.95
@@ -78,7 +78,8 @@ class FlagsResult:
         noise: the speedup of the default against itself; None likewise.
         reason: the reason for comparing no sets; empty if some were compared.
         default_is_tiled: whether the compiler already chooses the layout of operands with the user's flags.
-        pairs: the sets under which dispatches were tuned, with their specs, if there are several sets.
+        pairs: the sets under which dispatches were tuned, with their specs, if flags were selected.
+        final_ms: the time of the program with the user's flags in the comparison of these pairs.
         finding: the fault of the outputs of the program with the user's flags; empty if there is none, or it was not
             compared.
     """
@@ -90,12 +91,21 @@ class FlagsResult:
     reason: str = ""
     default_is_tiled: bool = False
     pairs: tuple[SetResult, ...] = ()
+    final_ms: float | None = None
     finding: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags of the best set."""
         return self.best.flag_set.flags if self.best is not None else ()
+
+    @property
+    def whole(self) -> ModelComparison | None:
+        """The whole program with the selected flags and spec against the user's flags; None if it was not measured."""
+        best, default_ms = self.best, self.final_ms if self.pairs else self.default_ms
+        if best is None or best.speedup is None or default_ms is None or not best.milliseconds:
+            return None
+        return ModelComparison(default_ms, best.milliseconds, best.speedup)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
-from tuninglink.tuning.deciding import ModelComparison
+from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
 from tuninglink.tuning.devices import Conditions
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
@@ -63,7 +63,10 @@ class TuningReport:
         stages: the times of its stages, which add up to `seconds`.
         dispatches: the results for the problems.
         omissions: the dispatches that were not tuned.
-        model: the whole program, without and with the spec, interleaved; None if it was not run.
+        model: the whole program, without and with the spec, interleaved, under the selected flags; None if it was not
+            run.
+        whole: the whole program with the selected flags and the spec against the user's flags alone; None if it was not
+            measured.
         is_guarded: whether the whole program was run with the entries of the spec, if there are any. Without it, an entry
             may make the program slower.
         notes: remarks, such as the reason for not running the program.
@@ -74,6 +77,8 @@ class TuningReport:
             drivers report nothing.
         profile: the path of the profile whose times weigh the dispatches with a `profiled_us`; empty if the times of
             dispatches alone do.
+        noise: the speedup of the default against itself: the uncertainty of the times of the whole program; None if it was
+            not measured.
         format: the kind of the document.
         version: its version. Additions do not change it; changes and removals do.
     """
@@ -97,6 +102,8 @@ class TuningReport:
     outputs: OutputComparison | None = None
     conditions: Conditions | None = None
     profile: str = ""
+    whole: ModelComparison | None = None
+    noise: ConfidenceInterval | None = None
 
     @property
     @written()
@@ -157,6 +164,7 @@ def report_of(
             for reading in trial.timing.readings
         ),
         profile=profile,
+        whole=result.model,
     )
 
 
@@ -167,7 +175,8 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None
     )
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
-    return replace(report, flag_sets=sets)
+    whole = flags.whole if flags.pairs else None if flags.flags else report.model
+    return replace(report, flag_sets=sets, whole=whole, noise=flags.noise)
 
 
 def _is_taken(result: SetResult, flags: FlagsResult) -> bool:

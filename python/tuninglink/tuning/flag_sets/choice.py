@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-import shlex
-import sys
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.measuring import time_left
-from tuninglink.cli.terminal import is_quiet
-from tuninglink.errors import counted
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.tuning import Listener
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
@@ -34,17 +30,18 @@ from tuninglink.tuning.flag_sets.results import (
     finalists,
     tuning_bases,
 )
+from tuninglink.tuning.options import TuneOptions
 from tuninglink.tuning.settings import Numerics
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.tuning.flag_sets.comparison import Job
 
 _PART: Final = 0.25
 """The largest fraction of the budget for comparing sets of flags, unless there is no other work."""
+
+_COMPILING: Final = 0.5
+"""The fraction of a comparison in which sets compile. Sets that would not be done by then are not tried."""
 
 _FINAL_PART: Final = 0.15
 """The largest fraction of the remaining time for comparing tuned sets."""
@@ -59,9 +56,6 @@ _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
 
-_GROUPING: Final = re.compile(r"[\s'\"\\]")
-"""Characters of a flag that response files do not keep without quotation marks."""
-
 _BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
 """Backends by the names of devices or backends in flags."""
 
@@ -72,6 +66,7 @@ class FlagChoice:
 
     Attributes:
         options: the options.
+        listener: receives progress events.
         result: the result of the comparison.
         default: the program with the user's flags; None if no sets were compared.
         jobs: the program under each set.
@@ -81,6 +76,7 @@ class FlagChoice:
     """
 
     options: TuneOptions
+    listener: Listener
     result: FlagsResult
     default: CompiledSource | None = None
     jobs: Mapping[FlagSet, Job] = field(default_factory=dict)
@@ -118,7 +114,7 @@ class FlagChoice:
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
         """Compare sets, each with the spec tuned under it, by whole-program times."""
         assert self.default is not None
-        say("comparing the tuned sets of flags")
+        self.listener.comparing_sets()
         comparison = replace(
             _comparison(self.options, max(seconds, self.final_seconds), self.judge),
             default_ms=self.result.default_ms,
@@ -129,59 +125,89 @@ class FlagChoice:
                     pairs = comparison.run_pairs(compiler, self.default, self.jobs, tuned, device)
             except DeviceError as failure:
                 pairs = FlagsResult(reason=failure.diagnostics[0].message)
-        _show(pairs)
-        return replace(self.result, best=pairs.best, pairs=pairs.results, reason=pairs.reason)
+        self.listener.sets_compared(pairs)
+        return replace(
+            self.result,
+            best=pairs.best,
+            pairs=pairs.results,
+            reason=pairs.reason,
+            final_ms=pairs.default_ms,
+            noise=pairs.noise or self.result.noise,
+        )
 
 
-def choose_flags(options: TuneOptions) -> FlagChoice:
+def choose_flags(options: TuneOptions, listener: Listener, deadline: float) -> FlagChoice:
     """Compare sets of flags.
 
     Compilations and runs use separate processes, so the flags of this process can still be set.
+
+    Args:
+        options: the options.
+        listener: receives progress events.
+        deadline: the end of the run, in seconds of `time.monotonic()`.
 
     Raises:
         TuninglinkError: the file with sets cannot be read.
     """
     reason = obstacle(options)
     if reason:
-        return FlagChoice(options, FlagsResult(reason=reason))
-    choice = _compare(options)
-    _show(choice.result)
-    return replace(choice, seconds=time_left(options.settings.seconds))
+        choice = FlagChoice(options, listener, FlagsResult(reason=reason))
+    else:
+        part = 1.0 if options.only_flags else _PART
+        choice = _compare(options, listener, part * max(0.0, deadline - time.monotonic()))
+        listener.sets_compared(choice.result)
+    return replace(choice, seconds=max(0.0, deadline - time.monotonic()))
 
 
-def _compare(options: TuneOptions) -> FlagChoice:
-    """Compare the sets of flags for the program's backend."""
+def _compare(options: TuneOptions, listener: Listener, seconds: float) -> FlagChoice:
+    """Compare the sets of flags for the program's backend in a number of seconds."""
     settings = options.settings
     expected = backend_of(options.flags)
     sets = _sets(expected, options)  # a mistake in a file is reported before anything is compiled
-    say("comparing sets of flags")
-    part = 1.0 if options.only_flags else _PART
-    seconds = part * time_left(settings.seconds)
+    listener.comparing_sets()
     judge = _judge(options, seconds)
     comparison = _comparison(options, seconds, judge)
-    with SetCompiler(_jobs(options)) as compiler:
+    began, cores = time.monotonic(), _jobs(options)
+
+    def unable(reason: str) -> FlagChoice:
+        return FlagChoice(options, listener, FlagsResult(reason=reason))
+
+    with SetCompiler(cores) as compiler:
+        # The first sets for the named backend are compiled along with the default.
         job = comparison.begin(compiler, DEFAULT)
-        # The sets for the named backend are compiled along with the default.
-        jobs = {set_: comparison.begin(compiler, set_) for set_ in sets}
+        jobs = {set_: comparison.begin(compiler, set_) for set_ in sets[: max(1, cores - 1)]}
         default = job.result()
         if isinstance(default, str):
-            return FlagChoice(options, FlagsResult(reason=f"without further flags, {default}"))
+            return unable(f"without further flags, {default}")
         backend = default.backends[0] if default.backends else ""
         if backend != expected:
-            jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(backend, options)}
-        if not jobs:
+            sets, jobs = _sets(backend, options), {}
+        if not sets:
             source = (
                 f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
             )
-            reason = f"there is no set {source} whose flags are not given already"
-            return FlagChoice(options, FlagsResult(reason=reason))
+            return unable(f"there is no set {source} whose flags are not given already")
+        # The time of the default shows how many sets can be compiled.
+        each = time.monotonic() - began
+        if each > seconds:
+            return unable(
+                f"the program compiles in {each:.0f} s, the comparison has {seconds:.0f} s"
+            )
+        fitting = min(len(sets), max(0.0, _COMPILING * seconds - each) / each * cores)
+        count = max(1, len(jobs) + int(fitting))
+        jobs |= {set_: comparison.begin(compiler, set_) for set_ in sets[len(jobs) : count]}
         uri = settings.devices[0] if settings.devices else default_device(backend)
         try:
             with _device(uri, options) as device:
                 result = comparison.run(default, jobs, device)
         except DeviceError as failure:
             result = FlagsResult(reason=failure.diagnostics[0].message)
-        return FlagChoice(options, result, default, jobs, uri, judge)
+    untried = [SetResult(set_, note=_UNTRIED) for set_ in sets[count:] if not result.reason]
+    result = replace(result, results=(*result.results, *untried))
+    return FlagChoice(options, listener, result, default, jobs, uri, judge)
+
+
+_UNTRIED: Final = "it was not tried: the budget has no time for it"
 
 
 def _comparison(options: TuneOptions, seconds: float, judge: OutputJudge) -> FlagComparison:
@@ -228,38 +254,6 @@ def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
     return flag_sets(backend, options.flag_sets, options.flags, program=options.input)
 
 
-def write_flags(options: TuneOptions, result: FlagsResult) -> None:
-    """Write the response file with the flags of the best set, or remove a stale one.
-
-    Raises:
-        TuninglinkError: the file cannot be written.
-    """
-    if options.output == STANDARD_STREAM:
-        if options.only_flags:
-            write_output(STANDARD_STREAM, _response(result))
-        return
-    path = Path(options.output).with_suffix(".flags")
-    if result.flags:
-        write_output(str(path), _response(result))
-    elif not result.reason and not _is_given(path, options):
-        path.unlink(missing_ok=True)
-
-
-def _is_given(path: Path, options: TuneOptions) -> bool:
-    """Return whether the flags of a response file are already given, for example by a project file."""
-    try:
-        flags = shlex.split(path.read_text())
-    except (OSError, ValueError):
-        return False
-    return bool(flags) and set(flags) <= set(options.flags)
-
-
-def _response(result: FlagsResult) -> bytes:
-    """Return the text of a response file. Only flags that contain separators or quotes are quoted."""
-    flags = (shlex.quote(flag) if _GROUPING.search(flag) else flag for flag in result.flags)
-    return "".join(f"{flag}\n" for flag in flags).encode()
-
-
 def obstacle(options: TuneOptions) -> str:
     """Return the reason why sets of flags are not compared; empty if they are compared."""
     if options.flag_sets == NONE:
@@ -271,34 +265,3 @@ def obstacle(options: TuneOptions) -> str:
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a quarter of"
     return ""
-
-
-def _show(result: FlagsResult) -> None:
-    """Show the result of a comparison."""
-    for set_result in result.results:
-        entries = "" if set_result.entries is None else f", {set_result.entries} tuned"
-        say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
-    if result.noise is not None:
-        say(f"  the default against itself: {result.noise}")
-    if result.finding:
-        say(f"warning: {result.finding}")
-    if result.best is not None:
-        say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
-    elif result.reason:
-        say(f"  no sets were compared: {result.reason}")
-    else:
-        say("  no set is faster")
-
-
-def _outcome(result: SetResult) -> str:
-    if result.speedup is None:
-        return result.note
-    avoided = f"avoids {counted(result.avoided, 'wrong default')}" if result.avoided > 0 else ""
-    notes = "".join(f"; {note}" for note in (avoided, result.note) if note)
-    return f"{result.milliseconds:.4g} ms, {result.speedup}{notes}"
-
-
-def say(text: str) -> None:
-    """Show a line of progress, unless `--quiet` is given."""
-    if not is_quiet():
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
