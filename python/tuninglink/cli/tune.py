@@ -19,6 +19,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import read_specs
 from tuninglink.tuning.search import check_search
+from tuninglink.tuning.settings import LastStage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,11 @@ def tune_command(arguments: Sequence[str]) -> int:
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
+    measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
+    if measures and not options.cluster:
+        from tuninglink.tuning.devices.local import check_named_devices  # noqa: PLC0415 - an extra
+
+        check_named_devices(options.settings.devices, options.flags)
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)

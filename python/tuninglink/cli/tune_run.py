@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
+from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs, time_left
 from tuninglink.cli.terminal import render_table
 from tuninglink.cli.tune_options import user_flags
@@ -19,15 +20,16 @@ from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output, write_output
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.tuning.devices import duration
+from tuninglink.tuning.devices.device import THREADED_DRIVER
 from tuninglink.tuning.flag_sets.choice import choose_flags
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.results.task_result import TaskOutcome
-from tuninglink.tuning.tune import Tuned, check_named_devices, tune_program
+from tuninglink.tuning.tune import Tuned, tune_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tuninglink.tuning.deciding import ModelComparison
     from tuninglink.tuning.options import TuneOptions
@@ -70,7 +72,6 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     listener = progress_listener(command)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
-        check_named_devices(options)
         sets = choose_flags(options, listener, time.monotonic() + settings.seconds).result
         failures = [_save(files.flags, lambda path: files.write_flags(path, sets.flags))]
         if sets.whole is not None:
@@ -78,6 +79,7 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     else:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
+        process.show(*_busy_warnings(tuned.report))
         stream.write(_result(files, tuned, stream))
         failures.append(tuned.failure)
     for failure in filter(None, failures):
@@ -180,6 +182,18 @@ def _result(files: _Files, tuned: Tuned, stream: TextIO) -> str:
     words = ["tuninglink", "compile", options.input, "-o", f"{stem}.vmfb", "--spec", options.output]
     words += [] if files.is_in_project else [f"@{files.flags}"]
     return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
+
+
+def _busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
+    """Yield a warning if the machine was too busy to compare programs, with its evidence."""
+    if report.noise is not None and report.noise.is_noise:
+        message = (
+            f"the machine was too busy: the speedup of the default against itself is {report.noise}"
+        )
+        remedies = [note("smaller gains cannot be told from noise; repeat it without other work")]
+        if report.driver.startswith(THREADED_DRIVER):
+            remedies += [note("--device local-sync counts processor time, for code of one thread")]
+        yield Diagnostic(Severity.WARNING, message, notes=tuple(remedies))
 
 
 def _whole_line(whole: ModelComparison) -> str:

@@ -39,7 +39,6 @@ from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.settings import LastStage
 from tuninglink.tuning.suggestions import promising_candidates, space_sizes
-from tuninglink.tuning.tune import check_named_devices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -180,7 +179,6 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(replace(options, output=STANDARD_STREAM))
     if options.report:
         check_directory(options.report)
-    check_named_devices(options)
     listener = progress_listener(command)
     tuning = DispatchTuning(options, listener)
     ledger = Ledger(options.settings.seconds, options.settings.trials)

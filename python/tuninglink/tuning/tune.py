@@ -25,11 +25,10 @@ from tuninglink.specs.sources import SpecSource, load_specs
 from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import prepare_whole_worker
 from tuninglink.tuning.deciding import ModelComparison
-from tuninglink.tuning.devices.device import check_devices
-from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.devices.local import check_named_devices
 from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
 from tuninglink.tuning.flag_sets import FlagSet
-from tuninglink.tuning.flag_sets.choice import FlagChoice, backend_of, choose_flags, obstacle
+from tuninglink.tuning.flag_sets.choice import FlagChoice, choose_flags, obstacle
 from tuninglink.tuning.flag_sets.results import FlagsResult, TunedSet
 from tuninglink.tuning.options import TuneOptions
 from tuninglink.tuning.problems.programs import program_of
@@ -158,7 +157,8 @@ def tune_program(
     check_search(options.settings.search)
     if options.profile:
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
-    check_named_devices(options)
+    if not options.cluster:
+        check_named_devices(options.settings.devices, options.flags)
     _check_selected(options, listener, deadline)
     choice = choose_flags(options, listener, deadline)
     tuned, sets = _tune_bases(choice, listener, deadline, keep)
@@ -168,19 +168,6 @@ def tune_program(
 _NO_WHOLE_PROGRAM: Final = (
     "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
 )
-
-
-def check_named_devices(options: TuneOptions) -> None:
-    """Check the devices that the options name, or that run code for the flags, before anything is compiled.
-
-    Raises:
-        DeviceError: the driver or the device does not exist.
-    """
-    if options.cluster:
-        return
-    backend = backend_of(options.flags)
-    named = (default_device(backend),) if backend else ()
-    check_devices(options.settings.devices or named)
 
 
 def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -> None:

@@ -449,6 +449,29 @@ def test_a_set_that_is_twice_as_fast_is_taken_on_a_busy_device() -> None:
     assert by_name(result)["wrong"].is_rejected
 
 
+class UnequalDevice(RecordedDevice):
+    """A device on which the first copy of the default takes longer than the second."""
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+        count_of_copy = len(CALLS.functions)
+        slow = tuple(1.5 * time for time in times[:count_of_copy])
+        return Rounds(((*slow, *times[count_of_copy:]),) * count, batches)
+
+
+def test_a_set_that_seems_faster_and_is_not_taken_has_the_reason() -> None:
+    """A set had 1.30 [1.14, 1.57], and then no set was faster."""
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("prefills fast", "much slower")]
+    whole, compiler = comparison(), RecordedCompiler()
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    result = whole.run(compiled(b"default"), jobs, UnequalDevice())
+    assert result.best is None
+    assert [each.note for each in result.results] == [
+        "not certain: the default against itself is 1.500 [1.500, 1.500]",
+        "",
+    ]
+
+
 def test_equal_code_is_not_taken_on_a_busy_device() -> None:
     timer = ProgramTimer(BusyDevice(), CALLS, 0)
     timer.outputs(b"decodes fast")

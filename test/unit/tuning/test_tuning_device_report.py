@@ -116,6 +116,8 @@ REPORT = TuningReport(
             taken=True,
         ),
     ),
+    whole=ModelComparison(12.0, 7.25, ConfidenceInterval(1.6, 1.655, 1.7)),
+    noise=ConfidenceInterval(0.95, 1.01, 1.04),
 )
 
 
@@ -243,6 +245,7 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
             sizes: [...opened.querySelectorAll("table.sizes tbody tr")].map((row) => row.textContent),
             omitted: document.querySelector("#omissions li").textContent,
             spec: document.getElementById("spec").textContent,
+            noise: document.querySelector("#flag-sets tbody tr:last-of-type").textContent,
           };
           rows[1].querySelector("button").click();
           answer.opened = document.querySelectorAll("#dispatches tr.details").length;
@@ -251,9 +254,10 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
           return answer;""",
     )
     assert found["model"].startswith(
-        "The program takes 7.25 ms instead of 10.5 ms: speedup 1.45 [1.40, 1.50]. By the times of the dispatches, "
-        "the entries save 390 µs of a run, 35.9 % of the time of all dispatches. NVIDIA H200"
+        "The program takes 7.25 ms instead of 12 ms: speedup 1.66 [1.60, 1.70]. By the times of the dispatches, "
+        "the entries save 35.9 % of the time of all dispatches. NVIDIA H200"
     )
+    assert found["noise"] == "the default against itself1.01 [0.95, 1.04]"
     assert found["first"][1:] == [
         *("won", "75.0 %", "271.4", "141.4", "1.92 [1.88, 1.95]", "390 (35.9 %)"),
         *("190,000", "167", "19 %", "20"),

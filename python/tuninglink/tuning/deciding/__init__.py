@@ -39,6 +39,10 @@ Other work, for example on the other thread of a core, makes many calls of a pro
 programs more than those of others: whether a median is a time with it or without it is chance.
 """
 
+_BUSY: Final = 1.2
+"""The ratio of the bounds of the default's speedup over itself from which the machine is too busy. It is 1.02 on an idle
+one."""
+
 _LIKELY_SLOWER: Final = 0.99
 """The speedup of a whole program below which a spec is not kept, however wide the interval is."""
 
@@ -75,6 +79,11 @@ class ConfidenceInterval:
     def __str__(self) -> str:
         return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    @property
+    def is_noise(self) -> bool:
+        """Whether the speedup of a program over itself shows that the machine is too busy to compare programs."""
+        return self.high > _BUSY * self.low
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -83,12 +92,12 @@ class Decision:
     Attributes:
         outcome: the verdict.
         speedup: the speedup over all rounds.
-        default_us: the median time of the default, in microseconds.
-        tuned_us: the median time of the candidate, in microseconds.
+        default_us: the time of the default without other work on the machine, in microseconds.
+        tuned_us: that of the candidate: the default's over the speedup.
         blocks: the speedup in each block.
         contrary: the block that left the decision open although the speedup over all rounds is above the threshold;
             None if there is none.
-        default_interval: the bounds of the median time of the default.
+        default_interval: the bounds of the median time of the default, which other work on the machine makes longer.
         tuned_interval: the bounds of the median time of the candidate.
     """
 
@@ -138,6 +147,7 @@ class ModelComparison:
         speedup: the speedup with the spec.
         functions: the times by function.
         notes: remarks on the comparison.
+        noise: the speedup of the default against itself; None if it was not measured.
         failure: the failure or wrong result with the spec; empty if the program runs and is right.
         outputs: the errors of its outputs; None if it does not run.
     """
@@ -149,6 +159,7 @@ class ModelComparison:
     notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     failure: str = ""
     outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
+    noise: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
 
     @property
     def is_slower(self) -> bool:
@@ -252,9 +263,10 @@ def decide(
         outcome, contrary = Outcome.UNDECIDED, slowest
     else:
         outcome = Outcome.FASTER
-    default, tuned = (interval(times, seed) for times in rounds.T)
-    medians, bounds = (default.median, tuned.median), (default.interval, tuned.interval)
-    return Decision(outcome, speedup, *medians, intervals, contrary, *bounds)
+    default_us = undisturbed_us(rounds[:, 0])
+    bounds = (interval(times, seed).interval for times in rounds.T)
+    times = default_us, default_us / speedup.median
+    return Decision(outcome, speedup, *times, intervals, contrary, *bounds)
 
 
 def survivors(

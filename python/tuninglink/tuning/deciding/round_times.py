@@ -83,7 +83,13 @@ class ModelSamples:
             )
         )
         times = self._times(self._weighted)
-        return ModelComparison(*times, functions=functions, notes=notes, outputs=outputs)
+        default = self._weighted[: len(self) // 2 * 2, 0]
+        noise = (
+            undisturbed_speedup(default[::2], default[1::2], self._seed) if len(default) else None
+        )
+        return ModelComparison(
+            *times, functions=functions, notes=notes, outputs=outputs, noise=noise
+        )
 
     @property
     def _by_function(self) -> NDArray[np.float64]:

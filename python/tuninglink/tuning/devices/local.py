@@ -20,6 +20,7 @@ from tuninglink.tuning.devices.device import (
     COMPILING_DRIVERS,
     THREADED_DRIVER,
     DeviceDescription,
+    check_devices,
     driver_of,
     open_device,
     physical_cores,
@@ -132,6 +133,26 @@ def default_device(backend: str) -> str:
         )
         raise TuninglinkError(error(message))
     return _DEVICE_OF_BACKEND[backend]
+
+
+_BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
+"""Backends by the names of devices or backends in flags."""
+
+
+def backend_of(flags: Sequence[str]) -> str:
+    """Return the backend that flags name; empty if they name no backend."""
+    values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
+    return next((backend for name, backend in _BACKENDS.items() if name in values), "")
+
+
+def check_named_devices(uris: Sequence[str], flags: Sequence[str]) -> None:
+    """Check the devices that a run names, or that run code for its flags, before anything is compiled.
+
+    Raises:
+        DeviceError: the driver or the device does not exist.
+    """
+    backend = backend_of(flags)
+    check_devices(uris or ((default_device(backend),) if backend else ()))
 
 
 def may_run(driver: str, backend: str) -> bool:

@@ -14,7 +14,7 @@ from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.devices.local import backend_of, default_device
 from tuninglink.tuning.flag_sets import DEFAULT, NONE, FlagSet, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import (
@@ -55,9 +55,6 @@ _REFERENCE_PART: Final = 0.4
 _LEAST_REFERENCE: Final = 5.0
 _MOST_REFERENCE: Final = 120.0
 """The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
-
-_BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
-"""Backends by the names of devices or backends in flags."""
 
 
 @dataclass(frozen=True)
@@ -242,12 +239,6 @@ def _jobs(options: TuneOptions) -> int:
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:
     settings = options.settings
     return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.timeout)
-
-
-def backend_of(flags: Sequence[str]) -> str:
-    """Return the backend that flags name; empty if they name no backend."""
-    values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
-    return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:

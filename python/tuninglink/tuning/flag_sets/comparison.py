@@ -178,6 +178,11 @@ class FlagComparison:
             if (is_finalist or result.repairs) and not result.is_rejected and not result.is_slower
         ]
         best = select(finalists, times)
+        for number, result in enumerate(results):
+            least = max(1 + self.min_gain, best.median if best else 0.0)
+            if result is not best and result.may_win(least) and not result.note:
+                note = f"not certain: the default against itself is {times.noise}"
+                results[number] = replace(result, note=note)
         finding = outputs.finding
         return FlagsResult(tuple(results), best, times.default_ms, times.noise, finding=finding)
 

@@ -165,6 +165,7 @@ def report_of(
         ),
         profile=profile,
         whole=result.model,
+        noise=result.model.noise if result.model else None,
     )
 
 
@@ -176,7 +177,7 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     )
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
     whole = flags.whole if flags.pairs else None if flags.flags else report.model
-    return replace(report, flag_sets=sets, whole=whole, noise=flags.noise)
+    return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
 
 
 def _is_taken(result: SetResult, flags: FlagsResult) -> bool:
