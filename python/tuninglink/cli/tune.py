@@ -69,6 +69,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
+    check_search(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
     if measures and not options.cluster:
         from tuninglink.tuning.devices.local import check_named_devices  # noqa: PLC0415 - an extra
@@ -77,7 +78,6 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
-    check_search(options.settings.search)  # report an unknown one first
     check_pipelines(options.settings.pipelines)
     _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.
