@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import NamedTemporaryFile, mkdtemp
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError, nearest, printable
@@ -107,8 +107,8 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
         TuninglinkError: the directory cannot be created, or is read-only.
     """
     place = make_directory(path)
-    if not os.access(place, os.W_OK):
-        raise TuninglinkError(error(f"cannot write to '{path}': the directory is not writable"))
+    if failure := _write_failure(place):
+        raise TuninglinkError(cannot("write to", path, failure))
     return place
 
 
@@ -123,8 +123,8 @@ def check_output_directory(path: str) -> None:
     if not existing.is_dir():
         problem = "it is a file" if existing == place else f"'{existing}' is a file"
         raise TuninglinkError(error(f"cannot make the directory '{path}': {problem}"))
-    if not os.access(existing, os.W_OK):
-        raise TuninglinkError(error(f"cannot write to '{path}': '{existing}' is not writable"))
+    if failure := _write_failure(existing):
+        raise TuninglinkError(cannot("write to", path, failure))
 
 
 def write_output(path: str, content: bytes | str) -> None:
@@ -170,11 +170,27 @@ def check_output(path: str) -> None:
         raise TuninglinkError(error(f"cannot write '{path}': it is a directory"))
     if place.exists() and not place.is_file():
         return  # such as /dev/null, which is written to directly
-    directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - of a name, not of a file
-    if not os.access(directory, os.W_OK):
-        problem = "is not writable" if os.path.isdir(directory) else "does not exist"  # noqa: PTH112
-        message = f"cannot write '{path}': the directory '{directory}' {problem}"
+    directory = Path(os.path.realpath(path)).parent
+    if not directory.is_dir():
+        message = f"cannot write '{path}': the directory '{directory}' does not exist"
         raise TuninglinkError(error(message))
+    if failure := _write_failure(directory):
+        raise TuninglinkError(cannot("write", path, failure))
+
+
+def _write_failure(directory: Path) -> OSError | None:
+    """Return the failure to write a file in a directory, which permissions do not show; None if it succeeds."""
+    try:
+        with NamedTemporaryFile(prefix=".tuninglink-", dir=directory) as file:
+            file.write(bytes(_BLOCK))
+            file.flush()
+    except OSError as failure:
+        return failure
+    return None
+
+
+_BLOCK: Final = 4096
+"""The bytes of a file that is written for a check, which a full file system refuses."""
 
 
 def write_standard_output(content: bytes) -> None:

@@ -10,6 +10,8 @@
 // CHECK-NEXT: broken: the compiler rejects the flags
 // CHECK-NEXT: same: the same code as the default
 // CHECK: no set is faster
+// CHECK: wrote {{.*}}tuned.flags (0 flags)
+// CHECK: tuninglink compile {{.*}}tune-flags.mlir -o tune-flags.vmfb @{{.*}}tuned.flags --iree-hal-target-device=local
 // RUN: test -e %t/tuned.flags -a ! -s %t/tuned.flags
 // RUN: not ls %t/tuned.mlir
 

@@ -6,13 +6,22 @@ import os
 import stat
 import threading
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from processes import PATIENCE
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import replacing, write_file
+from tuninglink.files import (
+    check_directory,
+    check_output,
+    check_output_directory,
+    replacing,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_writes_a_new_file_with_the_usual_permissions(tmp_path: Path) -> None:
@@ -80,3 +89,18 @@ def test_writes_to_devices_and_pipes_directly(tmp_path: Path) -> None:
     reader.join(PATIENCE)
     assert received == [b"content"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("check", [check_output, check_directory, check_output_directory])
+def test_that_files_can_be_written_is_tried_and_not_asked(check: Callable[[str], object]) -> None:
+    """Permissions allow it to the superuser, and the file system does not."""
+    path = "/proc/self/result" if check is check_output else "/proc/self"
+    with pytest.raises(TuninglinkError, match="cannot write"):
+        check(path)
+
+
+def test_a_check_leaves_no_file(tmp_path: Path) -> None:
+    check_output(str(tmp_path / "out"))
+    check_directory(tmp_path)
+    check_output_directory(str(tmp_path / "new"))
+    assert not list(tmp_path.iterdir())

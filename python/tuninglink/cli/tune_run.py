@@ -73,17 +73,24 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
         sets = choose_flags(options, listener, time.monotonic() + settings.seconds).result
-        failures = [_save(files.flags, lambda path: files.write_flags(path, sets.flags))]
+        failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
         if sets.whole is not None:
-            stream.write(f"{_whole_line(sets.whole)}\n")
+            stream.write(f"\n{_whole_line(sets.whole)}\n")
+        if options.output != STANDARD_STREAM and not any(failures):
+            stream.write(_use(files, [f"{files.flags} ({counted(len(sets.flags), 'flag')})"]))
     else:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
         process.show(*_busy_warnings(tuned.report))
-        stream.write(_result(files, tuned, stream))
+        stream.write(_result(tuned, stream))
+        if options.output != STANDARD_STREAM and not any(failures):
+            stream.write(_use(files, _written(files, tuned), ["--spec", options.output]))
         failures.append(tuned.failure)
-    for failure in filter(None, failures):
-        raise failure
+    diagnostics = [
+        diagnostic for failure in failures if failure for diagnostic in failure.diagnostics
+    ]
+    if diagnostics:
+        raise TuninglinkError(*diagnostics)
 
 
 # --- Files -------------------------------------------------------------------------------------------------
@@ -125,11 +132,13 @@ class _Files:
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
         options, spec = self.options, tuned.spec
-        failures = [_save(options.output, lambda path: write_output(path, spec))]
+        failures = [save_result(options.output, lambda path: write_output(path, spec))]
         if options.output != STANDARD_STREAM:
-            failures += [_save(self.flags, lambda path: self.write_flags(path, tuned.flags))]
+            failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
         if options.report:
-            failures += [_save(options.report, lambda path: write_report(tuned.report, Path(path)))]
+            failures += [
+                save_result(options.report, lambda path: write_report(tuned.report, Path(path)))
+            ]
         return failures
 
     def write_flags(self, path: str, flags: Sequence[str]) -> None:
@@ -141,7 +150,7 @@ class _Files:
         write_output(path, "".join(f"{line}\n" for line in lines).encode())
 
 
-def _save(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
+def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
     """Write a result, or write it to a new directory if that fails, and return the failure with that place."""
     try:
         write(path)
@@ -162,24 +171,30 @@ def _save(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
 # --- Output ------------------------------------------------------------------------------------------------
 
 
-def _result(files: _Files, tuned: Tuned, stream: TextIO) -> str:
-    """Return the result as text: the whole program, the dispatches, the files, and the command that uses them."""
-    options, report = files.options, tuned.report
-    whole = _whole_line(report.whole) if report.whole else _without_whole(tuned)
-    text = f"\n{whole}\n\n{dispatch_table(report, stream)}"
-    if options.output == STANDARD_STREAM:
-        return text
-    wrote = [
+def _result(tuned: Tuned, stream: TextIO) -> str:
+    """Return the result as text: the whole program and the dispatches."""
+    whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
+    return f"\n{whole}\n\n{dispatch_table(tuned.report, stream)}"
+
+
+def _written(files: _Files, tuned: Tuned) -> list[str]:
+    """Return the files that were written."""
+    options = files.options
+    page = str(Path(options.report) / "index.html") if options.report else ""
+    return [
         f"{options.output} ({counted(tuned.entries, 'problem')})",
         f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
-        str(Path(options.report) / "index.html") if options.report else "",
-        options.database,
+        *filter(None, (page, options.database)),
     ]
-    text += f"\nwrote {', '.join(filter(None, wrote))}\n"
-    if options.problems:
+
+
+def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str:
+    """Return the files that were written, and the command that compiles the program with them."""
+    path, text = files.options.input, f"\nwrote {', '.join(written)}\n"
+    if files.options.problems:
         return text
-    stem = "program" if options.input == STANDARD_STREAM else Path(options.input).stem
-    words = ["tuninglink", "compile", options.input, "-o", f"{stem}.vmfb", "--spec", options.output]
+    stem = "program" if path == STANDARD_STREAM else Path(path).stem
+    words = ["tuninglink", "compile", path, "-o", f"{stem}.vmfb", *spec]
     words += [] if files.is_in_project else [f"@{files.flags}"]
     return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
 
