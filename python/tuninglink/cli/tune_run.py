@@ -61,14 +61,9 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
         if failure is not None:
             raise failure
         return
-    # Report results that cannot be written before anything is measured.
+    # Results that cannot be written are reported before anything is measured.
     files = _Files.of(options, arguments)
-    check_outputs(options)
-    if files.flags != STANDARD_STREAM:
-        check_output(files.flags)
-    if options.report:
-        check_directory(options.report)
-    # Tune.
+    files.check()
     listener = progress_listener(command)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
@@ -128,6 +123,17 @@ class _Files:
             flags = ()
         kept = flags if set(flags) <= set(options.flags) - set(own) else ()
         return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
+
+    def check(self) -> None:
+        """Check that the files can be written.
+
+        Raises:
+            TuninglinkError: a file cannot be written.
+        """
+        check_outputs(self.options)
+        check_output(self.flags)
+        if self.options.report:
+            check_directory(self.options.report)
 
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
