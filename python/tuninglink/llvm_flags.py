@@ -8,7 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tuninglink.errors import did_you_mean
+from tuninglink.errors import did_you_mean, reason_for_user
+from tuninglink.files import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -288,7 +289,11 @@ def _with_response_files(
         try:
             inner = shlex.split(Path(name).read_text())
         except (OSError, ValueError) as failure:
-            reason = (getattr(failure, "strerror", None) or str(failure)).lower()
+            if isinstance(failure, OSError):
+                reason = (failure.strerror or str(failure)).lower() + meant(Path(name), failure)
+            else:
+                reason = reason_for_user(failure)
+                reason = f"{reason[:1].lower()}{reason[1:]}"
             raise CommandLineError(f"cannot read the response file '{name}': {reason}") from None
         yield from _with_response_files(inner, own_flags, depth + 1)
 

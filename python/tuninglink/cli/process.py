@@ -166,6 +166,10 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         return _show_failure(failure, "".join(arguments[:1]))
     except BrokenPipeError:
         pass
+    except (
+        OSError
+    ) as failure:  # such as a name that is too long, or a full disk for temporary files
+        show(cannot("access", failure.filename or "a file", failure))
     except (RuntimeError, UnicodeDecodeError) as failure:
         if not is_undecodable(failure):
             raise

@@ -203,6 +203,10 @@ def compile_options(reader: FlagReader) -> CompileOptions:
     return CompileOptions(input=reader.input, flags=reader.flags, **values)
 
 
+_SHOWN: Final = 5
+"""The number of inputs to list where one is expected."""
+
+
 class FlagReader:
     """A parser of command lines with flags of the compiler and of the command.
 
@@ -246,8 +250,9 @@ class FlagReader:
             UsageError: there is more than one input.
         """
         if len(self.inputs) > 1:
-            listed = ", ".join(f"'{input_}'" for input_ in self.inputs)
-            raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}"))
+            listed = ", ".join(f"'{input_}'" for input_ in self.inputs[:_SHOWN])
+            more = ", ..." if len(self.inputs) > _SHOWN else ""
+            raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}{more}"))
         return self.inputs[0] if self.inputs else None
 
 

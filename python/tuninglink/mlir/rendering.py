@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TAB_STOP = 8
 """The width of a tab in a printed source line."""
 
-LONGEST_LINE = 5_000
+LONGEST_LINE = 400
 """The limit above which a source line, such as a large constant, is truncated."""
 
 _BOLD, _GREEN, _RESET = "\033[1m", "\033[0;1;32m", "\033[0m"

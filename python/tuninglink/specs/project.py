@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from tuninglink.errors import SpecError, TuninglinkError, did_you_mean
+from tuninglink.errors import SpecError, TuninglinkError, did_you_mean, reason_for_user
 from tuninglink.files import cannot, write_file
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, note
 from tuninglink.specs.libraries import LIBRARY
@@ -79,7 +79,8 @@ class Project:
         except OSError as failure:
             raise TuninglinkError(cannot("read", path, failure)) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
-            raise TuninglinkError(error(f"cannot read '{path}': {failure}")) from None
+            reason = reason_for_user(failure)
+            raise TuninglinkError(error(f"cannot read '{path}': {reason}")) from None
         if path.name == SHARED_FILE:
             table = table.get("tool", {}).get("tuninglink")
             if table is None:
@@ -116,7 +117,8 @@ class Project:
             except OSError as failure:
                 raise TuninglinkError(cannot("read", path, failure)) from None
             except ValueError as failure:
-                raise TuninglinkError(error(f"cannot read '{path}': {failure}")) from None
+                reason = reason_for_user(failure)
+                raise TuninglinkError(error(f"cannot read '{path}': {reason}")) from None
         return tuple(words)
 
     @property

@@ -110,6 +110,16 @@ USAGE_ERRORS = {
 }
 
 FAILURES = {
+    "compile program.mlir @garbage": "error: cannot read the response file 'garbage': it is not text in UTF-8\n$",
+    "compile program.mlir @speck.mlir": r"error: cannot read the response file 'speck.mlir': .*; did you mean 'spec.mlir'\?",
+    "compile a b c d e f": r"error: expected one input, found 6: 'a', 'b', 'c', 'd', 'e', \.\.\.\n$",
+    f"check {'a' * 300}.mlir": r"error: cannot access 'a{300}\.mlir': file name too long\n$",
+    f"compile program.mlir {VMVX} -o {'a' * 300}": "error: cannot access 'a{300}': file name too long\n$",
+    f"database show {'a' * 300}": "error: cannot access 'a{300}': file name too long\n$",
+    "link dangling.mlir": "error: cannot read the spec 'dangling.mlir': no such file or directory\n$",
+    "link --project garbage": "error: cannot read 'garbage': it is not text in UTF-8\n$",
+    "database show garbag": r"error: there is no database 'garbag'; did you mean 'garbage'\?",
+    "link wide.mlir": r"^wide.mlir:1:1: error: .*\nx{400}\.\.\.\n\^\n",
     "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?",
     "dump ./programm.mlirbc": r"error: cannot read './programm.mlirbc': .*; did you mean 'program.mlir'\?",
     "link boo-gfx942": "error: cannot read the spec 'boo-gfx942': .*\nnote: the library of this name is 'library:boo-gfx942'\n$",
@@ -203,6 +213,8 @@ def run(
     """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
+    (folder / "dangling.mlir").symlink_to("nowhere")
+    (folder / "wide.mlir").write_text("x" * 10_000)
     (folder / "nested.flags").write_text("@nested.flags")
     (folder / "unbalanced.flags").write_text("--spec 'mine.mlir")
     (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))

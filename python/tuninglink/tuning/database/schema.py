@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tuninglink.files import meant
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.results import FatalError
 
@@ -148,7 +149,8 @@ def open_connection(
     """
     name = str(path) if path else ":memory:"
     if read_only and path is not None and not path.is_file():
-        raise database_error(f"there is no database '{name}'")
+        hint = meant(path, FileNotFoundError())
+        raise database_error(f"there is no database '{name}'{hint}")
     with translated(name):
         if on_wait is not None:
             try:
