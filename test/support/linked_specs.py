@@ -612,7 +612,7 @@ def random_spec(
         steps = [tuple(pairs[:half]), tuple(pairs[half:] or pairs[:1])]
     if shape is Shape.ALTERNATIVES:
         steps = [Alternatives((*steps[: random.randint(1, 2)],))]
-    elif shape is Shape.PASSES:
+    elif shape is Shape.PASSES or (shape is Shape.INCLUDED and random.random() < 0.4):
         steps = steps[: random.randint(1, 2)]
         for _ in range(random.randint(1, 2)):
             steps.insert(

@@ -286,10 +286,13 @@ class SymbolRenaming:
             )
         return self._replace_inside(attribute)
 
-    def _replace_item(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
-        if name == LOWERING_STRATEGY and isinstance(value, mlir.StringAttr):
-            return mlir.StringAttr.get(self._strings.get(value.value, value.value))
+    def _replace_item(self, key: str, value: mlir.Attribute) -> mlir.Attribute:
+        if key == _LOWERING_STRATEGY and isinstance(value, mlir.StringAttr):
+            return self._replace_name(value)
         return self.replace(value)
+
+    def _replace_name(self, name: mlir.StringAttr) -> mlir.StringAttr:
+        return mlir.StringAttr.get(self._strings.get(name.value, name.value))
 
     def _replace_in_configuration(self, attribute: mlir.Attribute) -> mlir.Attribute | None:
         """Replace references and names in an attribute of IREE that holds some; None for any other attribute."""
@@ -311,7 +314,7 @@ class SymbolRenaming:
                 configuration and self.replace(configuration),
             )
         if descriptor := _DESCRIPTOR.fullmatch(str(attribute)):
-            name = self._strings.get(descriptor[2], descriptor[2])
+            name = self._replace_name(mlir.StringAttr(mlir.Attribute.parse(descriptor[2])))
             return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
         return None
 
@@ -323,7 +326,7 @@ class SymbolRenaming:
         """
         text = str(attribute)
         present = {name.strip('"') for name in _REFERENCE.findall(text)}
-        names_some = any(f'"{name}"' in text for name in self._strings)
+        names_some = bool(self._strings) and '"' in text
         if names_some or not present.isdisjoint(scope for scope, _ in self._nested):
             replaced = self._replace_in_configuration(attribute)
             if replaced is not None:
@@ -344,10 +347,10 @@ class SymbolRenaming:
         return holder.attributes[_HOLDER]
 
 
-LOWERING_STRATEGY: Final = "lowering_strategy"
+_LOWERING_STRATEGY: Final = "lowering_strategy"
 """The entry of a lowering config that names a sequence. `LoweringConfigInterpreter.cpp` looks it up."""
 
-_DESCRIPTOR = re.compile(r'(#iree_codegen\.ukernel_descriptor<")(.*)(", \w+>)')
+_DESCRIPTOR = re.compile(r'(#iree_codegen\.ukernel_descriptor<)(".*")(, \w+>)')
 """A microkernel by name. The bindings have no class for it; `SymbolicUKernelProviderAttr` looks it up."""
 
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)

@@ -21,6 +21,7 @@ from tuninglink.mlir.symbols import (
 )
 from tuninglink.mlir.walk import collect, postorder
 from tuninglink.specs.bindings import bind_entries, binding_of
+from tuninglink.specs.module_scan import is_entry_point
 from tuninglink.specs.spec import dissolve_nested, inner_name
 from tuninglink.specs.structure import Anatomy
 
@@ -129,7 +130,9 @@ def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
     flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
     for each in postorder([name], partial(_referenced, one.table)):
         mine, theirs = one.table.symbol(each), other.table.symbol(each)
-        if mine is None or theirs is None or not mine.is_structurally_equivalent(theirs, flags):
+        if mine is None or theirs is None or is_entry_point(mine):
+            return False
+        if not mine.is_structurally_equivalent(theirs, flags):
             return False
     return True
 
