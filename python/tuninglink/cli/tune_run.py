@@ -19,11 +19,18 @@ from tuninglink.cli.tune_options import user_flags
 from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.errors import TuninglinkError, counted
-from tuninglink.files import STANDARD_STREAM, check_directory, check_output, write_output
+from tuninglink.files import (
+    STANDARD_STREAM,
+    check_directory,
+    check_output,
+    temporary_directory,
+    write_output,
+)
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.tuning.devices import duration
 from tuninglink.tuning.devices.device import THREADED_DRIVER
 from tuninglink.tuning.flag_sets.choice import choose_flags
+from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.tune import Tuned, tune_program
@@ -56,10 +63,24 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     """
     settings = replace(options.settings, seconds=time_left(options.settings.seconds))
     options = replace(options, settings=settings)
+    if not options.problems:
+        _run(options, command, arguments)
+        return
+    process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
+    with temporary_directory() as directory:
+        path = directory / "problems.mlir"
+        path.write_text(program_of(options.problems))
+        _run(replace(options, input=str(path)), command, arguments)
+
+
+_NO_WHOLE_PROGRAM: Final = (
+    "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
+)
+
+
+def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     if options.is_partial:
-        failure = run_stages(options, command)
-        if failure is not None:
-            raise failure
+        run_stages(options, command)
         return
     # Results that cannot be written are reported before anything is measured.
     files = _Files.of(options, arguments)
@@ -67,7 +88,7 @@ def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     listener = progress_listener(command)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
-        sets = choose_flags(options, listener, time.monotonic() + settings.seconds).result
+        sets = choose_flags(options, listener, time.monotonic() + options.settings.seconds).result
         failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
         if sets.whole is not None:
             stream.write(f"\n{_whole_line(sets.whole)}\n")

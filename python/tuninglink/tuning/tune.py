@@ -20,7 +20,7 @@ from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import temporary_directory
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.specs.sources import SpecSource, load_specs
 from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import prepare_whole_worker
@@ -31,7 +31,6 @@ from tuninglink.tuning.flag_sets import FlagSet
 from tuninglink.tuning.flag_sets.choice import FlagChoice, choose_flags, obstacle
 from tuninglink.tuning.flag_sets.results import FlagsResult, TunedSet
 from tuninglink.tuning.options import TuneOptions
-from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.report import TuningReport, with_flag_sets
 from tuninglink.tuning.scheduling.budget import Budget, Ledger
@@ -137,7 +136,7 @@ def tune(
 def tune_program(
     options: TuneOptions, listener: Listener, keep: Callable[[Tuned], object] = lambda _: None
 ) -> Tuned:
-    """Tune a program, or problems in its place.
+    """Tune a program.
 
     Args:
         options: the options.
@@ -148,12 +147,6 @@ def tune_program(
         TuninglinkError: the program cannot be tuned.
     """
     deadline = time.monotonic() + options.settings.seconds
-    if options.problems and not options.input:
-        listener.noticed(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
-        with temporary_directory() as directory:
-            path = directory / "problems.mlir"
-            path.write_text(program_of(options.problems))
-            return tune_program(replace(options, input=str(path)), listener, keep)
     check_search(options.settings.search)
     if options.profile:
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
@@ -163,11 +156,6 @@ def tune_program(
     choice = choose_flags(options, listener, deadline)
     tuned, sets = _tune_bases(choice, listener, deadline, keep)
     return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
-
-
-_NO_WHOLE_PROGRAM: Final = (
-    "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
-)
 
 
 def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -> None:
