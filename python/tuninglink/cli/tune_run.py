@@ -83,6 +83,7 @@ def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
         run_stages(options, command)
         return
     # Results that cannot be written are reported before anything is measured.
+    check_outputs(options)
     files = _Files.of(options, arguments)
     files.check()
     listener = progress_listener(command)
@@ -146,12 +147,11 @@ class _Files:
         return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
 
     def check(self) -> None:
-        """Check that the files can be written.
+        """Check that the files other than the spec can be written.
 
         Raises:
             TuninglinkError: a file cannot be written.
         """
-        check_outputs(self.options)
         check_output(self.flags)
         if self.options.report:
             check_directory(self.options.report)
