@@ -61,6 +61,10 @@ def reason_for_user(failure: Exception) -> str:
             return "it is not text in UTF-8"
         case TypeError() | AttributeError():
             return "it has another structure"
+        case RecursionError():
+            return "it is nested too deeply"
+        case ValueError() if "integer string conversion" in str(failure):
+            return "it has a number with too many digits"
     return str(failure)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -153,6 +154,19 @@ class CommandLine:
         return tuple(texts), tuple(remaining)
 
 
+def ambiguous(arguments: Iterable[str]) -> str:
+    """Return the first argument that is written like a flag and names a file, as a shell expands patterns; or nothing.
+
+    Arguments after `--` are not flags.
+    """
+    for argument in arguments:
+        if argument == "--":
+            break
+        if argument[:1] in ("-", "@") and len(argument) > 1 and os.path.lexists(argument):
+            return f"'{argument}' is a file, and could be a flag; write './{argument}', or '--' before all files"
+    return ""
+
+
 def dashed(name: str) -> str:
     """Return a flag's name as messages spell it."""
     return f"--{name}" if len(name) > 1 else f"-{name}"
@@ -270,14 +284,15 @@ def _is_word(argument: str) -> bool:
 def _with_response_files(
     arguments: Iterable[str], own_flags: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replace each `@file` with the file's arguments, unless it is the value of one of the flags.
+    """Replace each `@file` with the file's arguments, up to `--`, unless it is the value of one of the flags.
 
     Raises:
         CommandLineError: the file does not exist, cannot be read, or is nested too deeply.
     """
-    is_value = False
+    is_value, is_end = False, False
     for argument in arguments:
-        if is_value or not argument.startswith("@"):
+        is_end = is_end or (argument == "--" and not is_value)
+        if is_value or is_end or not argument.startswith("@"):
             yield argument
             is_value = not is_value and _needs_value(argument, own_flags)
             continue

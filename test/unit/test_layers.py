@@ -21,6 +21,7 @@ LAYERS = (
         "arguments",
         "compiler_plugins",
         "errors",
+        "escaping",
         "files",
         "interrupt_hooks",
         "json_schema",

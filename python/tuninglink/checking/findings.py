@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tuninglink.checking.entry_answers import Answer
+from tuninglink.escaping import escaped
 from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity
@@ -163,7 +164,7 @@ def to_github(diagnostic: Diagnostic) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped(text, lines=True).replace("%", "%25").replace("\n", "%0A")
 
 
 def _escape_property(text: str) -> str:

@@ -16,6 +16,7 @@ from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import UsageError
+from tuninglink.escaping import escaped
 from tuninglink.files import (
     STANDARD_STREAM,
     check_output,
@@ -180,7 +181,7 @@ def merge_command(arguments: Sequence[str]) -> int:
     _, (file, *others) = USAGES["merge"].parse(arguments)
     with open_database(file) as opened:
         for other in others:
-            sys.stdout.write(f"{other}: {opened.merge(Path(other))} trials added\n")
+            sys.stdout.write(f"{escaped(other)}: {opened.merge(Path(other))} trials added\n")
     return process.SUCCESS
 
 
@@ -285,5 +286,5 @@ def import_command(arguments: Sequence[str]) -> int:
     with open_database(file) as opened:
         for table in tables:
             added = opened.record_all(read_trials(Path(table)))
-            sys.stdout.write(f"{table}: {added} trials added\n")
+            sys.stdout.write(f"{escaped(table)}: {added} trials added\n")
     return process.SUCCESS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.compiler.compile_options import ExplanationFormat
 from tuninglink.errors import counted
+from tuninglink.escaping import escaped
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
     OperationReport,
@@ -71,7 +72,10 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     """Return the dispatches with their outcomes: blocks on a terminal, otherwise one line per fact for grep."""
     result = [
-        (row.dispatches[0], _facts(row, explanation))
+        (
+            row.dispatches[0],
+            [(label, escaped(text)) for label, text in _facts(row, explanation)],
+        )
         for row in explanation.rows
         if row.dispatches[0].status is not Status.NOT_TUNABLE
         or row.dispatches[0].microseconds is not None
@@ -80,10 +84,10 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
         return _blocks(result, stream)
     if not result:
         return ""
-    name_width = max(len(dispatch.name) for dispatch, _ in result)
+    name_width = max(len(escaped(dispatch.name)) for dispatch, _ in result)
     label_width = max(len(label) for _, facts in result for label, _ in facts)
     return "".join(
-        f"{dispatch.name:{name_width}}  {label:{label_width}}  {text}\n"
+        f"{escaped(dispatch.name):{name_width}}  {label:{label_width}}  {text}\n"
         for dispatch, facts in result
         for label, text in facts
     )
@@ -99,7 +103,7 @@ def _blocks(dispatches: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream:
     target = console(stream)
     with target.capture() as captured:
         for dispatch, facts in dispatches:
-            name = Text(dispatch.name, style="bold")
+            name = Text(escaped(dispatch.name), style="bold")
             target.print(name.append(f"  {dispatch.target}", style="not bold dim"))
             table = Table.grid(padding=(0, 2))
             table.add_column(no_wrap=True)

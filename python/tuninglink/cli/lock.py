@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.project_options import PROJECT_FLAGS
+from tuninglink.cli.project_options import PROJECT_FLAGS, used_project
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import switch
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
-from tuninglink.specs.project import LOCK_FILE, OWN_FILE, Project
+from tuninglink.specs.project import LOCK_FILE, OWN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,7 @@ USAGE: Final = Usage(
         "project": replace(
             PROJECT_FLAGS["project"],
             help=f"The project file. Default: {OWN_FILE}, or pyproject.toml with [tool.tuninglink], in the working "
-            "directory or above it.",
+            "directory or above it in its repository.",
         ),
         "check": switch("check", "Write nothing; fail if a spec is not as locked."),
     },
@@ -44,8 +43,7 @@ def lock_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, there is no project file, or a spec differs from its lock.
     """
     values, _ = USAGE.parse(arguments)
-    file = values.get("project")
-    project = Project.named(Path(file)) if file else Project.find(Path.cwd())
+    project = used_project(values.get("project", ""))
     if project is None:
         raise UsageError(error(f"there is no project file, such as '{OWN_FILE}'"))
     project.check_has_specs()

@@ -22,8 +22,9 @@ from tuninglink.cli.usage import (
 from tuninglink.compiler_plugins import check_plugins
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean, printable
 from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.llvm_flags import ambiguous
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
-from tuninglink.mlir.rendering import Sources, print_diagnostic
+from tuninglink.mlir.rendering import Sources, print_diagnostic, show_lines_of
 from tuninglink.mlir.serialization import is_undecodable
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def run_command(arguments: Sequence[str]) -> int:
     if list(rest) == [_VERSION] and name != "compile":
         sys.stdout.write(_versions())
         return 0
+    if message := ambiguous(rest):
+        raise TuninglinkError(error(message))
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
     return code
@@ -248,6 +251,7 @@ def read_input(path: str) -> tuple[str, bytes]:
         raise UsageError(error("an input has an empty name; expected a file"))
     if path == STANDARD_STREAM:
         return "<stdin>", read_standard_input()
+    show_lines_of(path)
     try:
         return printable(path), Path(path).read_bytes()
     except OSError as failure:

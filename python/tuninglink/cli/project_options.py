@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.process import shown_diagnostics
+from tuninglink.compiler.found_flags import check_found_flags
 from tuninglink.compiler.target_flags import NAMING_FLAGS
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, read_name, switch
@@ -21,7 +24,8 @@ PROJECT_FLAGS: Final = {
         read_name,
         metavar="FILE",
         help="Take specs and flags from this project file after those given. Default: tuninglink.toml, or "
-        "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
+        "pyproject.toml with [tool.tuninglink], in the working directory or above it in its repository. All flags are "
+        "accepted from a file that is named.",
     ),
     "no-project": switch("no_project", "Use no project file."),
 }
@@ -31,7 +35,7 @@ SPEC_PROJECT_FLAGS: Final = {
     "project": replace(
         PROJECT_FLAGS["project"],
         help="Take the specs of this project file where none is given. Default: tuninglink.toml, or pyproject.toml with "
-        "[tool.tuninglink], in the working directory or above it.",
+        "[tool.tuninglink], in the working directory or above it in its repository.",
     ),
     "no-project": PROJECT_FLAGS["no-project"],
 }
@@ -61,7 +65,10 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
         given.update(map(_name, NAMING_FLAGS))
     elif not given.isdisjoint(map(_name, NAMING_FLAGS)):
         given.add("target")
-    flags = [flag for flag in _joined(project.expanded_flags) if _name(flag) not in given]
+    words = _joined(project.expanded_flags)
+    if not project.is_named:
+        check_found_flags(words, os.path.relpath(project.path))
+    flags = [flag for flag in words if _name(flag) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
     return [*own, *flags, *end], project.arguments
@@ -79,13 +86,25 @@ def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...
     """
     if no_project:
         raise UsageError(error("no spec is given, and --no-project is"))
-    project = Project.named(Path(file)) if file else Project.find(Path.cwd())
+    project = used_project(file)
     if project is None or not project.specs:
         message = (
             f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
         )
         raise UsageError(error(message))
     return project.arguments
+
+
+def used_project(file: str = "") -> Project | None:
+    """Read the project file, or find one if none is named, and tell the user which one is used.
+
+    Raises:
+        TuninglinkError: the file belongs to another user, cannot be read, or is malformed.
+    """
+    project = Project.named(Path(file)) if file else Project.find()
+    if project is not None:
+        shown_diagnostics().remark(f"using the project file '{os.path.relpath(project.path)}'")
+    return project
 
 
 def _take_project(arguments: list[str]) -> Project | None:
@@ -100,8 +119,8 @@ def _take_project(arguments: list[str]) -> Project | None:
             if not equals:
                 value = "".join(arguments[position + 1 : position + 2])
             del arguments[position : position + (1 if equals else 2)]
-            return Project.named(Path(value))
-    return Project.find(Path.cwd()) if uses_project else None
+            return used_project(value)
+    return used_project() if uses_project else None
 
 
 def _joined(words: Iterable[str]) -> list[str]:

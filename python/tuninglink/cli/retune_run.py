@@ -14,6 +14,7 @@ from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError, UsageError
+from tuninglink.escaping import escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.plain_data import to_json
@@ -134,5 +135,5 @@ def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -
 def _table(spec: Spec, result: RetuningResult) -> str:
     """Return the outcomes of the entries of a spec as text."""
     if not spec.entries:
-        return f"{spec.source}: the spec has no entries\n"
+        return f"{escaped(spec.source)}: the spec has no entries\n"
     return render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)

@@ -11,6 +11,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TextIO
 
+from tuninglink.escaping import escaped
 from tuninglink.interrupt_hooks import interrupt_hook
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Steps:
             print(f"{self}: {seconds:.1f} s", file=sys.stderr, flush=True)  # noqa: T201
 
     def __str__(self) -> str:
-        return f"{self._what}: {self._step}" if self._step else str(self._what)
+        return escaped(f"{self._what}: {self._step}" if self._step else str(self._what))
 
     def line(self) -> str:
         """Return the activity, its step and the time since its start."""
@@ -175,14 +176,16 @@ def render_table(
         title: a line above the table; empty for no title.
         stream: the output stream; a terminal determines the width, and may support colors.
     """
+    title, *columns = map(escaped, (title, *columns))
+    rows = [[*map(escaped, row)] for row in rows]
     if stream.isatty() or any(map(_is_special, (title, *columns, *chain.from_iterable(rows)))):
         return _rich(columns, rows, title, stream)
     return _plain(columns, rows, title)
 
 
 def _is_special(cell: str) -> bool:
-    """Return whether a cell has several lines, or characters that are not one column wide."""
-    return not cell.isprintable() or not cell.isascii()
+    """Return whether a cell has characters that may not be one column wide."""
+    return not cell.isascii()
 
 
 def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:

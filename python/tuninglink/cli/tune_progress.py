@@ -19,6 +19,7 @@ from tuninglink.cli.terminal import (
     verbosity,
 )
 from tuninglink.errors import counted
+from tuninglink.escaping import escaped
 from tuninglink.tuning import Listener
 from tuninglink.tuning.devices import duration
 from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
@@ -295,6 +296,7 @@ class ProgressLines(CommandListener):
 
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""
+        text = escaped(text)
         with suppress(OSError):  # the terminal may be closed
             print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 

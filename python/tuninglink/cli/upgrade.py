@@ -16,6 +16,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import compile_flags, executable_target, read_target
 from tuninglink.errors import SpecError, TuninglinkError, UsageError
+from tuninglink.escaping import escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
@@ -139,7 +140,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
     write_output(options.output, data)
     if options.report:
         stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
-        stream.write("\n".join(parts))
+        stream.write(escaped("\n".join(parts), lines=True))
     elif upgraded is not None:
         _show(upgraded)
     return process.SUCCESS

@@ -15,6 +15,7 @@ from tuninglink.cli import process
 from tuninglink.cli.terminal import is_quiet, print_table, progress
 from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError, UsageError
+from tuninglink.escaping import escaped
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
@@ -141,7 +142,7 @@ def _reproducer(
 
 def _tell(line: str) -> None:
     if not is_quiet():
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - progress
+        print(escaped(line), file=sys.stderr, flush=True)  # noqa: T201 - progress
 
 
 def _words(entry: VerifiedDispatch) -> str:
@@ -259,11 +260,11 @@ def _print_function(function: TracedFunction, plain: Outputs) -> None:
         )
         for number, dispatch in enumerate(function.dispatches)
     ]
-    print(f"@{function.call.label}: relative errors against the reference")  # noqa: T201 - the output
+    print(f"@{escaped(function.call.label)}: relative errors against the reference")  # noqa: T201 - the output
     print_table(headers, rows)
     errors = _errors(function, plain)
     for label, value in errors.items():
-        print(f"outputs {label}: {_number(value)}")  # noqa: T201 - the output
+        print(f"outputs {escaped(label)}: {_number(value)}")  # noqa: T201 - the output
     print(f"\n{_finding(function, errors)}")  # noqa: T201 - the output
 
 

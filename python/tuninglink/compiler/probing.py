@@ -60,8 +60,14 @@ def iree_compile() -> Path:
 @cache
 def compiler_options() -> Mapping[str, bool]:
     """Return the names of all options of `iree-compile`, and whether each requires a value."""
-    pattern = re.compile(r"^  --?([\w.-]+)([= ]<)?", re.MULTILINE)
-    return {name: bool(value) for name, value in pattern.findall(_listing())}
+    return {name: bool(kind) for name, kind in option_kinds().items()}
+
+
+@cache
+def option_kinds() -> Mapping[str, str]:
+    """Return the names of all options of `iree-compile`, with the kind of the required value; empty for none."""
+    pattern = re.compile(r"^  --?([\w.-]+)(?:[= ]<([^>]*)>)?", re.MULTILINE)
+    return dict(pattern.findall(_listing()))
 
 
 def listed_values() -> Mapping[str, list[str]]:

@@ -19,6 +19,7 @@ from tuninglink.compiler import native
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, callers, error, note, thread_context
+from tuninglink.mlir.rendering import show_lines_of
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Session(NativeHandle):
         Raises:
             CompileError: the file cannot be opened.
         """
+        show_lines_of(path)
         source = c_void_p()
         native.check(native.open_file(self.pointer, os.fsencode(path), byref(source)))
         return _source(source.value)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlir
 
+from tuninglink.escaping import escaped
 from tuninglink.plain_data import HIDDEN, named
 from tuninglink.rules import Rule  # noqa: TC001 - the JSON Schema resolves the types of fields
 
@@ -107,7 +108,7 @@ def _file_name(location: mlir.FileLineColLoc) -> str:
 
 def note(message: str, at: Anchor = None) -> Diagnostic:
     """Return a note, to be attached to another diagnostic."""
-    return Diagnostic(Severity.NOTE, message, _place(at))
+    return Diagnostic(Severity.NOTE, escaped(message), _place(at))
 
 
 def error(
@@ -116,8 +117,8 @@ def error(
     notes: Iterable[Diagnostic] = (),
     rule: Rule | None = None,
 ) -> Diagnostic:
-    """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`."""
-    return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes), rule=rule)
+    """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`. The message is one line."""
+    return Diagnostic(Severity.ERROR, escaped(message), _place(at), tuple(notes), rule=rule)
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
@@ -173,11 +174,12 @@ class DiagnosticSink:
         rule: Rule | None = None,
     ) -> None:
         """Emit a warning."""
+        message = escaped(message)
         self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes), rule=rule))
 
     def remark(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
         """Emit a remark."""
-        self.emit(Diagnostic(Severity.REMARK, message, _place(at), tuple(notes)))
+        self.emit(Diagnostic(Severity.REMARK, escaped(message), _place(at), tuple(notes)))
 
 
 def once(diagnostics: DiagnosticSink) -> DiagnosticSink:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.errors import printable
+from tuninglink.escaping import escaped
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
@@ -28,10 +29,18 @@ _COLORS = {
 }
 
 
+_inputs: set[str] = set()
+
+
+def show_lines_of(path: str) -> None:
+    """Let diagnostics quote lines of a file, as an input. A location in an input may name any file."""
+    _inputs.add(printable(path))
+
+
 class Sources:
     """The lines of source files, for printing under diagnostics.
 
-    A file is read once, when a diagnostic first names it.
+    An input is read once, when a diagnostic first names it.
 
     Args:
         texts: the contents of sources that are not files, or that may have changed since they were read, by their name
@@ -59,7 +68,7 @@ class Sources:
     def _split(self, name: str) -> list[bytes]:
         text = self._texts.get(name)
         if text is None:
-            text = read_source(name)
+            text = read_source(name) if name in _inputs else b""
         # Bytecode has no lines to show.
         return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
 
@@ -128,9 +137,9 @@ def _render_one(
     diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str
 ) -> str:
     severity, place = diagnostic.severity, diagnostic.place
-    where = str(place) if place else nowhere
+    where = escaped(str(place)) if place else nowhere
     head = f"{where}: " if where else ""
-    message = f"{diagnostic.message}{code_of(diagnostic)}"
+    message = f"{escaped(diagnostic.message, lines=True)}{code_of(diagnostic)}"
     if color:
         head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
         text = f"{head}{_BOLD}{message}{_RESET}\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.escaping import escaped
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.walk import body, collect, visit
@@ -29,18 +30,17 @@ def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
 
 
 def join_path(path: Iterable[str]) -> str:
-    """Return a nested reference as one string: names joined with `::`, quoted where necessary.
+    """Return a nested reference as one string: names joined with `::`, quoted and escaped where necessary.
 
     Different references give different strings: a symbol named `a::b` differs from the symbol `b` in `a`.
     """
-    return "::".join([_quoted(name) if ":" in name or '"' in name else name for name in path])
+    return "::".join(map(_quoted, path))
 
 
 def reference(attribute: mlir.Attribute) -> str:
     """Return a symbol reference as one string, as `join_path` writes it."""
     if isinstance(attribute, mlir.FlatSymbolRefAttr):
-        name: str = attribute.value
-        return _quoted(name) if ":" in name or '"' in name else name
+        return _quoted(attribute.value)
     assert isinstance(attribute, mlir.SymbolRefAttr)
     return join_path(attribute.value)
 
@@ -50,14 +50,21 @@ def split_path(path: str) -> list[str]:
     if '"' not in path:
         return path.split("::")
     matches = _PATH_NAME.finditer(path)
-    return [
-        _ESCAPED.sub(r"\1", match[1]) if match[1] is not None else match[2] for match in matches
-    ]
+    return [_unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
 
 
 def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    if ":" not in name and '"' not in name and name.isprintable():
+        return name
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped(name)}"'
+
+
+def _unescaped(text: str) -> str:
+    decoded = _ESCAPED.sub(
+        lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2], text.encode()
+    )
+    return decoded.decode()
 
 
 class FreshNames:
@@ -356,5 +363,5 @@ _DESCRIPTOR = re.compile(r'(#iree_codegen\.ukernel_descriptor<)(".*")(, \w+>)')
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
 _HOLDER = "tuninglink.attribute"
 _PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
-_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED = re.compile(rb"\\(?:([0-9A-F]{2})|(.))", re.DOTALL)
 _REFERENCE = re.compile(r'@([A-Za-z_][\w$.-]*|"(?:[^"\\]|\\.)*")')

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.llvm_flags import CommandLine, Flag, one_of, read_boolean, read_number
+from tuninglink.llvm_flags import (
+    CommandLine,
+    CommandLineError,
+    Flag,
+    ambiguous,
+    one_of,
+    read_boolean,
+    read_number,
+)
 from tuninglink.opt.building import Instrumentation
 from tuninglink.opt.input_chunks import SPLIT_MARKER
 
@@ -219,6 +227,8 @@ def read_options(arguments: Sequence[str]) -> Options:
     Raises:
         CommandLineError: the command line is invalid.
     """
+    if message := ambiguous(arguments):
+        raise CommandLineError(message)
     aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
     line = CommandLine(FLAGS | aliases, arguments)
     fields = Instrumentation.__dataclass_fields__

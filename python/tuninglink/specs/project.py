@@ -25,7 +25,7 @@ from tuninglink.files import cannot, write_file
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, note
 from tuninglink.specs.libraries import LIBRARY
 from tuninglink.specs.remote import is_url
-from tuninglink.specs.sources import SpecArgument, SpecFile, read_specs
+from tuninglink.specs.sources import SHA256, SpecArgument, SpecFile, read_specs
 
 OWN_FILE: Final = "tuninglink.toml"
 SHARED_FILE: Final = "pyproject.toml"
@@ -43,26 +43,35 @@ class Project:
         specs: the spec arguments, in order of precedence; paths are relative to the file.
         flags: flags of the compiler, and response files with flags.
         default_specs: whether default specs are used.
+        is_named: whether the user named the file. One that was found must belong to the user, as must the files next to
+            it that decide what is read.
     """
 
     path: Path
     specs: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     default_specs: bool = True
+    is_named: bool = False
 
     @classmethod
-    def find(cls, directory: Path) -> Project | None:
-        """Return the project of a directory, read from the nearest project file in it or in a parent.
+    def find(cls) -> Project | None:
+        """Return the project of the working directory, read from the nearest project file in it or above it.
+
+        The search ends at the root of the repository, outside of one in the working directory itself, and where another
+        file system begins.
 
         Raises:
-            TuninglinkError: the file cannot be read, or is malformed.
+            TuninglinkError: the file belongs to another user, cannot be read, or is malformed.
         """
-        for parent in (directory, *directory.parents):
-            for name in (OWN_FILE, SHARED_FILE):
-                if (parent / name).is_file():
-                    project = cls.read(parent / name)
-                    if project is not None:
-                        return project
+        for path in (folder / name for folder in _searched() for name in (OWN_FILE, SHARED_FILE)):
+            if not os.path.isfile(path):  # noqa: PTH113 - false for a folder that must not be searched
+                continue
+            if path.name == OWN_FILE:
+                _check_owner(path, path)
+            project = cls.read(path)
+            if project is not None:
+                _check_owner(path, path)
+                return project
         return None
 
     @classmethod
@@ -75,16 +84,19 @@ class Project:
         import tomllib  # noqa: PLC0415 - most directories have no project file
 
         try:
-            table = tomllib.loads(path.read_text())
+            table: Any = tomllib.loads(path.read_text())
         except OSError as failure:
             raise TuninglinkError(cannot("read", path, failure)) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
+        except (ValueError, RecursionError) as failure:
             reason = reason_for_user(failure)
             raise TuninglinkError(error(f"cannot read '{path}': {reason}")) from None
         if path.name == SHARED_FILE:
-            table = table.get("tool", {}).get("tuninglink")
+            tools = table.get("tool")
+            table = tools.get("tuninglink") if isinstance(tools, dict) else None
             if table is None:
                 return None
+            if not isinstance(table, dict):
+                raise TuninglinkError(error(f"{path}: 'tool.tuninglink' must be a table"))
         return cls(path, **_checked(table, path))
 
     @classmethod
@@ -97,14 +109,14 @@ class Project:
         project = cls.read(path)
         if project is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
-        return project
+        return replace(project, is_named=True)
 
     @property
     def expanded_flags(self) -> tuple[str, ...]:
         """The flags, with response files expanded; `@FILE` is relative to the project file.
 
         Raises:
-            TuninglinkError: a response file cannot be read.
+            TuninglinkError: a response file cannot be read, or belongs to another user.
         """
         words: list[str] = []
         for flag in self.flags:
@@ -113,6 +125,7 @@ class Project:
                 continue
             path = self.path.parent / flag[1:]
             try:
+                self._check_next_to(path)
                 words += shlex.split(path.read_text())
             except OSError as failure:
                 raise TuninglinkError(cannot("read", path, failure)) from None
@@ -135,18 +148,30 @@ class Project:
             TargetError: a spec is bound to an unknown target.
             TuninglinkError: the lock cannot be read.
         """
-        parsed = [self._argument(spec) for spec in self.specs]
         locked = self._locked
         if locked is None:
-            return tuple(str(each) for each in parsed)
-        missing = next((spec for spec in self.specs if spec not in locked), None)
-        if missing is not None:
-            raise self._out_of_date(f"'{missing}' is not locked")
-        return tuple(
-            str(replace(argument, source=self._place(source), sha256=sha256))
-            for text, argument in zip(self.specs, parsed, strict=True)
-            for source, sha256 in locked[text].items()
-        )
+            return tuple(str(self._argument(spec)) for spec in self.specs)
+        return tuple(word for spec in self.specs for word in self._pinned(spec, locked.get(spec)))
+
+    def _pinned(self, spec: str, hashes: Mapping[str, str] | None) -> Iterator[str]:
+        """Yield the arguments of a spec of the project, each with its hash.
+
+        Raises:
+            SpecError: the lock has other files than the spec has now, or another hash than the project file.
+        """
+        if not hashes:
+            raise self._out_of_date(f"'{spec}' is not locked")
+        argument = self._argument(spec)
+        names = [self._portable(name) for name in argument.names()]
+        for name in names:
+            if name not in hashes:
+                raise self._out_of_date(f"'{name}' is not locked")
+        for name, sha256 in hashes.items():
+            if name not in names:
+                raise self._out_of_date(f"'{name}' is locked, and is not in '{spec}' any more")
+            if argument.sha256 not in ("", sha256):
+                raise self._out_of_date(f"'{spec}' is locked with another hash")
+            yield str(replace(argument, source=self._place(name), sha256=sha256))
 
     def check_has_specs(self) -> None:
         """Check that there is something to lock.
@@ -187,7 +212,7 @@ class Project:
             TargetError: a spec is bound to an unknown target.
             TuninglinkError: the lock file is missing or cannot be read.
         """
-        if self._locked is None:
+        if not self._locked:
             raise self._out_of_date("nothing is locked")
         read_specs(self.arguments, diagnostics)
 
@@ -208,21 +233,90 @@ class Project:
     @cached_property
     def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
         try:
+            self._check_next_to(self.lock)
             data = json.loads(self.lock.read_bytes())
         except FileNotFoundError:
             return None
         except OSError as failure:
             raise TuninglinkError(cannot("read", self.lock, failure)) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict) or data.get("version") != _VERSION:
             raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
-        specs: Mapping[str, Mapping[str, str]] = data.get("specs", {})
+        return self._checked_hashes(data.get("specs"))
+
+    def _checked_hashes(self, specs: object) -> Mapping[str, Mapping[str, str]]:
+        """Check that each spec of a lock has files, each with a hash.
+
+        Raises:
+            SpecError: the lock is malformed.
+        """
+        if not isinstance(specs, dict):
+            raise self._out_of_date("the lock is malformed: 'specs' is not an object")
+        for spec, hashes in specs.items():
+            if not isinstance(hashes, dict) or not hashes:
+                raise self._out_of_date(f"the lock is malformed: '{spec}' has no files")
+            for name, sha256 in hashes.items():
+                if not isinstance(sha256, str) or not SHA256.fullmatch(sha256):
+                    raise self._out_of_date(f"the lock is malformed: '{name}' has no SHA-256 hash")
         return specs
+
+    def _check_next_to(self, path: Path) -> None:
+        """Check the owner of a file that decides what the project reads, unless the user named the project.
+
+        Raises:
+            TuninglinkError: the file belongs to another user.
+        """
+        if not self.is_named and path.exists():
+            _check_owner(path, self.path)
 
     def _out_of_date(self, message: str) -> SpecError:
         remedy = note("'tuninglink lock' locks the specs as they are now")
         return SpecError(error(message, Place(str(self.lock), 1, 1), [remedy]))
+
+
+_REPOSITORIES: Final = (".git", ".hg", ".jj")
+"""What the root of a repository holds."""
+
+
+def _searched() -> list[Path]:
+    """Return the directories in which a project file is looked for, the nearest first."""
+    folders: list[Path] = []
+    try:
+        directory = Path.cwd()
+        device = directory.stat().st_dev
+        for folder in (directory, *directory.parents):
+            if folder.stat().st_dev != device:
+                break
+            folders.append(folder)
+            if any(os.path.lexists(folder / name) for name in _REPOSITORIES):
+                return folders
+    except OSError:  # the working directory was removed
+        pass
+    return folders[:1]
+
+
+def _check_owner(path: Path, project: Path) -> None:
+    """Check that a file, and the link to it, belong to the user: as git does for the owner of a repository.
+
+    Root may also use the files of the user that `sudo` was started by.
+
+    Raises:
+        TuninglinkError: the file belongs to another user.
+    """
+    user = os.geteuid()
+    users = {user}
+    if user == 0 and (sudo_user := os.environ.get("SUDO_UID", "")).isdecimal():
+        users.add(int(sudo_user[:20]))
+    if not {path.stat().st_uid, path.lstat().st_uid} <= users:
+        shown = os.path.relpath(path)
+        remedy = note(
+            f"if you trust it, name it: --project {shlex.quote(os.path.relpath(project))}"
+        )
+        message = f"the project file '{shown}' belongs to another user"
+        if path != project:
+            message = f"'{shown}', which the project file uses, belongs to another user"
+        raise TuninglinkError(error(message, notes=[remedy, note("--no-project ignores it")]))
 
 
 def _is_name(source: str) -> bool:

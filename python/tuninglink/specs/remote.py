@@ -27,6 +27,11 @@ DEFAULT_LIMIT: Final = "30"
 """The time limit of a transfer, in seconds. Specs are small."""
 
 
+LARGEST: Final = 64 << 20
+"""The greatest size of a fetched spec, decompressed, in bytes."""
+
+_CHUNK: Final = 1 << 20
+
 _WITH_HOST: Final = ("http", "https")
 """The schemes whose URLs name a host."""
 
@@ -137,7 +142,7 @@ class _Cache:
 def _read(url: str) -> bytes:
     """Return the current content of a URL.
 
-    The time limit applies to every file system, since few have one for a whole transfer.
+    The limits of time and size apply to every file system, since few have them for a whole transfer.
     """
     try:
         import fsspec  # noqa: PLC0415 - an extra
@@ -152,8 +157,15 @@ def _read(url: str) -> bytes:
 
     def transfer() -> None:
         try:
-            with fsspec.open(url, "rb") as file:
-                answers.put(bytes(file.read()))
+            # A stream is decompressed as it is read. Otherwise fsspec may read all that a server sends.
+            options = {"block_size": 0} if url.startswith(_WITH_HOST) else {}
+            content = bytearray()
+            with fsspec.open(url, "rb", **options) as file:
+                while chunk := file.read(_CHUNK):
+                    content += chunk
+                    if len(content) > LARGEST:
+                        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")  # noqa: TRY301
+            answers.put(bytes(content))
         except Exception as failure:  # noqa: BLE001 - each file system raises its own exceptions
             answers.put(failure)
 

@@ -17,6 +17,7 @@ from tuninglink.errors import SpecError, nearest
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note, thread_context
+from tuninglink.mlir.rendering import show_lines_of
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names, shipped_libraries
 from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
@@ -32,7 +33,8 @@ AUTOMATIC: Final = f"{LIBRARY}auto"
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
 _PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+SHA256: Final = re.compile(r"[0-9a-f]{64}")
+"""A hash in hexadecimal."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +77,34 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parse an argument. An argument that is the path of an existing file is read as a path.
+        """Parse an argument. One that is the path of an existing file is read as a path, unless it ends in a hash.
 
         Raises:
             TargetError: the name is unknown.
             SpecError: the source is empty, or the hash is malformed.
         """
-        if not text:
-            raise SpecError(error("a spec has an empty name; expected a file, a library or a URL"))
-        if Path(text).exists():
-            return cls(text)
-        bound = _BOUND.fullmatch(text)
-        if bound:
-            if not bound["source"]:
-                raise SpecError(error(f"'{text}' binds a spec without a name"))
-            targets = tuple(word.strip() for word in bound["targets"].split(","))
-            for target in targets:
-                Target.parse(target)
-            return replace(cls.parse(bound["source"]), targets=targets)
         pinned = _PINNED.fullmatch(text)
         if pinned is None:
-            return cls(text)
+            return cls._unpinned(text)
         sha256 = pinned["sha256"].lower()
-        if not _SHA256.fullmatch(sha256):
+        if not SHA256.fullmatch(sha256):
             message = f"'{pinned['sha256']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
             raise SpecError(error(message))
-        return cls(pinned["source"], sha256=sha256)
+        return replace(cls._unpinned(pinned["source"]), sha256=sha256)
+
+    @classmethod
+    def _unpinned(cls, text: str) -> SpecArgument:
+        if not text:
+            raise SpecError(error("a spec has an empty name; expected a file, a library or a URL"))
+        bound = None if os.path.lexists(text) else _BOUND.fullmatch(text)
+        if bound is None:
+            return cls(text)
+        if not bound["source"]:
+            raise SpecError(error(f"'{text}' binds a spec without a name"))
+        targets = tuple(word.strip() for word in bound["targets"].split(","))
+        for target in targets:
+            Target.parse(target)
+        return replace(cls._unpinned(bound["source"]), targets=targets)
 
     def __str__(self) -> str:
         bound = f"{','.join(self.targets)}=" if self.targets else ""
@@ -116,9 +120,24 @@ class SpecArgument:
             SpecError: the source has no spec, a spec cannot be read, or its hash differs.
         """
         files = tuple(self._files(diagnostics))
-        if self.sha256:
-            self._check_hash(files)
-        return files
+        if not self.sha256:
+            return files
+        self._check_hash(files)
+        # The hash is that of the text, which proves nothing about bytecode.
+        return tuple(
+            file if file.text is None else replace(file, content=file.text, text=None)
+            for file in files
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the specs, without fetching them.
+
+        Raises:
+            SpecError: the source has no spec, or a spec cannot be read.
+        """
+        if is_url(self.source):
+            return (self.source,)
+        return tuple(file.name for file in self._files(DiagnosticSink(lambda _: None)))
 
     def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
         if self.source == AUTOMATIC:
@@ -269,6 +288,7 @@ class SpecFiles(Sequence["Spec"]):
 
 
 def _read(path: Path) -> bytes:
+    show_lines_of(os.fspath(path))
     try:
         return path.read_bytes()
     except OSError as failure:

@@ -7,11 +7,12 @@ of Tuninglink did the same. Such a spec is read as a chain: the sequences of nes
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -20,6 +21,7 @@ from tuninglink.errors import SpecError, printable
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, thread_context
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode, to_text
 from tuninglink.mlir.symbols import (
@@ -149,7 +151,35 @@ def load_spec(
         # The bindings raise for a name that is not UTF-8.
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
+    _check_passes(spec)
     return spec
+
+
+_ACTING_PASSES: Final = re.compile(
+    r"dump|view-|snapshot|to-binary|preprocess-executables|serialize|substitute"
+)
+"""Passes that run a tool or write files."""
+
+_ACTING_OPTIONS: Final = re.compile(
+    r"file|path|library|link|toolkit|opts|options|command|substitutions|pipeline|^l$"
+)
+"""Options of passes that name a file, a tool, or further passes."""
+
+
+def _check_passes(spec: Spec) -> None:
+    """Check that a spec runs no pass that could run a program, or read or write a file.
+
+    Raises:
+        SpecError: it runs such a pass.
+    """
+    for operation in spec.anatomy.table.scan.looking:
+        if operation.name != names.RUN_REGISTERED:
+            continue
+        pass_name = mlir.StringAttr(operation.attributes["pass_name"]).value
+        options = entries_of(operation.attributes.get("options"))
+        if _ACTING_PASSES.search(pass_name) or any(map(_ACTING_OPTIONS.search, options)):
+            message = f"pass '{pass_name}' could run a program, or read or write a file; a spec must not run it"
+            raise SpecError(error(message, operation))
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:

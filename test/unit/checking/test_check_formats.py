@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tuninglink.checking.findings import to_github, to_sarif
 from tuninglink.checking.selection import Selection, read_codes
+from tuninglink.escaping import escaped
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
 from tuninglink.rules import Rule
 
@@ -21,21 +22,21 @@ def finding(message: str, file: str) -> Diagnostic:
     return Diagnostic(Severity.ERROR, message, place, notes, rule=Rule.INVALID)
 
 
-TEXTS = st.text("%\r\n:,;=0DA a\u2028é")
+TEXTS = st.text("%\r\n\x1b:,;=0DA a\u2028é")
 
 
 @given(TEXTS, TEXTS.filter(bool))
 def test_a_workflow_command_is_one_line_and_gives_back_its_text(message: str, file: str) -> None:
     line = to_github(finding(message, file))
     assert "\n" not in line
-    assert "\r" not in line
+    assert not {"\r", "\x1b"} & set(line)
     command, _, said = line.removeprefix("::").partition("::")
     word, _, written = command.partition(" ")
     properties = dict(each.split("=", 1) for each in written.split(","))
     assert word == "error"
-    assert _unescaped(properties["file"]) == file
+    assert _unescaped(properties["file"]) == escaped(file, lines=True)
     assert (properties["line"], properties["col"]) == ("3", "7")
-    assert _unescaped(said).startswith(message)
+    assert _unescaped(said).startswith(escaped(f"{message}\n", lines=True))
 
 
 def _unescaped(text: str) -> str:

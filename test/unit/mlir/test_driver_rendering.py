@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.cli.terminal import render_table
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, note
-from tuninglink.mlir.rendering import Sources, print_diagnostic, render
+from tuninglink.mlir.rendering import Sources, print_diagnostic, render, show_lines_of
+from tuninglink.mlir.symbols import join_path, split_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +65,37 @@ def test_reads_lines_from_files(tmp_path: Path) -> None:
     path = tmp_path / "input.mlir"
     path.write_text("some text\n")
     place = Place(str(path), 1, 6)
+    # A location may name any file, of which no line is shown unless it is an input.
+    assert render(error("wrong", place)) == f"{path}:1:6: error: wrong\n"
+    show_lines_of(str(path))
     assert render(error("wrong", place)).endswith("some text\n     ^\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[31mb\x07\r\x7f\x9b", "a\\1B[31mb\\07\\0D\\7F\\C2\\9B"),
+        ("one\ntwo", "one\ntwo"),
+        ("one\n::stop-commands::x", "one\\0A::stop-commands::x"),
+        ("one\n \t::error::x", "one\\0A \\09::error::x"),
+        ("one\n##[group]x\n", "one\\0A##[group]x\n"),
+        ("\u202eabc\u2028é\udcff", "\\E2\\80\\AEabc\\E2\\80\\A8é\ufffd"),
+    ],
+)
+def test_characters_that_do_not_print_are_escaped(text: str, shown: str) -> None:
+    assert render(Diagnostic(Severity.ERROR, text)) == f"error: {shown}\n"
+    assert "\n" not in error(text).message
+    place = Place("a\n\x1b", 1, 1)
+    assert render(error("wrong", place)) == "a\\0A\\1B:1:1: error: wrong\n"
+    table = render_table((text,), [(text,)], text, io.StringIO())
+    assert not set("\x1b\x07\r\x7f\x9b\u202e") & set(table)
+
+
+def test_symbols_of_any_characters_are_one_line() -> None:
+    names = ["a", "a b", "é", "a\n::error::", 'q"uo\\te', "\x1b[0m\x9b\u202e", "b\\0A", "x:y\\"]
+    assert split_path(join_path(names)) == names
+    assert join_path(["a\n"]) == '"a\\0A"'
+    assert join_path(names).isprintable()
 
 
 def test_has_no_lines_of_bytecode_and_devices() -> None:

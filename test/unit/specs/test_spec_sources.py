@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import zlib
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -43,6 +45,23 @@ class QuietHandler(SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "file:///etc/hosts")
             self.end_headers()
+        elif self.path.startswith(("/bomb", "/endless")):
+            self.send_response(200)
+            # What fsspec asks first need not be true.
+            if self.command == "HEAD":
+                self.send_header("Content-Length", "10")
+                self.send_header("Accept-Ranges", "bytes")
+                self.end_headers()
+                return
+            if self.path == "/bomb":
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            chunk = bytes(1 << 20)
+            packer = zlib.compressobj(wbits=31)
+            with suppress(ConnectionError):
+                for _ in range(80):
+                    self.wfile.write(packer.compress(chunk) if self.path == "/bomb" else chunk)
+                self.wfile.write(packer.flush())
         elif self.path == "/short":
             self.send_response(200)
             self.send_header("Content-Length", str(2 * len(SPEC)))
@@ -50,6 +69,12 @@ class QuietHandler(SimpleHTTPRequestHandler):
             self.wfile.write(SPEC)
         else:
             super().do_GET()
+
+    def do_HEAD(self) -> None:
+        if self.path.startswith(("/bomb", "/endless")):
+            self.do_GET()
+        else:
+            super().do_HEAD()
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -148,3 +173,9 @@ def test_a_package_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SpecError, match="there is no library 'acme/third'"):
         read("library:acme/third")
     sys.modules.pop("acme_specs", None)
+
+
+@pytest.mark.parametrize("path", ["bomb", "endless"])
+def test_size_of_a_fetched_spec_is_limited(server: str, path: str) -> None:
+    with pytest.raises(SpecError, match="it is larger than 64 MiB"):
+        read_specs([f"{server}/{path}"], DiagnosticSink(lambda _: None))

@@ -17,7 +17,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.mlir.diagnostics import Place, error, first_error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
@@ -226,7 +226,8 @@ def problem_of_program(program: str, device: str) -> SearchProblem:
     try:
         module = mlir.Module.parse(program, mlir.Context())
     except mlir.MLIRError as failure:
-        raise TuninglinkError(error(f"the recorded program cannot be parsed: {failure}")) from None
+        message = f"the recorded program cannot be parsed: {first_error(failure)}"
+        raise TuninglinkError(error(message)) from None
     result = [(root, op.function) for op in find_root_ops(module.operation) for root in op.roots]
     if not result:
         raise TuninglinkError(error("the recorded program computes nothing"))
