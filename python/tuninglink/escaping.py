@@ -24,7 +24,7 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     # A surrogate is a byte of a file name that is not UTF-8.
-    data = character.encode(errors="surrogateescape" if character < "\ud800" else "replace")
+    data = character.encode(errors="replace")
     return "\ufffd" if data == b"?" else "".join(f"\\{byte:02X}" for byte in data)
 
 

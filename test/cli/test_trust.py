@@ -115,7 +115,7 @@ def test_file_name_is_not_a_flag(folder: Path, name: str) -> None:
     (folder / "x").write_text("-o=y")
     (folder / name).write_text(SPEC)
     done = run("check", *sorted(file.name for file in folder.iterdir()))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"'{name}' is a file, and could be a flag" in done.stderr
     assert (folder / "x").read_text() == "-o=y"
     assert not (folder / "y").exists()

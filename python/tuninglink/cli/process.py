@@ -67,7 +67,7 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(_versions())
         return 0
     if message := ambiguous(rest):
-        raise TuninglinkError(error(message))
+        raise UsageError(error(message))
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
     return code

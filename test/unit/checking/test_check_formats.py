@@ -36,7 +36,7 @@ def test_a_workflow_command_is_one_line_and_gives_back_its_text(message: str, fi
     assert word == "error"
     assert _unescaped(properties["file"]) == escaped(file, lines=True)
     assert (properties["line"], properties["col"]) == ("3", "7")
-    assert _unescaped(said).startswith(escaped(f"{message}\n", lines=True))
+    assert _unescaped(said).startswith(escaped(f"{message} [", lines=True))
 
 
 def _unescaped(text: str) -> str:
