@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -9,11 +10,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.errors import TuninglinkError, nearest, printable
+from tuninglink.errors import TuninglinkError, nearest, printable, reason_for_user
 from tuninglink.interrupt_hooks import interrupt_hook, uninterrupted
-from tuninglink.mlir.diagnostics import Diagnostic, error
+from tuninglink.mlir.diagnostics import Diagnostic, Place, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,6 +192,22 @@ def _write_failure(directory: Path) -> OSError | None:
 
 _BLOCK: Final = 4096
 """The bytes of a file that is written for a check, which a full file system refuses."""
+
+
+def load_json(content: bytes, name: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        TuninglinkError: the text is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(content.decode())
+    except json.JSONDecodeError as failure:
+        place = Place(name, failure.lineno, failure.colno)
+        raise TuninglinkError(error(f"invalid JSON: {failure.msg}", place)) from None
+    except (ValueError, RecursionError) as failure:
+        message = f"cannot read '{name}': {reason_for_user(failure)}"
+        raise TuninglinkError(error(message)) from None
 
 
 def write_standard_output(content: bytes) -> None:

@@ -30,7 +30,7 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.database import Database
+    from tuninglink.tuning.database import Database, DatabaseError
 
 DATABASE: Final = Positional("DATABASE", "The database.")
 
@@ -151,12 +151,19 @@ USAGES: Final = {
 def open_database(path: str, *, read_only: bool = False) -> Database:
     """Open a database of trials, with a remark if another process has locked it.
 
+    An error about damaged trials ends the command with exit code 1, after its work.
+
     Raises:
         DatabaseError: see `tuning.database.open_database`.
     """
     from tuninglink.tuning import database  # noqa: PLC0415 - takes long to import
 
-    return database.open_database(path, process.show, read_only=read_only)
+    def show(diagnostic: Diagnostic) -> None:
+        process.show(diagnostic)
+        if diagnostic.severity is Severity.ERROR:
+            process.fail()
+
+    return database.open_database(path, show, read_only=read_only)
 
 
 def show_command(arguments: Sequence[str]) -> int:

@@ -149,6 +149,7 @@ USAGE_ERROR = 2
 _sources = Sources()
 _kept: list[object] = []
 _began: list[float] = []
+_failed: list[bool] = []
 
 
 def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
@@ -178,8 +179,13 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
             raise
         show(error("an input has a string that is not UTF-8"))
     else:
-        return code
+        return code or (FAILURE if _failed else SUCCESS)
     return FAILURE
+
+
+def fail() -> None:
+    """Let the command end with exit code 1, although it goes on after an error."""
+    _failed.append(True)
 
 
 def _show_failure(failure: TuninglinkError, command: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +18,9 @@ from tuninglink.comparing.changes import (
 )
 from tuninglink.comparing.report_items import compare_explanations, compare_tunings
 from tuninglink.errors import TuninglinkError, reason_for_user
-from tuninglink.files import cannot
+from tuninglink.files import cannot, load_json
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import Place, error, note, thread_context
+from tuninglink.mlir.diagnostics import error, note, thread_context
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain
 from tuninglink.specs.entry_settings import provenance_of, rewriting_words, settings_of
@@ -83,7 +82,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
         if kinds[0] == _EXPLANATION:
             return compare_explanations(paths, before, after)
         return compare_tunings(paths, before, after, least)
-    except (KeyError, TypeError, AttributeError) as failure:
+    except (LookupError, TypeError, AttributeError, ValueError) as failure:
         message = f"'{old}' or '{new}' is not a complete report: {reason_for_user(failure)}"
         raise TuninglinkError(error(message)) from None
 
@@ -100,13 +99,7 @@ def _report(path: Path) -> Object | None:
         raise TuninglinkError(cannot("read", str(path), failure)) from None
     if path.suffix != ".json" and not content.lstrip().startswith((b"{", b"[")):
         return None
-    try:
-        loads = json.loads(content.decode())
-    except UnicodeDecodeError:
-        raise TuninglinkError(error(f"'{path}' is not text")) from None
-    except json.JSONDecodeError as failure:
-        place = Place(str(path), failure.lineno, failure.colno)
-        raise TuninglinkError(error(f"invalid JSON: {failure.msg}", place)) from None
+    loads = load_json(content, str(path))
     version = _VERSIONS.get(loads.get("format", "")) if isinstance(loads, dict) else None
     if version is None or loads.get("version") != version:
         remedy = note(

@@ -108,7 +108,7 @@ def read_profile(path: str) -> Profile:
                 return _explained(document, path)
             return Profile(_benchmarks(document["benchmarks"]))
         return Profile(_table(text))
-    except (ValueError, KeyError, TypeError) as failure:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as failure:
         formats = note(
             "expected a .ireeprof of --device_profiling_output, an explanation of 'tuninglink explain --device' as JSON, "
             "--benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"

@@ -173,7 +173,7 @@ def _read(path: Path) -> ProcessorPeaks | None:
         peaks = ProcessorPeaks(**{name: document[name] for name in names})
         rates = (peaks.gbps, peaks.gflops[SINGLE], *peaks.gflops.values())
         is_sound = min(rates) > 0 and peaks.seconds <= time.time()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return peaks if is_sound else None
 

@@ -468,3 +468,50 @@ def test_a_table_that_is_none_is_one_diagnostic(tmp_path: Path, content: str, me
     with pytest.raises(TuninglinkError, match=message) as raised:
         read_trials(path)
     one_diagnostic(raised)
+
+
+def damaged_database(path: Path, seed: int) -> list[Any]:
+    """Write a database of many pages with eight flipped bits, and return its trials before."""
+    recorded = [trial(number) for number in range(200)]
+    with Database(path) as database:
+        database.record_all(recorded)
+    content = bytearray(path.read_bytes())
+    assert len(content) > 20 * 4096
+    numbers = random.Random(seed)
+    for _ in range(8):
+        content[numbers.randrange(4096, len(content))] ^= 1 << numbers.randrange(8)
+    path.write_bytes(content)
+    return recorded
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_database_keeps_what_can_be_read(tmp_path: Path, seed: int) -> None:
+    recorded = damaged_database(tmp_path / "t.db", seed)
+    errors: list[DatabaseError] = []
+    with Database(tmp_path / "new.db", on_damage=errors.append) as database:
+        database.merge(tmp_path / "t.db")
+        kept = list(database.all_trials())
+    assert len(errors) <= 1
+    assert all(len(error.diagnostics) == 1 for error in errors)
+    assert len(kept) > len(recorded) / 2
+    with Database(tmp_path / "t.db", read_only=True) as database:
+        if errors:
+            with pytest.raises(DatabaseError, match="is damaged"):
+                list(database.all_trials())
+        else:
+            list(database.all_trials())
+
+
+def test_value_of_another_type_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Database(path) as database:
+        database.record_all([trial(0), trial(1), trial(2), trial(3)])
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER keep_trial_on_UPDATE")
+        for number, samples in enumerate(("[" * 100_000, "5", '["a"]', "[1" + "0" * 5000 + "]"), 1):
+            connection.execute("UPDATE trial SET samples = ? WHERE id = ?", (samples, number))
+        connection.execute("UPDATE trial SET stage = 'none' WHERE id = 4")
+    errors: list[DatabaseError] = []
+    with Database(path, read_only=True, on_damage=errors.append) as database:
+        assert list(database.all_trials()) == []
+    assert len(errors) == 1

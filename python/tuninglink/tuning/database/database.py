@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import astuple, fields
 from hashlib import sha256
 from pathlib import Path
@@ -17,20 +19,30 @@ from tuninglink.tuning.database.records import (
     Trial,
     Winner,
 )
-from tuninglink.tuning.database.schema import PATIENCE_SECONDS, open_connection, translated
+from tuninglink.tuning.database.schema import (
+    PATIENCE_SECONDS,
+    DatabaseError,
+    database_error,
+    is_locked,
+    open_connection,
+    translated,
+)
 from tuninglink.tuning.results import Failure, FailureKind
 
 _SELECT: Final = """
-SELECT p.key, p.kind, p.description, p.program,
+SELECT t.id, p.key, p.kind, p.description, p.program,
   e.target, e.sku, e.device, e.driver, e.compiler, e.runtime, e.flags, e.cores, e.protocol,
   c.key, c.pipeline, c.knobs, c.attribute, c.decomposition,
   t.stage, t.origin, t.samples, t.batch, t.caches, t.clocks, t.failure, t.message, t.time
-FROM trial t JOIN problem p ON p.id = t.problem JOIN environment e ON e.id = t.environment
-  JOIN configuration c ON c.id = t.configuration
+FROM trial t LEFT JOIN problem p ON p.id = t.problem LEFT JOIN environment e ON e.id = t.environment
+  LEFT JOIN configuration c ON c.id = t.configuration
 """
 
 _ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
 _ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
+
+_MOST_READ_ALONE: Final = 100_000
+"""How many trials are read one by one after a damaged part."""
 
 _STAGES: Final = ("screen", "race", "final")
 """The stages, from the cheapest figures to the best."""
@@ -49,6 +61,7 @@ class Database:
         path: the file; created if it does not exist. None for a database in memory.
         read_only: whether nothing will be recorded.
         on_wait: called if another process has locked the file, before waiting for it.
+        on_damage: called with an error about trials that cannot be read, which are left out. By default, it is raised.
 
     Raises:
         DatabaseError: the file cannot be opened, belongs to another program, is of a newer version, or stays locked.
@@ -60,7 +73,9 @@ class Database:
         *,
         read_only: bool = False,
         on_wait: Callable[[], None] | None = None,
+        on_damage: Callable[[DatabaseError], None] | None = None,
     ) -> None:
+        self._on_damage = on_damage
         self._name = str(path) if path else ":memory:"
         self._connection = open_connection(path, read_only=read_only, on_wait=on_wait)
 
@@ -105,7 +120,7 @@ class Database:
         Raises:
             DatabaseError: a file cannot be read or written; nothing was added.
         """
-        with Database(path, read_only=True) as other:
+        with Database(path, read_only=True, on_damage=self._on_damage) as other:
             return self.record_all(other.all_trials())
 
     def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
@@ -157,10 +172,59 @@ class Database:
     # --- Reading and writing ---------------------------------------------------------------------------------
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
+        """Yield trials, and report those that cannot be read once all others were yielded.
+
+        Raises:
+            DatabaseError: trials cannot be read, and nothing else was to be done about them.
+        """
+        lost, last = 0, 0
         with translated(self._name):
-            rows = self._connection.execute(f"{_SELECT} {condition} ORDER BY t.id", values)
-            for row in rows:
-                yield _trial(row)
+            try:
+                for row in self._connection.execute(f"{_SELECT} {condition} ORDER BY t.id", values):
+                    last = row[0]
+                    try:
+                        trial = _trial(row[1:])
+                    except (ValueError, TypeError, AttributeError, RecursionError):
+                        lost += 1
+                    else:
+                        yield trial
+            except sqlite3.DatabaseError as failure:
+                if is_locked(failure) or self._on_damage is None:
+                    raise
+                # Read what follows the damaged page, one by one.
+                lost += 1
+                for single in self._rest(condition, values, last):
+                    if single is None:
+                        lost += 1
+                    else:
+                        yield single
+        if lost:
+            error_ = database_error(
+                f"database '{self._name}' is damaged: not all of its trials can be read",
+                "the others are used; 'tuninglink database merge NEW FILE' saves them",
+            )
+            if self._on_damage is None:
+                raise error_
+            self._on_damage(error_)
+
+    def _rest(self, condition: str, values: Sequence[object], last: int) -> Iterator[Trial | None]:
+        """Yield the trials with numbers above `last`; None for each that cannot be read."""
+        with suppress(sqlite3.DatabaseError):
+            (highest,) = self._connection.execute("SELECT max(id) FROM trial").fetchone()
+            single = f"{_SELECT} {condition or 'WHERE 1'} AND t.id = ?"
+            for number in range(last + 1, min(int(highest or 0), last + _MOST_READ_ALONE) + 1):
+                try:
+                    row = self._connection.execute(single, (*values, number)).fetchone()
+                    if row is not None:
+                        yield _trial(row[1:])
+                except (
+                    sqlite3.DatabaseError,
+                    ValueError,
+                    TypeError,
+                    AttributeError,
+                    RecursionError,
+                ):
+                    yield None
 
     def _insert(self, trial: Trial) -> int:
         # A hash of the whole trial identifies it, so that merges add no duplicates.
@@ -281,10 +345,20 @@ def _latest(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _trial(row: Sequence[Any]) -> Trial:
+    """Return the trial in a row.
+
+    Raises:
+        ValueError, TypeError, AttributeError, RecursionError: the row is damaged.
+    """
     problem = ProblemRecord(*row[:4])
     environment = EnvironmentRecord(*row[4:13])
     configuration = ConfigurationRecord(row[13], row[14], json.loads(row[15]), row[16], row[17])
     stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
+    texts = (*row[:11], *row[13:15], *row[16:18], origin, caches, time)
+    numbers = (*row[11:13], batch, *json.loads(samples), *json.loads(clocks))
+    is_sound = all(isinstance(text, str) for text in texts) and stage in _STAGES
+    if not is_sound or not all(isinstance(number, int | float) for number in numbers):
+        raise ValueError("a value has another type")
     return Trial(
         problem=problem,
         environment=environment,
@@ -307,7 +381,7 @@ def open_database(
 
     Args:
         path: the file.
-        warn: receives the remark.
+        warn: receives the remark, and an error about trials that cannot be read, which are left out.
         read_only: whether nothing will be recorded.
 
     Raises:
@@ -318,4 +392,8 @@ def open_database(
         message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
         warn(Diagnostic(Severity.REMARK, message))
 
-    return Database(Path(path), read_only=read_only, on_wait=report)
+    def report_damage(failure: DatabaseError) -> None:
+        for diagnostic in failure.diagnostics:
+            warn(diagnostic)
+
+    return Database(Path(path), read_only=read_only, on_wait=report, on_damage=report_damage)

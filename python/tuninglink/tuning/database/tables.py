@@ -16,8 +16,9 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError, reason_for_user
+from tuninglink.files import load_json
 from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import Place, error, first_error
+from tuninglink.mlir.diagnostics import error, first_error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
@@ -115,14 +116,10 @@ def load_table(path: Path) -> RecordedTable:
         TuninglinkError: the file cannot be read, or is not a recorded table.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        return _table(json.loads(text))
+        return _table(load_json(path.read_bytes(), str(path)))
     except OSError as failure:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
-    except json.JSONDecodeError as failure:
-        place = Place(str(path), failure.lineno, failure.colno)
-        raise TuninglinkError(error(f"invalid JSON: {failure.msg}", place)) from None
-    except (KeyError, TypeError, AttributeError, ValueError) as failure:
+    except (LookupError, TypeError, AttributeError, ValueError) as failure:
         reason = reason_for_user(failure)
         message = f"'{path}' is not a recorded table of version {VERSION}: {reason}"
         raise TuninglinkError(error(message)) from None
@@ -245,7 +242,7 @@ def read_trials(path: Path) -> list[Trial]:
     if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
         try:
             return list(exported_trials(data))
-        except (KeyError, TypeError, ValueError) as failure:
+        except (LookupError, TypeError, AttributeError, ValueError) as failure:
             reason = reason_for_user(failure)
             raise database_error(
                 f"'{path}' is not an export of version {EXPORT_VERSION}: {reason}"
@@ -256,7 +253,7 @@ def read_trials(path: Path) -> list[Trial]:
 def _data(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None  # reading it as a table reports the fault
 
 
