@@ -45,6 +45,8 @@ def is_locked(failure: sqlite3.Error) -> bool:
 
 
 def _code(failure: sqlite3.Error) -> int:
+    if str(failure).startswith("Could not decode"):  # by Python, which gives no code
+        return sqlite3.SQLITE_CORRUPT
     code: int = getattr(failure, "sqlite_errorcode", 0)
     return code & 0xFF  # without the extension
 
