@@ -68,6 +68,41 @@ class ParameterSource:
         """Whether the parameters are random."""
         return bool(self.parameters) and not self.files
 
+    def check(self) -> None:
+        """Check that the files can be read, and hold the parameters of their scopes.
+
+        Raises:
+            CompileError: a file is damaged, or lacks a parameter.
+        """
+        if not self.files:
+            return
+        try:
+            from iree import runtime as rt  # noqa: PLC0415 - an extra, which running the program asks for
+        except ImportError:
+            return
+        indexes: dict[str, Any] = {}
+        for file in self.files:
+            try:
+                indexes.setdefault(file.scope, rt.ParameterIndex()).load(file.path)
+            except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+                message = f"cannot read parameters from '{file.path}': {failure}"
+                raise CompileError(error(message)) from None
+        lengths = {
+            scope: {key: entry.length for key, entry in index.items()}
+            for scope, index in indexes.items()
+        }
+        for parameter in self.parameters:
+            if parameter.scope not in lengths:
+                continue
+            length = lengths[parameter.scope].get(parameter.key)
+            bits = re.search(r"\d+", parameter.element_type)
+            needed = math.prod(parameter.shape) * int(bits[0] if bits else 8) // 8
+            if length is None or length < needed:
+                has = "is missing" if length is None else f"has {length} bytes instead of {needed}"
+                raise CompileError(
+                    error(f"parameter '{parameter.key}' {has} in the files of --parameters")
+                )
+
 
 def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
     """Return the parameters of a program, in order.
@@ -267,7 +302,7 @@ def _load(given: GivenInput) -> np.ndarray:
     path = given.text.removeprefix("@")
     try:
         loaded = np.load(Path(path), allow_pickle=False)
-    except (OSError, ValueError) as failure:
+    except Exception as failure:  # noqa: BLE001 - damaged files raise many kinds
         raise CompileError(error(f"cannot read input '{path}': {failure}")) from None
     if not isinstance(loaded, np.ndarray):
         message = f"'{path}' holds several arrays; an input is one, as np.save writes it"

@@ -136,6 +136,7 @@ def read_calls(
         )
     ]
     parameters = ParameterSource(read_parameters(module), options.parameters)
+    parameters.check()
     dynamic = dict.fromkeys(
         place for function in chosen for place in entries[function.name].dynamic_dimensions()
     )
