@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from ctypes import c_void_p
+from ctypes import CFUNCTYPE, c_int, c_void_p
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.native import StringRef, function, handled, object_at, pointer_of
+from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, from_mlir
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, error, from_mlir
+from tuninglink.mlir.serialization import is_undecodable
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ def parse(
         collected.clear()
         with handled(context, collected.append):
             operation = _parse_into_module(source, context, collected)
+        if operation is not None and context.allow_unregistered_dialects:
+            _check_names(pointer_of(operation), chunk.name)
         if operation is not None:
             _relocate(operation, chunk)
     for diagnostic in collected:
@@ -116,10 +120,40 @@ def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | 
     operation = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
     if not operation:
         return None
+    if context.allow_unregistered_dialects:
+        _check_names(operation, name)
     module = function("mlirModuleFromOperation", c_void_p, c_void_p)(operation)
     return (
         object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, operation)
     )
+
+
+def _check_names(operation: int, source: str) -> None:
+    """Check the names of unregistered operations. The bindings abort on one that is not UTF-8.
+
+    Args:
+        operation: the pointer to the operation to walk.
+        source: the name of the input.
+
+    Raises:
+        TuninglinkError: a name is not UTF-8.
+    """
+    callback = CFUNCTYPE(c_int, c_void_p, c_void_p)
+    name_of = function("mlirOperationGetName", c_void_p, c_void_p)
+    text_of = function("mlirIdentifierStr", StringRef, c_void_p)
+    damaged: list[bytes] = []
+
+    def visit_(inner: int, _: int | None) -> int:
+        name = text_of(name_of(inner)).copy()
+        if name.decode(errors="replace").encode() != name:
+            damaged.append(name)
+        return 0
+
+    walk = function("mlirOperationWalk", None, c_void_p, callback, c_void_p, c_int)
+    walk(operation, callback(visit_), None, 0)
+    if damaged:
+        message = "the input has an operation whose name is not UTF-8"
+        raise TuninglinkError(error(message, Place(source, 1, 1)))
 
 
 def _parse_into_module(
@@ -129,7 +163,13 @@ def _parse_into_module(
         return mlir.Module.parse(source, context).operation
     except mlir.MLIRError as failure:
         diagnostics += map(from_mlir, failure.error_diagnostics)
-        return None
+    except RuntimeError as failure:
+        # The bindings fail to decode a message that quotes bytes other than UTF-8.
+        if not is_undecodable(failure):
+            raise
+        message = "the input is damaged: it has a string that is not UTF-8"
+        diagnostics.append(error(message, Place(_UNNAMED, 1, 1)))
+    return None
 
 
 def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
