@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.errors import TuninglinkError, nearest, printable, reason_for_user
 from tuninglink.interrupt_hooks import interrupt_hook, uninterrupted
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error
+from tuninglink.mlir.rendering import show_lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,6 +201,7 @@ def load_json(content: bytes, name: str) -> Any:
     Raises:
         TuninglinkError: the text is not JSON, or nested too deeply.
     """
+    show_lines_of(name)
     try:
         return json.loads(content.decode())
     except json.JSONDecodeError as failure:

@@ -30,7 +30,7 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.database import Database, DatabaseError
+    from tuninglink.tuning.database import Database
 
 DATABASE: Final = Positional("DATABASE", "The database.")
 

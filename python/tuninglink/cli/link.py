@@ -15,6 +15,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import named_target
 from tuninglink.errors import UsageError, counted
+from tuninglink.escaping import escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
@@ -201,7 +202,7 @@ def _tell(linked: LinkedSpec) -> None:
             spec.source,
             f"{spec.kind_words}, {counted(len(spec.entries), 'entry', 'entries')}",
         )
-        print(": ".join(parts), file=sys.stderr)  # noqa: T201
+        print(escaped(": ".join(parts)), file=sys.stderr)  # noqa: T201
     entries = sum(len(spec.entries) for spec in specs)
     total = f"{counted(len(specs), 'spec')} with {counted(entries, 'entry', 'entries')}"
     print(f"linked {_FORMS[linked.form]}: {total}", file=sys.stderr, flush=True)  # noqa: T201

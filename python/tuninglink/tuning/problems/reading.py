@@ -13,6 +13,7 @@ from typing import Final
 from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
+from tuninglink.mlir.rendering import show_lines_of
 from tuninglink.tuning.problems import Problem
 from tuninglink.tuning.problems.aten_commands import ATEN_COMMAND, read_aten
 from tuninglink.tuning.problems.blas_lines import (
@@ -139,6 +140,7 @@ def _lines(path: str) -> list[str]:
     """
     try:
         is_stream = path == STANDARD_STREAM
+        show_lines_of(path)
         content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
         return content.decode().splitlines()
     except (OSError, UnicodeDecodeError) as failure:
