@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TextIO
 
+from tuninglink.cli.folding import folded
 from tuninglink.cli.terminal import render_table
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
@@ -71,7 +72,7 @@ def tables(reports: Sequence[SpecReport], output: str) -> str:
     return "\n".join(
         _table(report, stream)
         if len(report.entries) <= _FEW or report.selection.is_complete
-        else _counts(report)
+        else folded(_counts(report), stream)
         for report in reports
         if report.kind
     )
@@ -82,7 +83,7 @@ def _table(report: SpecReport, stream: TextIO) -> str:
     rows = list(map(_row, report.entries))
     notes = (*_undecided(report), *_in_model(report), *_overlaps(report), *_hidden(report))
     table = render_table(_COLUMNS, rows, _title(report), stream)
-    return table + "".join(f"{line}\n" for line in notes)
+    return table + folded("".join(f"{line}\n" for line in notes), stream)
 
 
 def _counts(report: SpecReport) -> str:

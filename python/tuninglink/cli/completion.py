@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,6 +25,7 @@ from tuninglink.cli.usage import (
     usage_of,
 )
 from tuninglink.errors import UsageError, did_you_mean
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
@@ -119,7 +119,8 @@ def complete(arguments: Sequence[str]) -> int:
     """
     if arguments:
         flag, shell, *_ = *arguments, _running_shell()
-        sys.stdout.write(_install(shell) if flag == INSTALL_FLAG else _script(shell))
+        text = _install(shell) if flag == INSTALL_FLAG else _script(shell)
+        write_output(STANDARD_STREAM, text)
         return 0
     os.environ["COMP_CWORD"] = str(len(typed_words()) - (not is_new_word()))  # for bash
     app = typer.Typer(name="tuninglink", pretty_exceptions_enable=False)

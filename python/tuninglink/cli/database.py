@@ -273,7 +273,7 @@ def history_command(arguments: Sequence[str]) -> int:
         check_recorded(opened, "target", selected.targets, ["target", "sku"])
         result = history_among(opened.all_trials(), selected, least)
     if report_format is ReportFormat.JSON:
-        sys.stdout.write(to_json(result))
+        write_output(STANDARD_STREAM, to_json(result))
         return process.SUCCESS
     single = "with one compiler and driver only; '--all' shows them"
     why_hidden = "without a change" if selected.is_changed else single

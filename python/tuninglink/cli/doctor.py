@@ -10,6 +10,7 @@ from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.doctor import Environment, ListedDevice, environment, self_check
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
         step("checking the compiler")
         results = list(self_check())
     if values.get("report_format") is ReportFormat.JSON:
-        sys.stdout.write(to_json({"environment": installed, "checks": results}))
+        write_output(STANDARD_STREAM, to_json({"environment": installed, "checks": results}))
     else:
         print_table(("part", "name", "state"), [*_environment_rows(installed)])
         sys.stdout.write("\n")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, TextIO
 
+from tuninglink.cli.folding import folded
+from tuninglink.cli.terminal import Block, render_blocks, render_table
 from tuninglink.compiler.compile_options import ExplanationFormat
 from tuninglink.errors import counted
 from tuninglink.escaping import escaped
 from tuninglink.explaining.dispatch_report import (
-    DispatchReport,
     OperationReport,
     ProblemRow,
     Status,
@@ -45,8 +46,6 @@ def render(
 
 
 def _table(explanation: Explanation, stream: TextIO) -> str:
-    from tuninglink.cli.terminal import render_table  # noqa: PLC0415
-
     parts = []
     if explanation.dispatches:
         parts.append(_dispatches(explanation, stream))
@@ -65,8 +64,8 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
                 stream,
             )
         )
-    parts.append("".join(f"{line}\n" for line in _summary(explanation)))
-    return "\n".join(parts)
+    summary = "".join(f"{line}\n" for line in _summary(explanation))
+    return "\n".join([*parts, folded(summary, stream)])
 
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
@@ -81,7 +80,10 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
         or row.dispatches[0].microseconds is not None
     ]
     if stream.isatty():
-        return _blocks(result, stream)
+        blocks = (
+            Block(escaped(dispatch.name), facts, dispatch.target) for dispatch, facts in result
+        )
+        return render_blocks(blocks, stream, _STYLES)
     if not result:
         return ""
     name_width = max(len(escaped(dispatch.name)) for dispatch, _ in result)
@@ -91,27 +93,6 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
         for dispatch, facts in result
         for label, text in facts
     )
-
-
-def _blocks(dispatches: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: TextIO) -> str:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    from tuninglink.cli.terminal import console  # noqa: PLC0415
-
-    target = console(stream)
-    with target.capture() as captured:
-        for dispatch, facts in dispatches:
-            name = Text(escaped(dispatch.name), style="bold")
-            target.print(name.append(f"  {dispatch.target}", style="not bold dim"))
-            table = Table.grid(padding=(0, 2))
-            table.add_column(no_wrap=True)
-            table.add_column(overflow="fold")
-            for label, text in facts:
-                table.add_row(Text(label, style=_STYLES.get(label, "dim")), Text(text))
-            target.print(Padding(table, (0, 0, 1, 2)))
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 _STYLES = {

@@ -15,6 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from tuninglink.cli.folding import FoldedText
 from tuninglink.compiler_plugins import load_compiler
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes, run_interrupt_hooks
 from tuninglink.lazy import load_on_use
@@ -43,18 +44,23 @@ def occupy_standard_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
-def diagnose_failing_output() -> None:
-    """Make all failing writes to standard output raise a user error.
+def wrap_streams() -> None:
+    """Make failing writes to standard output raise a user error, and break long lines between words on terminals.
 
     Libraries that write help texts do not catch errors of the operating system.
     """
     stream = sys.stdout
-    sys.stdout = io.TextIOWrapper(
+    sys.stdout = (FoldedText if stream.isatty() else io.TextIOWrapper)(
         io.BufferedWriter(_StandardOutput(1, "wb", closefd=False)),
         encoding=stream.encoding,
         errors="replace",  # such as a file name that is not UTF-8, or a rule in another encoding
         line_buffering=stream.isatty(),
     )
+    stream = sys.stderr
+    if stream.isatty():
+        sys.stderr = FoldedText(
+            stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True
+        )
 
 
 class _StandardOutput(io.FileIO):
@@ -192,7 +198,7 @@ def main() -> NoReturn:
     occupy_standard_streams()
     omit_symbols_from_crashes()
     continue_in_child()
-    diagnose_failing_output()
+    wrap_streams()
     exit_on_interrupt("tuninglink")
     gc.set_threshold(*_COLLECTION_THRESHOLDS)
     load_on_use("z3")

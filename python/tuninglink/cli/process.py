@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.folding import columns
 from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.usage import (
     COMPLETION_REQUEST,
@@ -24,7 +25,7 @@ from tuninglink.errors import TuninglinkError, UsageError, did_you_mean, printab
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.llvm_flags import ambiguous
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
-from tuninglink.mlir.rendering import Sources, print_diagnostic, show_lines_of
+from tuninglink.mlir.rendering import LONGEST_LINE, Sources, print_diagnostic, show_lines_of
 from tuninglink.mlir.serialization import is_undecodable
 
 if TYPE_CHECKING:
@@ -223,9 +224,10 @@ def keep(*objects: object) -> None:
 
 def show(*diagnostics: Diagnostic) -> None:
     """Print diagnostics to standard error; remarks are omitted with `--quiet`."""
+    width = columns(sys.stderr) if sys.stderr.isatty() else LONGEST_LINE
     for diagnostic in diagnostics:
         if diagnostic.severity is not Severity.REMARK or not is_quiet():
-            print_diagnostic(diagnostic, _sources)
+            print_diagnostic(diagnostic, _sources, width=width)
 
 
 def shown_diagnostics() -> DiagnosticSink:

@@ -9,13 +9,14 @@ import time
 from contextlib import ExitStack, contextmanager
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
+from tuninglink.cli.folding import columns
 from tuninglink.escaping import escaped
 from tuninglink.interrupt_hooks import interrupt_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -156,31 +157,31 @@ def console(stream: TextIO) -> Console:
     """Return a console on `stream`, with colors only on a terminal and only if NO_COLOR is not set."""
     from rich.console import Console  # noqa: PLC0415 - plain tables need no rich
 
-    width = None if stream.isatty() else UNBROKEN
+    width = columns(stream) if stream.isatty() else UNBROKEN
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table to standard output; the arguments are those of `render_table`."""
-    sys.stdout.write(render_table(columns, rows, title, sys.stdout))
+    sys.stdout.write(render_table(headings, rows, title, sys.stdout))
 
 
 def render_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
+    headings: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
 ) -> str:
-    """Return a table as text.
+    """Return a table as text; on a terminal without room for it, as blocks, one for each row.
 
     Args:
-        columns: the headings.
+        headings: the headings.
         rows: the cells, as plain text.
         title: a line above the table; empty for no title.
         stream: the output stream; a terminal determines the width, and may support colors.
     """
-    title, *columns = map(escaped, (title, *columns))
+    title, *headings = map(escaped, (title, *headings))
     rows = [[*map(escaped, row)] for row in rows]
-    if stream.isatty() or any(map(_is_special, (title, *columns, *chain.from_iterable(rows)))):
-        return _rich(columns, rows, title, stream)
-    return _plain(columns, rows, title)
+    if stream.isatty() or any(map(_is_special, (title, *headings, *chain.from_iterable(rows)))):
+        return _rich(headings, rows, title, stream)
+    return _plain(headings, rows, title)
 
 
 def _is_special(cell: str) -> bool:
@@ -188,15 +189,15 @@ def _is_special(cell: str) -> bool:
     return not cell.isascii()
 
 
-def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
+def _plain(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
     """Return the same table as `_rich` without a terminal, in a hundredth of the time."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 
     def line(cells: Sequence[str]) -> str:
         return _GAP.join(map(str.ljust, cells, widths)).rstrip()
 
-    lines = [line(columns), rule, *map(line, rows)]
+    lines = [line(headings), rule, *map(line, rows)]
     return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
 
 
@@ -204,19 +205,87 @@ _GAP: Final = "   "
 """The separator of two columns."""
 
 
-def _rich(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO) -> str:
+def _rich(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
+) -> str:
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415
+    from rich.cells import cell_len  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    target = console(stream)
+    widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
+    widest = widths.index(max(widths))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for position, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", no_wrap=position != widest)
     for row in rows:
         table.add_row(*map(Text, row))
-    target = console(stream)
+    # One column may be broken on wide terminals.
+    needed = sum(widths) + len(_GAP) * (len(widths) - 1)
+    least = needed - widths[widest] + _LEAST_COLUMN
+    has_room = needed <= target.width or least <= target.width >= _WIDE
     with target.capture() as captured:
         if title:
             target.print(Text(title, style="bold"))
-        target.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+        if has_room:
+            target.print(table)
+    head = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    if has_room:
+        return head
+    blocks = [
+        Block(
+            f"{headings[0]} {name}".strip(),
+            [fact for fact in zip(headings[1:], cells, strict=True) if fact[1]],
+        )
+        for name, *cells in rows
+    ]
+    return head + render_blocks(blocks, stream)
+
+
+_WIDE: Final = 100
+_LEAST_COLUMN: Final = 30
+"""The width of a terminal on which the cells of a column may be broken, and the least width of this column."""
+
+
+class Block(NamedTuple):
+    """Labeled facts about something.
+
+    Attributes:
+        name: its name.
+        facts: the labels with their texts.
+        remark: text after the name.
+    """
+
+    name: str
+    facts: Sequence[tuple[str, str]]
+    remark: str = ""
+
+
+def render_blocks(
+    blocks: Iterable[Block], stream: TextIO, styles: Mapping[str, str] | None = None
+) -> str:
+    """Return blocks of facts as text for a terminal, which determines the width.
+
+    Args:
+        blocks: the blocks.
+        stream: the terminal.
+        styles: the styles of labels; others are dim.
+    """
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    target = console(stream)
+    with target.capture() as captured:
+        for block in blocks:
+            name = Text(block.name, style="bold")
+            target.print(name.append(f"  {block.remark}".rstrip(), style="not bold dim"))
+            table = Table.grid(padding=(0, 2))
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for label, text in block.facts:
+                style = (styles or {}).get(label, "dim")
+                table.add_row(Text(label, style=style), Text(text))
+            target.print(Padding(table, (0, 0, 1, 2)))
+    return "\n".join(map(str.rstrip, captured.get().rstrip().splitlines())) + "\n"

@@ -16,7 +16,7 @@ from tuninglink.cli.terminal import is_quiet, print_table, progress
 from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError, UsageError
 from tuninglink.escaping import escaped
-from tuninglink.files import check_directory
+from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs.linking.linker import link_specs
@@ -81,7 +81,7 @@ def verify(options: VerifyOptions) -> bool:
         return verify_traces(program, spec, uri, options)
     verification = _verified(program, tasks, spec, uri, options)
     if options.report_format is ReportFormat.JSON:
-        sys.stdout.write(to_json(verification))
+        write_output(STANDARD_STREAM, to_json(verification))
     else:
         _print_dispatches(verification)
     return verification.is_right
@@ -242,7 +242,7 @@ def _write_report(
             }
             for function in functions
         ]
-        sys.stdout.write(to_json({"functions": reports}))
+        write_output(STANDARD_STREAM, to_json({"functions": reports}))
     else:
         for function in functions:
             _print_function(function, plain)

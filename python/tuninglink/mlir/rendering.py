@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TAB_STOP = 8
 """The width of a tab in a printed source line."""
 
-LONGEST_LINE = 400
-"""The limit above which a source line, such as a large constant, is truncated."""
+LONGEST_LINE = 403
+"""The limit above which a source line, such as a large constant, is truncated. A terminal has a lower one."""
 
 _BOLD, _GREEN, _RESET = "\033[1m", "\033[0;1;32m", "\033[0m"
 _COLORS = {
@@ -92,6 +92,7 @@ def render(
     *,
     color: bool = False,
     nowhere: str = "",
+    width: int = LONGEST_LINE,
 ) -> str:
     """Return a diagnostic and its notes as text that ends with a newline.
 
@@ -102,13 +103,14 @@ def render(
         sources: the sources of lines; by default the files.
         color: whether to use colors.
         nowhere: the prefix of a diagnostic without a place.
+        width: the limit of source lines.
     """
     sources = sources or Sources()
-    text = _render_one(diagnostic, sources, color=color, nowhere=nowhere)
+    text = _render_one(diagnostic, sources, color=color, nowhere=nowhere, width=width)
     previous = diagnostic.place
     for note in diagnostic.notes:
         note_sources = sources if note.place != previous else None
-        text += _render_one(note, note_sources, color=color, nowhere=nowhere)
+        text += _render_one(note, note_sources, color=color, nowhere=nowhere, width=width)
         previous = note.place
     return printable(text)
 
@@ -119,10 +121,12 @@ def print_diagnostic(
     stream: TextIO | None = None,
     *,
     nowhere: str = "",
+    width: int = LONGEST_LINE,
 ) -> None:
     """Render a diagnostic to standard error or another stream, in color on a terminal."""
     stream = stream or sys.stderr
-    text = render(diagnostic, sources, color=wants_color(stream), nowhere=nowhere)
+    color = wants_color(stream)
+    text = render(diagnostic, sources, color=color, nowhere=nowhere, width=width)
     # The compiler writes to the same stream: keep the order.
     stream.write(text)
     stream.flush()
@@ -134,7 +138,7 @@ def wants_color(stream: TextIO) -> bool:
 
 
 def _render_one(
-    diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str
+    diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str, width: int
 ) -> str:
     severity, place = diagnostic.severity, diagnostic.place
     where = escaped(str(place)) if place else nowhere
@@ -148,7 +152,7 @@ def _render_one(
     line = sources.line(place) if sources and place else None
     if place is None or not line:
         return text
-    shown, indent = _source_line(line, place.column)
+    shown, indent = _source_line(line, place.column, width)
     caret = f"{_GREEN}^{_RESET}" if color else "^"
     return f"{text}{shown}\n{' ' * indent}{caret}\n"
 
@@ -158,7 +162,10 @@ def code_of(diagnostic: Diagnostic) -> str:
     return f" [{diagnostic.rule.value}]" if diagnostic.rule else ""
 
 
-def _source_line(line: bytes, column: int) -> tuple[str, int]:
+_CUT = "..."
+
+
+def _source_line(line: bytes, column: int, width: int) -> tuple[str, int]:
     """Return a line as it is printed, and the number of characters before the caret.
 
     Columns count bytes from 1; the caret is placed by characters.
@@ -167,11 +174,11 @@ def _source_line(line: bytes, column: int) -> tuple[str, int]:
     shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
     # The caret may be past the end of its line.
     indent = len(before) + max(0, column - 1 - len(line))
-    if indent > LONGEST_LINE:
-        start = indent - LONGEST_LINE // 2
-        shown, indent = "..." + shown[start:], 3 + indent - start
-    if len(shown) > LONGEST_LINE:
-        shown = shown[:LONGEST_LINE] + "..."
+    if indent >= width - len(_CUT):
+        start = indent - width // 2
+        shown, indent = _CUT + shown[start:], len(_CUT) + indent - start
+    if len(shown) > width:
+        shown = shown[: width - len(_CUT)] + _CUT
     if not shown.isprintable():
         shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
     return shown, indent
