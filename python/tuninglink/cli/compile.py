@@ -10,7 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets, iree_compile
@@ -37,17 +37,19 @@ USAGE: Final = Usage(
         ),
     ),
     flags={**COMPILE_FLAGS, **PROJECT_FLAGS},
-    main_flags=("output", "spec"),
+    sections=(
+        Section("Target", ("target",)),
+        SPEC_SECTION,
+        Section("Output", ("output", "explain", "dump-specs-to", "prune")),
+    ),
+    main_flags=("target", "spec", "output"),
     takes_compiler_flags=True,
     description="""
 The default spec of each target is applied, too, and a remark names it. With --no-default-specs and no spec the output
 is, byte for byte, that of iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
 """,
     examples=(
-        (
-            "tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip "
-            "--iree-rocm-target=gfx942 -o model.vmfb"
-        ),
+        "tuninglink compile model.mlir --target gfx942 --spec mine.mlir -o model.vmfb",
         (
             "tuninglink compile model.mlir --spec gfx942=amd.mlir --spec sm_80=nvidia.mlir "
             "--iree-hal-target-device=hip \\\n      --iree-hal-target-device=cuda --iree-rocm-target=gfx942 "

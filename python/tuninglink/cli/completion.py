@@ -19,6 +19,7 @@ from tuninglink.cli.usage import (
     COMMON_FLAGS,
     COMPLETION_REQUEST,
     GROUPS,
+    HELP_COMMAND,
     INSTALL_FLAG,
     SUMMARIES,
     Positional,
@@ -132,6 +133,7 @@ def complete(arguments: Sequence[str]) -> int:
             app.add_typer(groups[group])
         function = with_flags(name) if _is_typed(name) else _run_nothing
         groups.get(group, app).command(last, help=SUMMARIES[name])(function)
+    app.command(HELP_COMMAND, help="Describe a command.")(_help)
     code: int | None = typer.main.get_command(app)(
         arguments, prog_name="tuninglink", standalone_mode=False
     )
@@ -191,6 +193,21 @@ def with_flags(name: str) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _help(
+    words: Annotated[
+        list[str], typer.Argument(autocompletion=lambda word: completed(word, _topics()))
+    ],
+) -> None:
+    """Stand in for the command that describes another one."""
+
+
+def _topics() -> list[str]:
+    """Return the words that may be next after `tuninglink help`."""
+    words = typed_words()[2 : None if is_new_word() else -1]
+    names = (name.split() for name in SUMMARIES)
+    return list(dict.fromkeys(name[len(words)] for name in names if name[: len(words)] == words))
 
 
 def _run_nothing() -> None:

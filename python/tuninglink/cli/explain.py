@@ -14,7 +14,7 @@ from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Usage
+from tuninglink.cli.usage import SPEC_SECTION, Section, Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets
@@ -38,7 +38,13 @@ USAGE: Final = Usage(
     name="explain",
     positionals=COMPILE_USAGE.positionals,
     flags={**_FLAGS, **PROJECT_FLAGS},
-    main_flags=("spec", "format", "output"),
+    sections=(
+        Section("Target", ("target",)),
+        SPEC_SECTION,
+        Section("Times and costs", ("profile", "database", "dim", *DEVICE_FLAGS)),
+        Section("Output", ("output", "format")),
+    ),
+    main_flags=("target", "spec", "output"),
     takes_compiler_flags=True,
     description="""
 What costs most comes first. For each problem: what it computes, how often it is called and what that costs; the entry
@@ -47,11 +53,8 @@ and the first condition that failed. For each spec: which entries were used, and
 far as configurations are chosen, with the flags that you give; see `tuninglink compile --help`.
 """,
     examples=(
-        "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
-        (
-            "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip "
-            "--iree-rocm-target=gfx942 -o report.html"
-        ),
+        "tuninglink explain model.mlir --target gfx942 --spec mine.mlir",
+        "tuninglink explain model.mlir --target gfx942 --spec mine.mlir -o report.html",
     ),
 )
 

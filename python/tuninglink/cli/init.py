@@ -68,7 +68,7 @@ USAGE: Final = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
     flags=_FLAGS,
-    main_flags=("dispatch", "top", "suggest", "output"),
+    main_flags=("target", "dispatch", "top", "suggest", "output"),
     takes_compiler_flags=True,
     description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
@@ -77,8 +77,8 @@ you edit it, which the compiler verifies. Without --dispatch, entries are writte
 compute element by element or move data.
 """,
     examples=(
-        "tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir",
-        "tuninglink init model.mlir --suggest 8 --top 1 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o eight",
+        "tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",
+        "tuninglink init model.mlir --target gfx942 --suggest 8 --top 1 -o eight",
     ),
 )
 

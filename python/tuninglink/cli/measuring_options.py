@@ -119,8 +119,8 @@ CALL_FLAGS: Final = {
         GivenInput.parse,
         repeats=True,
         metavar="[F:]VALUE",
-        help="An input of function F for the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a "
-        "number. One for each argument. Default: random.",
+        help="An input of function F: @FILE.npy, 2x3xf32=0 or a number. As iree-run-module takes them, one for each argument "
+        "of the whole program. Default: random.",
     ),
     "expected": Flag(
         "expected",
@@ -145,8 +145,8 @@ MEASURING_FLAGS: Final = {
         "devices",
         repeats=True,
         metavar="URI",
-        help="The device, as in cuda://0, hip://0, vulkan://0, local-task or local-sync. May be repeated: equal devices "
-        "share the work. Default: the one that runs what is compiled for.",
+        help="The device, as in cuda://0, hip://0 or local-task. Others are vulkan://0 and local-sync. May be repeated: equal "
+        "devices share the work. Default: the one that runs what is compiled for.",
         values=known_devices,
     ),
     "cluster": Flag(
@@ -191,8 +191,8 @@ MEASURING_FLAGS: Final = {
     "numerics": choice(
         "numerics",
         Numerics,
-        "Which results of candidates and of the tuned program are accepted: those that equal the default's bit for bit "
-        "(bitwise), those that differ by rounding (rounding), or any. Default: rounding.",
+        "Accept results that are equal (bitwise), that differ by rounding, or any. This holds for candidates and for the "
+        "tuned program, compared with the compiler's own choices. Default: rounding.",
     ),
     "jobs": JOBS_FLAG,
     "timeout": Flag(

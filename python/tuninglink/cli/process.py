@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.folding import columns
+from tuninglink.cli.help import COMPLETE_HELP, help_text, overview
 from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.usage import (
     COMPLETION_REQUEST,
-    GROUPS,
+    HELP_COMMAND,
     INSTALL_FLAG,
     SUMMARIES,
-    WIDTH,
     module_of,
     usage_of,
 )
@@ -32,14 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-HELP_FLAGS: Final = ("--help", "-help", "-h")
+HELP_FLAGS: Final = ("--help", "-help", "-h", f"--{COMPLETE_HELP}")
 
 _VERSION: Final = "--version"
 
-COMPLETION_FLAGS: Final = {
-    INSTALL_FLAG: "Install the completion of commands, flags and values for this shell, or for the one named.",
-    "--show-completion": "Show the script for it, to copy or change.",
-}
+_COMPLETION_FLAGS: Final = (INSTALL_FLAG, "--show-completion")
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -49,19 +45,22 @@ def run_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the command failed.
     """
     first = "".join(arguments[:1])
-    if COMPLETION_REQUEST in os.environ or first in COMPLETION_FLAGS:
+    if COMPLETION_REQUEST in os.environ or first in _COMPLETION_FLAGS:
         from tuninglink.cli.completion import complete  # noqa: PLC0415 - typer takes as long as a small run
 
         return complete(arguments)
     if first == _VERSION:
         sys.stdout.write(_versions())
         return 0
+    if first == HELP_COMMAND:
+        arguments = [*arguments[1:], "--help"]
     name, rest = _command(arguments)
     if name not in SUMMARIES:
         sys.stdout.write(overview(name))
         return 0
     if not set(HELP_FLAGS).isdisjoint(rest):
-        sys.stdout.write(usage_of(name).text())
+        is_complete = f"--{COMPLETE_HELP}" in rest
+        sys.stdout.write(help_text(usage_of(name), is_complete=is_complete))
         return 0
     # As a flag of iree-compile, it names the revision, too.
     if list(rest) == [_VERSION] and name != "compile":
@@ -72,34 +71,6 @@ def run_command(arguments: Sequence[str]) -> int:
     *_, function = name.split()
     code: int = getattr(module_of(name), f"{function}_command")(rest)
     return code
-
-
-def overview(group: str = "") -> str:
-    """Return the help text of a group of commands, or of `tuninglink` itself."""
-    prefix = f"{group} " if group else ""
-    names = [name for name in SUMMARIES if name.startswith(prefix)]
-    width = max(map(len, names)) - len(prefix)
-    lines = [
-        textwrap.fill(
-            f"  {name.removeprefix(prefix).ljust(width)}  {SUMMARIES[name]}",
-            WIDTH,
-            subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-        for name in names
-    ]
-    parts = [
-        f"Usage: tuninglink {prefix}COMMAND [ARGUMENT]...\n",
-        f"{GROUPS[group]}\n",
-        *("Commands:", *lines, ""),
-    ]
-    if not group:
-        flags = {_VERSION: "Show the versions of Tuninglink and of the compiler."}
-        flags |= COMPLETION_FLAGS
-        parts += [f"  {flag.ljust(20)}  {meaning}" for flag, meaning in flags.items()]
-        parts.append("")
-    parts.append(f"'tuninglink {prefix}COMMAND --help' describes a command.\n")
-    return "\n".join(parts)
 
 
 def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:

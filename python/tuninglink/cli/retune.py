@@ -62,7 +62,7 @@ USAGE: Final = Usage(
         ),
     ),
     flags=_FLAGS,
-    main_flags=("output", "model", "device", "budget"),
+    main_flags=("target", "output", "model", "device", "budget"),
     takes_compiler_flags=True,
     description="""
 The new specs are without the entries that are not faster than the compiler's own choice, and have better
@@ -72,13 +72,10 @@ command; what was decided so far is written.
 """,
     examples=(
         (
-            "tuninglink retune tuned.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\\n"
-            "      --device cuda://0 --budget 30m --database tuning.db"
+            "tuninglink retune tuned.mlir --target sm_80 --device cuda://0 --budget 30m --database tuning.db "
+            "-o tuned.mlir"
         ),
-        (
-            "tuninglink retune library:boo-gfx942 -o boo.mlir --no-improve --iree-hal-target-device=hip \\\n"
-            "      --iree-rocm-target=gfx942 --format json"
-        ),
+        "tuninglink retune library:boo-gfx942 --target gfx942 --no-improve --format json -o boo.mlir",
     ),
 )
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.known_values import check_pipelines
-from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT
+from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT, SELECTION_FLAGS
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
-from tuninglink.cli.usage import Usage
+from tuninglink.cli.usage import Section, Usage
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.target_flags import check_has_target
@@ -32,25 +32,42 @@ USAGE: Final = Usage(
     name="tune",
     positionals=(replace(PROGRAM_ARGUMENT, optional=True),),
     flags={**TUNE_FLAGS, **PROJECT_FLAGS},
-    main_flags=("output", "device", "budget"),
+    sections=(
+        Section(
+            "Program",
+            ("problem", "dim", "input"),
+            (
+                *("problems", "strict-problems", "function", "expected", "parameters"),
+                *PROJECT_FLAGS,
+            ),
+        ),
+        Section("Target", ("target", "device"), ("cluster",)),
+        Section("Budget", ("budget", "trials"), ("jobs", "timeout", "stop-after", "dry-run")),
+        Section(
+            "Scope",
+            ("only", "top", "spec"),
+            (
+                *("min-share", "profile", "flag-sets", "only-flags", "generalize"),
+                *(*SELECTION_FLAGS, "search", "seed", "caches"),
+                *("spec-dir", "no-default-specs", "no-upgrade"),
+            ),
+        ),
+        Section("Numerics", ("numerics", "min-gain"), ("no-reference", "no-model")),
+        Section("Output", ("output", "report", "database"), ("failures",)),
+    ),
+    main_flags=("target", "output"),
     takes_compiler_flags=True,
     description="""
 INPUT is compiled with the flags that you give; problems can take its place. An interrupt ends the command; the best
 spec so far is written.
 """,
     examples=(
+        "tuninglink tune model.mlir --target host --budget 5m -o tuned.mlir",
         (
-            "tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=local \\\n"
-            "      --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --budget 5m"
+            "tuninglink tune model.mlir --target sm_80 --device cuda://0 --top 3 --database tuning.db --report report "
+            "-o tuned.mlir"
         ),
-        (
-            "tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\\n"
-            "      --device cuda://0 --top 3 --database tuning.db --report report"
-        ),
-        (
-            "tuninglink tune --problem 'matmul 2048x1280x5120 f16 transpose_b' -o tuned.mlir \\\n"
-            "      --iree-hal-target-device=hip --iree-rocm-target=gfx942"
-        ),
+        "tuninglink tune --problem 'matmul 2048x1280x5120 f16 transpose_b' --target gfx942 -o tuned.mlir",
     ),
 )
 

@@ -37,8 +37,8 @@ PROBLEM_FLAGS: Final = {
         read_words,
         repeats=True,
         metavar="WORDS",
-        help="Tune this problem instead of a program, as in 'matmul 2048x1280x5120 f16 transpose_b'; docs/guides/problems.md lists the "
-        "words. May be repeated.",
+        help="Tune this problem instead of a program, as in 'matmul 64x64x128 f16'. docs/guides/problems.md lists the words. May "
+        "be repeated.",
         values=lambda: OPERATIONS,
     ),
     "problems": Flag(
@@ -71,8 +71,8 @@ TUNE_FLAGS: Final = {
     **PROBLEM_FLAGS,
     "dim": replace(
         DIM_FLAG,
-        help="Tune dynamic dispatches at these sizes of dimension D of argument A, or of all dynamic dimensions. SIZES is "
-        "SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512. 0.1=1.1=16,64: both have the same. May be repeated.",
+        help="Tune at these sizes of dynamic dimensions, as in 0.0=1,8:2,64. That is ARGUMENT.DIMENSION=SIZE[:WEIGHT],... or "
+        "sizes alone for all of them; 0.1=1.1=16,64: both have the same. May be repeated.",
     ),
     **CALL_FLAGS,
     "flag-sets": Flag(
@@ -83,13 +83,7 @@ TUNE_FLAGS: Final = {
         values=lambda: (NONE,),
     ),
     "only-flags": switch("only_flags", "Only compare sets of flags."),
-    "allow-numerics": Flag(
-        "numerics",
-        lambda _: Numerics.ANY,
-        switch=True,
-        help="Take flags and entries that change the results of the program by more than rounding; the same as "
-        "--numerics any.",
-    ),
+    "allow-numerics": Flag("numerics", lambda _: Numerics.ANY, switch=True),  # the old spelling
     "profile": Flag(
         "profile",
         metavar="FILE",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.llvm_flags import (
@@ -20,40 +19,50 @@ from tuninglink.llvm_flags import (
 from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
 
 
 SUMMARIES: Final = {
-    "link": "Link specs into one that `iree-compile --iree-codegen-tuning-spec-path` accepts.",
-    "compile": "Compile a program as `iree-compile` does, tuned by specs, on every backend.",
-    "explain": "Show the effects of specs on a program, dispatch by dispatch, and why an entry does not match.",
-    "init": "Write a spec to start from: the compiler's own configurations of a program, with comments on the knobs.",
-    "tune": "Measure configurations on a device, and write a spec with those that are faster than the compiler's own.",
-    "verify": "Compare what a program's dispatches compute with a reference for another target, and with NumPy.",
-    "retune": "Measure the entries of specs again, and drop, keep or improve each.",
-    "check": "Check specs, entry by entry: structure, matchers, configurations, and what is never reached.",
-    "diff": "Show what changed from one report or spec to a later one: dispatches that are not tuned any more, and times.",
-    "dump": "Write the specs that the dispatches of a program carry, each distinct content once.",
-    "targets": "List the default specs, their entries in order, the sources of the configurations, and the libraries.",
-    "lock": "Pin the specs of a project: write their hashes to `tuninglink.lock` next to the project file.",
-    "demo": "Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with its own spec; then tune one.",
-    "upgrade": "Bring a spec that was written for an older compiler into today's syntax.",
-    "database show": "Show the problems of a database with their trials, the default's time and the best.",
-    "database merge": "Add the trials of other databases; what is there already is not added again.",
+    "link": "Link specs into one that iree-compile accepts.",
+    "compile": "Compile a program as iree-compile does, tuned by specs.",
+    "explain": "Show what specs do to a program, and why an entry does not match.",
+    "init": "Write a spec to start from: the compiler's own configurations.",
+    "tune": "Measure configurations on a device; write a spec with faster ones.",
+    "verify": "Compare what dispatches compute with a reference and with NumPy.",
+    "retune": "Measure the entries of specs again; drop, keep or improve each.",
+    "check": "Find entries that are invalid, match nothing or are never reached.",
+    "diff": "Show what changed from one report or spec to a later one.",
+    "dump": "Write the specs that the dispatches of a program carry.",
+    "targets": "List default specs, libraries and known targets.",
+    "lock": "Pin the specs of a project by their hashes, in tuninglink.lock.",
+    "demo": "Compile a matmul for three targets, each with its spec; tune another.",
+    "upgrade": "Bring a spec for an older compiler into today's syntax.",
+    "database show": "Show problems with their trials, the default's time and the best.",
+    "database merge": "Add the trials of other databases, each once.",
     "database export": "Write all trials of a database.",
-    "database insights": "Show what fast candidates have in common that the compiler's choice lacks, and what failures have in common.",
-    "database history": "Show the times of problems over compilers and drivers, and which of them changed.",
+    "database insights": "Show what fast candidates, and what failures, have in common.",
+    "database history": "Show times over compilers and drivers, and which changed.",
     "database import": "Add the trials of recorded tables and of exports.",
-    "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
+    "doctor": "Show versions, drivers, devices and caches; check the compiler.",
 }
-"""The first word is the module of a command, the last one its function."""
+"""The first word is the module of a command, the last one its function. A summary fits on a line of 80 columns."""
 
 GROUPS: Final = {
     "": "The toolchain around tuning specs for IREE: link, check, apply, explain, upgrade and tune them.",
-    "database": "Show, combine and analyze databases of trials, which `tuninglink tune --database` writes.",
+    "database": "Show, combine and analyze the databases of tune --database.",
 }
 """The summaries of groups of commands."""
+
+TOPICS: Final = {
+    "Use specs": ("compile", "link", "check", "explain"),
+    "Make specs": ("tune", "init", "retune", "verify"),
+    "Maintain specs": ("upgrade", "diff", "lock"),
+    "Inspect": ("targets", "dump", "doctor", "database"),
+}
+"""The commands and groups of commands by what they are for."""
+
+HELP_COMMAND: Final = "help"
 
 INSTALL_FLAG: Final = "--install-completion"
 
@@ -68,19 +77,15 @@ class ReportFormat(Enum):
     JSON = "json"
 
 
-_INDENT: Final = "  "
-_COLUMN: Final = 21
-"""The width of the column of flags and of the gap after it."""
-
-WIDTH: Final = 118
-"""The width of help texts."""
-
 COMMON_FLAGS: Final = {
     "quiet": Flag(
         "", switch=True, short="q", help="Show errors and warnings only: no remarks, no progress."
     ),
     "verbose": Flag(
-        "", switch=True, short="v", help="Show on standard error how long the steps take."
+        "",
+        switch=True,
+        short="v",
+        help="Show how long the steps take, and what --target stands for.",
     ),
     "help": Flag("", switch=True, short="h", help="Show this message and exit."),
 }
@@ -124,6 +129,30 @@ class Positional:
         return f"{name}..." if self.repeats else name
 
 
+class Section(NamedTuple):
+    """A part of a help text.
+
+    Attributes:
+        heading: the heading.
+        flags: the names of its flags.
+        more: the names of further flags, which only `--help-all` describes.
+    """
+
+    heading: str
+    flags: tuple[str, ...]
+    more: tuple[str, ...] = ()
+
+
+SPEC_SECTION: Final = Section(
+    "Specs",
+    (
+        *("spec", "spec-dir", "no-default-specs", "no-upgrade", "no-derived-entries"),
+        *("skip-failing-entries", "project", "no-project"),
+    ),
+)
+"""The flags for the specs of a program."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Usage:
     """The usage of a command.
@@ -132,9 +161,10 @@ class Usage:
         name: the words of the command after `tuninglink`, such as `compile` or `database show`.
         positionals: its arguments without flags.
         flags: its flags by name; flags without help are hidden.
+        sections: the flags under headings; by default all are in one list.
         main_flags: the names of the flags that the usage line shows.
         takes_compiler_flags: whether the flags of `iree-compile` are also accepted.
-        description: the description, wrapped, with paragraphs separated by empty lines.
+        description: the description, with paragraphs separated by empty lines.
         examples: command lines.
         more: text between flags and examples; empty for no text.
     """
@@ -142,25 +172,17 @@ class Usage:
     name: str
     positionals: tuple[Positional, ...] = ()
     flags: Mapping[str, Flag]
+    sections: tuple[Section, ...] = ()
     main_flags: tuple[str, ...] = ()
     takes_compiler_flags: bool = False
     description: str = ""
     examples: tuple[str, ...]
     more: str = ""
 
-    def text(self) -> str:
-        """Return the help text."""
-        arguments = [(argument.metavar, argument.help) for argument in self.positionals]
-        parts = (
-            textwrap.fill(f"Usage: {self.line}", WIDTH, subsequent_indent=" " * 7) + "\n",
-            textwrap.fill(SUMMARIES[self.name], WIDTH) + "\n",
-            self.description.strip("\n") + "\n" if self.description else "",
-            "".join(f"{line}\n" for words in arguments for line in _lines(*words)),
-            flag_lines({**self.flags, **COMMON_FLAGS}),
-            self.more.strip("\n") + "\n" if self.more else "",
-            "Examples:\n" + "".join(f"{_INDENT}{example}\n" for example in self.examples),
-        )
-        return "\n".join(filter(None, parts))
+    @property
+    def has_more(self) -> bool:
+        """Whether some flags are described by `--help-all` only."""
+        return any(section.more for section in self.sections)
 
     @property
     def line(self) -> str:
@@ -228,16 +250,6 @@ def module_of(name: str) -> ModuleType:
     return import_module(f"tuninglink.cli.{name.partition(' ')[0]}")
 
 
-def flag_lines(flags: Mapping[str, Flag]) -> str:
-    """Return the lines for flags with a help text."""
-    return "".join(
-        f"{line}\n"
-        for name, flag in flags.items()
-        if flag.help
-        for line in _lines(spelling(name, flag), flag.help)
-    )
-
-
 def spelling(name: str, flag: Flag) -> str:
     """Return a flag's names with the placeholder of its value."""
     short = f"{dashed(flag.short)}, " if flag.short else ""
@@ -252,15 +264,3 @@ def _value(flag: Flag) -> str:
 def _optional(name: str, flag: Flag) -> str:
     result = f"[{dashed(flag.short or name)}{_value(flag)}]"
     return f"{result}..." if flag.repeats else result
-
-
-def _lines(words: str, meaning: str) -> Iterator[str]:
-    behind = " " * (len(_INDENT) + _COLUMN)
-    first, *rest = textwrap.wrap(meaning, WIDTH - len(behind), break_on_hyphens=False)
-    if len(words) < _COLUMN:
-        yield f"{_INDENT}{words.ljust(_COLUMN)}{first}"
-    else:
-        yield f"{_INDENT}{words}"
-        yield behind + first
-    for line in rest:
-        yield behind + line

@@ -83,7 +83,7 @@ USAGE: Final = Usage(
     name="verify",
     positionals=(PROGRAM_ARGUMENT,),
     flags=_FLAGS,
-    main_flags=("spec", "device"),
+    main_flags=("target", "spec", "device"),
     takes_compiler_flags=True,
     description="""
 The program runs dispatch by dispatch, compiled with the flags that you give. Nothing is tuned. The reference of a
@@ -95,12 +95,9 @@ A result is right, wrong, not decided (the reference differs, and nothing else s
 dispatch fails: it does not compile, or crashes. The exit code is 1 if a result is wrong or a dispatch fails.
 """,
     examples=(
-        "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --failures wrong",
-        "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
-        (
-            "tuninglink verify model.mlir --trace --input @x.npy --expected @y.npy "
-            "--iree-hal-target-device=vulkan"
-        ),
+        "tuninglink verify model.mlir --target sm_80 --failures wrong",
+        "tuninglink verify model.mlir --target gfx942 --spec tuned.mlir",
+        "tuninglink verify model.mlir --target vulkan --trace --input @x.npy --expected @y.npy",
     ),
 )
 

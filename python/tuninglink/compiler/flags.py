@@ -57,8 +57,8 @@ COMPILE_FLAGS: Final = {
         "target",
         read_name,
         metavar="TARGET",
-        help="What to compile for: host (the CPU of this machine), an SKU, an architecture or a family, such as mi300x, "
-        "gfx942, sm_80 or znver4; stands for flags of iree-compile, which -v shows.",
+        help="What to compile for: host (this CPU), znver4, gfx942, mi300x, sm_80 and the like. It stands for flags of "
+        "iree-compile, which -v shows; `tuninglink targets --all` lists the names.",
         values=target_names,
     ),
     "output-format": choice("output_format", OutputFormat),

@@ -188,7 +188,7 @@ def test_a_set_is_slower_at_none_of_the_sizes_of_a_dynamic_program() -> None:
 def test_a_set_that_is_wrong_and_slower_at_a_size_has_both_notes() -> None:
     (result,) = at_sizes("wrong, decodes fast").results
     assert result.is_rejected
-    assert "taken with --allow-numerics only; slower at 0.0=512: 0.5" in result.note
+    assert "taken with --numerics any only; slower at 0.0=512: 0.5" in result.note
 
 
 def test_what_is_not_measured_says_why() -> None:
@@ -202,7 +202,7 @@ def test_what_is_not_measured_says_why() -> None:
 def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     wrong = by_name(run())["wrong"]
     assert wrong.error == pytest.approx(0.01, rel=1e-3)
-    assert "taken with --allow-numerics only" in wrong.note
+    assert "taken with --numerics any only" in wrong.note
     assert run(Numerics.ANY).flags == ("--wrong",)
 
 

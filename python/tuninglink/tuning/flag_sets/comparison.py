@@ -330,7 +330,7 @@ class _SetOutputs:
         comparison = self._judge.compare(expectation, expected, outputs, tolerance)
         self.finding = replace(comparison, tuned_error=None).finding
         rejection = self._judge.rejection(comparison, expected, outputs)
-        reason, remedy = rejection or comparison.failure, "taken with --allow-numerics only"
+        reason, remedy = rejection or comparison.failure, "taken with --numerics any only"
         # Its dispatches are judged one by one while they are tuned under it.
         has_reference = self._judge.reference is not None
         if rejection and result.avoided > 0 and has_reference and comparison.default_error is None:
