@@ -38,6 +38,10 @@ def bash_completions(lines: Iterable[str], breaks: str) -> list[str]:
 
 COMPLETED_PARTS = {
     "database ex": "export",
+    "help tu": "tune",
+    "help database ins": "insights",
+    "explain x.mlir --target mi300": "mi300a mi300x",
+    "tune --help-": "--help-all",
     "tune x.mlir --numerics r": "rounding",
     "tune x.mlir --numerics=r": "rounding",
     "check --str": "--strict",

@@ -5,11 +5,14 @@ The compiler's command line can be set up once in a process, and most of a small
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
+import pty
 import subprocess
 import sys
+import termios
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,23 +21,26 @@ if TYPE_CHECKING:
 
 
 class Ending(NamedTuple):
-    """The end of a command: its exit code and its standard error."""
+    """The end of a command: its exit code and its standard error, or all that a terminal showed."""
 
     code: int
     errors: str
 
 
 @contextmanager
-def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Yield a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
+def forked_commands() -> Iterator[Callable[..., Ending]]:
+    """Yield a function that runs `tuninglink` with arguments, in the folder where the block was entered.
+
+    Its second argument is the width of a terminal for the output, or None for no terminal.
+    """
     server = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert server.stdin is not None
     assert server.stdout is not None
 
-    def run(arguments: Sequence[str]) -> Ending:
-        server.stdin.write(json.dumps(arguments) + "\n")
+    def run(arguments: Sequence[str], width: int | None = None) -> Ending:
+        server.stdin.write(json.dumps([arguments, width]) + "\n")
         server.stdin.flush()
         return Ending(*json.loads(server.stdout.readline()))
 
@@ -58,23 +64,37 @@ def load_commands() -> None:
         module_of(command)
 
 
+def _read(descriptor: int) -> str:
+    """Read a pipe or a terminal to its end."""
+    content = b""
+    with os.fdopen(descriptor, "rb", buffering=0) as file, contextlib.suppress(OSError):
+        while part := file.read(1 << 16):
+            content += part
+    return content.decode()
+
+
 def _serve() -> None:
     load_commands()
+    from tuninglink.cli.main import wrap_streams  # noqa: PLC0415
     from tuninglink.cli.process import run  # noqa: PLC0415
+    from tuninglink.cli.terminal import take_verbosity  # noqa: PLC0415
 
     gc.freeze()  # a collection in a fork would copy what it visits
     for line in sys.stdin:
-        reader, writer = os.pipe()
+        arguments, width = json.loads(line)
+        reader, writer = pty.openpty() if width else os.pipe()
         child = os.fork()
         if child == 0:
             os.dup2(writer, sys.stderr.fileno())
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = run(json.loads(line))
+            os.dup2(writer if width else os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if width:
+                termios.tcsetwinsize(writer, (24, width))
+                wrap_streams()
+            code = run(take_verbosity(arguments))
             sys.stderr.flush()
             os._exit(code)
         os.close(writer)
-        with os.fdopen(reader) as errors:
-            shown = errors.read()
+        shown = _read(reader)
         _, status = os.waitpid(child, 0)
         print(json.dumps([os.waitstatus_to_exitcode(status), shown]), flush=True)  # noqa: T201
 

@@ -195,11 +195,7 @@ def with_flags(name: str) -> Callable[..., None]:
     return command
 
 
-def _help(
-    words: Annotated[
-        list[str], typer.Argument(autocompletion=lambda word: completed(word, _topics()))
-    ],
-) -> None:
+def _help(words: Annotated[list[str], typer.Argument(autocompletion=_completion(_topics))]) -> None:
     """Stand in for the command that describes another one."""
 
 

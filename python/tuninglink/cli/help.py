@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.folding import columns
 from tuninglink.cli.usage import (
     COMMON_FLAGS,
+    COMPLETE_HELP,
     GROUPS,
     INSTALL_FLAG,
     SUMMARIES,
@@ -31,8 +32,6 @@ _NARROW: Final = 80
 _INDENT: Final = "  "
 _COLUMN: Final = 21
 """The width of the column of flags and of the gap after it."""
-
-COMPLETE_HELP: Final = "help-all"
 
 
 def help_width() -> int:

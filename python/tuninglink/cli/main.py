@@ -59,7 +59,10 @@ def wrap_streams() -> None:
     stream = sys.stderr
     if stream.isatty():
         sys.stderr = FoldedText(
-            stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True
+            io.BufferedWriter(io.FileIO(2, "wb", closefd=False)),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=True,
         )
 
 

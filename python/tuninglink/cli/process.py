@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.folding import columns
-from tuninglink.cli.help import COMPLETE_HELP, help_text, overview
+from tuninglink.cli.help import help_text, overview
 from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.usage import (
+    COMPLETE_HELP,
     COMPLETION_REQUEST,
     HELP_COMMAND,
     INSTALL_FLAG,

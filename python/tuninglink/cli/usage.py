@@ -64,6 +64,9 @@ TOPICS: Final = {
 
 HELP_COMMAND: Final = "help"
 
+COMPLETE_HELP: Final = "help-all"
+"""The flag that shows also what is rarely used."""
+
 INSTALL_FLAG: Final = "--install-completion"
 
 COMPLETION_REQUEST: Final = "_TUNINGLINK_COMPLETE"
@@ -88,6 +91,7 @@ COMMON_FLAGS: Final = {
         help="Show how long the steps take, and what --target stands for.",
     ),
     "help": Flag("", switch=True, short="h", help="Show this message and exit."),
+    COMPLETE_HELP: Flag("", switch=True),
 }
 """The flags of every command, which are parsed before its own."""
 

@@ -12,14 +12,16 @@ from places import ROOT
 
 import tuninglink.cli
 from tuninglink.cli.completion import complete_bound, with_flags
+from tuninglink.cli.help import flag_lines, help_text
 from tuninglink.cli.known_values import (
     known_devices,
     known_dispatches,
     known_pipelines,
     known_searches,
 )
-from tuninglink.cli.process import run
-from tuninglink.cli.usage import SUMMARIES, Positional, Usage, flag_lines, usage_of
+from tuninglink.cli.process import USAGE_ERROR, run
+from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.usage import SUMMARIES, TOPICS, Positional, Usage, spelling, usage_of
 from tuninglink.compiler.target_flags import target_names
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
@@ -29,19 +31,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_COMMAND = 45
-LONGEST_LINE = 120
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_the_help_has_every_flag_with_a_meaning(name: str) -> None:
     usage = usage_of(name)
     assert usage.name == name
-    text = usage.text()
+    text = help_text(usage, is_complete=True)
     for flag, declared in usage.flags.items():
         dashes = "--" if len(flag) > 1 else "-"
         if declared.help:
             assert f"{dashes}{flag}" in text
-    assert all(len(line) <= LONGEST_LINE for line in text.splitlines())
+    listed = [name for part in usage.sections for name in (*part.flags, *part.more)]
+    assert len(listed) == len(set(listed))
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
@@ -52,7 +54,7 @@ def test_fields_and_values_of_flags_are_declared(name: str) -> None:
 
 
 def test_a_long_meaning_is_wrapped_behind_the_flags() -> None:
-    text = flag_lines({"x": Flag("x", metavar="N", help="word " * 40), "hidden": Flag("y")})
+    text = flag_lines({"x": Flag("x", metavar="N", help="word " * 40), "hidden": Flag("y")}, 80)
     first, *rest = text.splitlines()
     assert first.startswith("  -x N                 word")
     assert rest
@@ -60,7 +62,7 @@ def test_a_long_meaning_is_wrapped_behind_the_flags() -> None:
 
 
 def test_the_meaning_of_a_long_flag_is_on_its_own_line() -> None:
-    text = flag_lines({"a-flag-with-a-long-name": Flag("x", metavar="VALUE", help="word")})
+    text = flag_lines({"a-flag-with-a-long-name": Flag("x", metavar="VALUE", help="word")}, 80)
     assert text.splitlines() == ["  --a-flag-with-a-long-name VALUE", " " * 23 + "word"]
 
 
@@ -112,13 +114,74 @@ def test_a_shell_completes_the_dispatches_of_the_program(monkeypatch: pytest.Mon
     assert not list(known_dispatches())
 
 
-@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["database"], ["database", "-h"]])
-def test_an_overview_lists_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["help"], ["help", "--help"]])
+def test_the_overview_lists_commands_by_topic(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(words) == 0
     shown = capsys.readouterr().out
-    names = [name for name in SUMMARIES if not words or "database" not in words or " " in name]
-    assert all(f"  {name.removeprefix(' '.join(words[:1]) + ' ')} " in shown for name in names)
-    assert all(len(line) <= LONGEST_LINE for line in shown.splitlines())
+    headings = [line for line in shown.splitlines() if line.endswith(":")]
+    assert headings == [f"{topic}:" for topic in TOPICS]
+    for topic, commands in TOPICS.items():
+        below = shown.partition(f"{topic}:\n")[2].splitlines()[: len(commands)]
+        assert [line.split()[0] for line in below] == list(commands)
+    assert "tuninglink demo" in shown
+    listed = {*(name for commands in TOPICS.values() for name in commands), "demo"}
+    assert listed == {name.split()[0] for name in SUMMARIES}
+
+
+@pytest.mark.parametrize("words", [["database"], ["database", "-h"], ["help", "database"]])
+def test_the_overview_of_a_group_lists_its_commands(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    names = [name.split()[1] for name in SUMMARIES if name.startswith("database ")]
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("  ")] == names
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_help_describes_a_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", *name.split()]) == 0
+    shown = capsys.readouterr().out
+    assert run([*name.split(), "--help"]) == 0
+    assert capsys.readouterr().out == shown
+    assert shown.startswith(f"Usage: tuninglink {name}")
+
+
+def test_help_on_no_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "lnik"]) == USAGE_ERROR
+    assert "no such command 'lnik'; did you mean 'link'?" in capsys.readouterr().err
+
+
+def test_rare_flags_are_in_the_complete_help_only(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for flag in ("--help", "--help-all"):
+        assert run(["tune", flag]) == 0
+        shown.append(capsys.readouterr().out)
+    short, complete = shown
+    flags = [spelling(name, flag) for name, flag in usage_of("tune").flags.items() if flag.help]
+    assert all(f"  {flag}" in complete for flag in flags)
+    assert 12 <= sum(f"  {flag}" in short for flag in flags) <= 16
+    headings = ["Program:", "Target:", "Budget:", "Scope:", "Numerics:", "Output:"]
+    for text in shown:
+        assert [line for line in text.splitlines() if line in headings] == headings
+
+
+def test_the_flags_for_specs_are_described_once() -> None:
+    sections = [
+        help_text(usage_of(name)).partition("\nSpecs:\n")[2].partition("\n\n")[0]
+        for name in ("compile", "explain")
+    ]
+    assert sections[0] == sections[1]
+    assert "--spec SPEC" in sections[0]
+
+
+def test_the_old_spelling_of_any_results_is_read() -> None:
+    read = [
+        parse_tune_arguments(["in.mlir", flag]) for flag in ("--allow-numerics", "--numerics=any")
+    ]
+    assert read[0] == read[1]
 
 
 FLAGS = {
