@@ -9,6 +9,7 @@ import pytest
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.flag_sets import GROUP, FlagSet, flag_sets, read_flag_sets
+from tuninglink.tuning.flag_sets.choice import sets_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,24 @@ def test_each_backend_has_a_list_and_none_turns_it_off() -> None:
     assert flag_sets("cuda", "", [])
     assert not flag_sets("vmvx", "", [])
     assert not flag_sets("llvm-cpu", "none", [])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "each", "cores", "count"),
+    [
+        (12.5, 2.0, 2, 4),  # of a budget of 50 s: six seconds for those that compile in two
+        (12.5, 2.0, 16, 9),
+        (12.5, 6.0, 2, 0),
+        (12.5, 20.0, 2, 0),
+        (150.0, 10.0, 1, 6),
+        (float("inf"), 10.0, 1, 9),
+    ],
+)
+def test_sets_are_tried_that_compile_in_half_of_the_time(
+    seconds: float, each: float, cores: int, count: int
+) -> None:
+    """With budgets of 45 to 60 s, some sets ended at limits of 2 to 3 s."""
+    assert sets_in_time(seconds, each, cores, 9) == count
 
 
 def test_sets_with_a_flag_that_is_given_are_left_out() -> None:

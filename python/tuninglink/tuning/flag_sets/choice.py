@@ -190,8 +190,7 @@ def _compare(options: TuneOptions, listener: Listener, seconds: float) -> FlagCh
             return unable(
                 f"the program compiles in {each:.0f} s, the comparison has {seconds:.0f} s"
             )
-        fitting = min(len(sets), max(0.0, _COMPILING * seconds - each) / each * cores)
-        count = max(1, len(jobs) + int(fitting))
+        count = max(1, len(jobs) + sets_in_time(seconds, each, cores, len(sets) - len(jobs)))
         jobs |= {set_: comparison.begin(compiler, set_) for set_ in sets[len(jobs) : count]}
         uri = settings.devices[0] if settings.devices else default_device(backend)
         try:
@@ -202,6 +201,18 @@ def _compare(options: TuneOptions, listener: Listener, seconds: float) -> FlagCh
     untried = [SetResult(set_, note=_UNTRIED) for set_ in sets[count:] if not result.reason]
     result = replace(result, results=(*result.results, *untried))
     return FlagChoice(options, listener, result, default, jobs, uri, judge)
+
+
+def sets_in_time(seconds: float, each: float, cores: int, most: int) -> int:
+    """Return the number of further sets that compile in the first half of a comparison.
+
+    Args:
+        seconds: the time limit of the comparison.
+        each: the time of a compilation; the first ones have taken it.
+        cores: the number of parallel compilations.
+        most: the number of further sets.
+    """
+    return int(min(most, max(0.0, _COMPILING * seconds - each) / each * cores))
 
 
 _UNTRIED: Final = "it was not tried: the budget has no time for it"
