@@ -201,7 +201,8 @@ def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | 
 def _result(tuned: Tuned, stream: TextIO) -> str:
     """Return the result as text: the whole program and the dispatches."""
     whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
-    return f"\n{whole}\n\n{dispatch_table(tuned.report, stream)}"
+    table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
+    return f"\n{whole}\n" + (f"\n{table}" if table else "")
 
 
 def _written(files: _Files, tuned: Tuned) -> list[str]:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuninglink.cli.tune_options import user_flags
 from tuninglink.cli.tune_run import save_result
 from tuninglink.files import write_output
 
@@ -50,3 +51,15 @@ def test_a_result_that_can_be_written_is_no_failure(tmp_path: Path) -> None:
     path = tmp_path / "mine.mlir"
     assert save_result(str(path), lambda place: write_output(place, "spec")) is None
     assert path.read_text() == "spec"
+
+
+def test_the_command_to_copy_has_the_flags_as_the_user_wrote_them() -> None:
+    own = ["model.mlir", "-o", "tuned.mlir", "--budget", "5m", "--only", "matmul"]
+    assert user_flags([*own, "--target", "host", "--iree-opt-level=O2"]) == (
+        "--target",
+        "host",
+        "--iree-opt-level=O2",
+    )
+    assert user_flags([*own, "--iree-hal-target-backends", "vmvx"]) == (
+        "--iree-hal-target-backends=vmvx",
+    )
