@@ -159,7 +159,7 @@ def test_what_tune_wrote_is_compiled_with_its_flags() -> None:
         for words in _commands(example.text)
         if words[:2] == ["tuninglink", "compile"] and "tuned.mlir" in words
     ]
-    assert len(compiled) > 5
+    assert len(compiled) > 3
     assert not [place for place, words in compiled if "@tuned.flags" not in words]
 
 
