@@ -248,7 +248,9 @@ def meant(path: Path, failure: OSError) -> str:
     if not isinstance(failure, FileNotFoundError):
         return ""
     try:
-        names = sorted(file.name for file in path.parent.iterdir() if file.exists())
+        names = sorted(
+            file.name for file in path.parent.iterdir() if file != path and file.exists()
+        )
     except OSError:
         return ""
     stem = nearest(path.stem, dict.fromkeys(Path(name).stem for name in names), _LIKE)

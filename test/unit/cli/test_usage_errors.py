@@ -119,6 +119,11 @@ FAILURES = {
     "link dangling.mlir": "error: cannot read the spec 'dangling.mlir': no such file or directory\n$",
     "link --project garbage": "error: cannot read 'garbage': it is not text in UTF-8\n$",
     "database show garbag": r"error: there is no database 'garbag'; did you mean 'garbage'\?",
+    "database show .": r"error: there is no database '\.'\n$",
+    "database show folder": "error: there is no database 'folder'\n$",
+    "lock --project strange/pyproject.toml": "error: strange/pyproject.toml: 'tool.tuninglink' must be a table\n$",
+    "lock --project stranger/pyproject.toml": r"error: there is no \[tool.tuninglink\] in 'stranger/pyproject.toml'\n$",
+    "diff deep.json deep.json": "error: cannot read 'deep.json': it is nested too deeply\n$",
     "link wide.mlir": r"^wide.mlir:1:1: error: .*\nx{400}\.\.\.\n\^\n",
     "check sepc.mlir": r"error: cannot read the spec 'sepc.mlir': no such file or directory; did you mean 'spec.mlir'\?",
     "dump ./programm.mlirbc": r"error: cannot read './programm.mlirbc': .*; did you mean 'program.mlir'\?",
@@ -213,6 +218,11 @@ def run(
     """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
+    (folder / "deep.json").write_text("[" * 100_000)
+    for name, project in (("strange", "[tool]\ntuninglink = 3"), ("stranger", "tool = 3")):
+        (folder / name).mkdir()
+        (folder / name / "pyproject.toml").write_text(project)
+    (folder / "folder").mkdir()
     (folder / "dangling.mlir").symlink_to("nowhere")
     (folder / "wide.mlir").write_text("x" * 10_000)
     (folder / "nested.flags").write_text("@nested.flags")
