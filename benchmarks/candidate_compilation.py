@@ -115,7 +115,7 @@ def dropped_winners(path: Path) -> tuple[int, int]:
         each["knobs"] for each in table["trials"] if each.get("microseconds", default) < default
     ]
     tiles = [
-        (each["wg_0"] * each["wg_1"], each["wg_size_x"]) for each in better if "mma_idx" in each
+        (each["workgroup[0]"] * each["workgroup[1]"], each["workgroup_size"]) for each in better if "mma_kind" in each
     ]
     return sum(tile // threads > MOST_ACCUMULATORS for tile, threads in tiles), len(tiles)
 

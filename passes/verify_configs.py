@@ -25,8 +25,8 @@ class VerifyConfigs(Pass):
 
     - error: code generation fails, since the configuration breaks a necessary rule. The message names the rule, and a
     note the nearest valid configuration.
-    - warning: the compiler's own constraints reject the configuration, although it may compile.
-    - remark: the configuration was not decided, for the given reason.
+    - warning: the compiler's own constraints reject the configuration, and it may not compile.
+    - remark: the configuration was not decided, for the given reason, or only the compiler's own constraints reject it.
 
     The constraints are those of all providers for the pipeline and the kind of operation, including the compiler. With
     `follow-compiler=true`, only the compiler's constraints apply, and a violation is an error, as for the compiler's
@@ -46,8 +46,8 @@ class VerifyConfigs(Pass):
 
         ```
         error: the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be
-            divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]
-        note: the nearest valid configuration changes wg_0 from 96 to 64: #iree_codegen.compilation_info<…>
+            divisible by workgroup[0] (2048 % 96 == 0) [workgroup[0] = 96]
+        note: the nearest valid configuration: workgroup[0]: 96 -> 64
         ```
     """
 
@@ -79,7 +79,7 @@ class VerifyConfigs(Pass):
         registry: ProviderRegistry,
         diagnostics: DiagnosticSink,
     ) -> None:
-        from tuninglink.solver.answers import Limits  # noqa: PLC0415
+        from tuninglink.solver.answers import Limits, Verdict  # noqa: PLC0415
         from tuninglink.spaces.configuration import read_configuration  # noqa: PLC0415
         from tuninglink.spaces.verification import (  # noqa: PLC0415
             verify_configuration,
@@ -98,7 +98,11 @@ class VerifyConfigs(Pass):
         )
         if answer.severity is None and not self.report_valid:
             return
-        if answer.severity is Severity.REMARK and not self.report_undecided:
+        if (
+            answer.verdict is Verdict.NOT_DECIDED
+            and answer.severity is Severity.REMARK
+            and not self.report_undecided
+        ):
             return
         notes = tuple(note(text, root) for text in answer.notes)
         severity = answer.severity or Severity.REMARK

@@ -18,7 +18,7 @@ from tuninglink.rules import Rule
 from tuninglink.scaffolding.reading import ProgramReader
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.gpu_provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
-from tuninglink.spaces.knob_reference import KNOBS, knob_place, meaning
+from tuninglink.spaces.knob_reference import KNOBS, meaning
 from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.upgrading.rules import RULES
@@ -180,10 +180,9 @@ def _space(space: Space, point: StartingPoint) -> Iterator[str]:
 
 
 def _place(name: str) -> str:
-    """Return the place of a knob; one that counts subgroups or threads along a loop is part of a basis."""
-    if name.endswith("_cnt"):
-        return LANE_BASIS if name.startswith("lane") else SUBGROUP_BASIS
-    return knob_place(name)
+    """Return the name of a knob; one that counts subgroups or threads along a loop is part of a basis."""
+    entry = name.partition("[")[0]
+    return entry if entry in (LANE_BASIS, SUBGROUP_BASIS) else name
 
 
 def _values(knob: Knob) -> str:

@@ -14,8 +14,8 @@
 // TABLE-DAG:  not decided: matches itself: line {{[0-9]+}}: 'transform.get_producer_of_operand' is not understood
 // TABLE-DAG:  overlap: line {{[0-9]+}}: 'large_matmuls' matches a contraction of f16 x f16 x f32 with m = 256, n = 128, k = 512, which 'matmul_256x128x512' (line {{[0-9]+}}) takes first
 
-// WRONG:      check.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'uneven_tiles' has an invalid configuration: dimension 0 must be divisible by wg_0, or fit into it (320 % 96 == 0)
-// WRONG:      note: the nearest valid configuration changes wg_0 from 96 to 64
+// WRONG:      check.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'uneven_tiles' has an invalid configuration: dimension 0 must be divisible by workgroup[0], or fit into it (320 % 96 == 0)
+// WRONG:      note: the nearest valid configuration: workgroup[0]: 96 -> 64
 // WRONG:      check.mlir:{{[0-9]+}}:3: error: entry 'two_sizes_at_once' matches nothing:
 // WRONG:      check.mlir:{{[0-9]+}}:3: warning: entry 'again_256x128x512' is never reached: '@matmul_256x128x512' comes first
 

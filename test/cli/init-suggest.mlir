@@ -12,8 +12,12 @@
 // RUN: not tuninglink init %s --suggest 1 --pipeline Distribut --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=WRONG
 // WRONG: error: none of its spaces has pipeline Distribut; the spaces have {{.*}}TileAndFuse, VectorDistribute
 
-// RUN: tuninglink init %s --suggest 1 --dispatch product --pipeline VectorDistribute --fix workgroup[1]=96 --fix prefetch_num_stages=2 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 | filecheck %s --check-prefix=FIXED
-// RUN: not tuninglink init %s --suggest 1 --fix workgroup[1]=97 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=VALUE
+// RUN: tuninglink init %s --suggest 1 --dispatch product --pipeline VectorDistribute --knob workgroup[1]=96 --knob prefetch_num_stages=2 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 | filecheck %s --check-prefix=FIXED
+// The former name of --knob, and the former names of knobs, are read.
+// RUN: tuninglink init %s --suggest 1 --dispatch product --pipeline VectorDistribute --fix wg_1=96 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=FORMER
+// FORMER: remark: '--fix' is now '--knob'; write --knob wg_1=96
+// FORMER: workgroup = [{{[0-9]+}}, 96, 0]
+// RUN: not tuninglink init %s --suggest 1 --knob workgroup[1]=97 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=VALUE
 // VALUE: error: knob 'workgroup[1]' cannot be 97
 // VALUE-NEXT: note: possible values: {{.*}}96
 // FIXED: pipeline<VectorDistribute>{{.*}}prefetch_num_stages = 2

@@ -140,5 +140,9 @@ def test_hooks_take_specs_and_refuse_what_is_wrong() -> None:
         assert shutil.which(command[0], path=TOOLS)
         assert re.search(each["files"], "specs/mine.mlir")
         assert run([*command, "examples/spec_sm_80.mlir"]).returncode == 0
+    # pre-commit shows what a hook that passes says only if it is verbose.
+    assert hooks["tuninglink-check"]["verbose"]
+    unchecked = run([*shlex.split(hooks["tuninglink-check"]["entry"]), "examples/spec_sm_80.mlir"])
+    assert "without a target, the configurations of" in unchecked.stderr
     old = shlex.split(hooks["tuninglink-upgrade-check"]["entry"])
     assert run([*old, "examples/spec_sm_80.mlir", OLD]).returncode == 1

@@ -41,7 +41,7 @@
 // RUN: not tuninglink tune %s --only attention --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=ONLY
 // ONLY-NOT: comparing sets of flags
 // ONLY: error: no dispatch matches --only
-// RUN: not tuninglink tune %s --fix distributon[0]=8 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=KNOB
+// RUN: not tuninglink tune %s --knob distributon[0]=8 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync 2>&1 | filecheck %s --check-prefix=KNOB
 // KNOB-NOT: comparing sets of flags
 // KNOB: error: unknown knob 'distributon[0]'; did you mean 'distribution[0]'?
 

@@ -35,20 +35,20 @@ def attention() -> PreparedTask:
 
 
 def read_knobs(text: str) -> dict[str, int]:
-    """Return knobs from words such as `wg_0=64`."""
+    """Return knobs from words such as `workgroup[0]=64`."""
     pairs = (word.split("=") for word in text.split())
     return {name: int(value) for name, value in pairs}
 
 
 VECTOR_DISTRIBUTE = read_knobs(
-    "mma_idx=0 wg_0=64 sg_m_cnt=1 wg_1=320 sg_n_cnt=5 red_2=160 wg_size_x=320 sg_size=64 prefetch_num_stages=2 promoted=1"
+    "mma_kind=0 workgroup[0]=64 subgroup_basis[0]=1 workgroup[1]=320 subgroup_basis[1]=5 reduction[2]=160 workgroup_size=320 subgroup_size=64 prefetch_num_stages=2 promote_operands=1"
 )
 TILE_AND_FUSE = read_knobs(
-    "mma_idx=0 wg_0=128 wg_1=160 sg_0=2 sg_1=5 red_2=5 sg_size=64 wg_size_x=512 wg_size_y=1 wg_size_z=1 "
+    "mma_kind=0 workgroup[0]=128 workgroup[1]=160 subgroup[0]=2 subgroup[1]=5 reduction[2]=5 subgroup_size=64 workgroup_size=512 workgroup_size[1]=1 workgroup_size[2]=1 "
     "prefetch_num_stages=2"
 )
 ATTENTION_KNOBS = read_knobs(
-    "wg_0=1 wg_1=64 wg_2=32 red_4=128 sg_m_cnt=4 sg_n_cnt=2 qk_mma_idx=2 pv_mma_idx=0 wg_size_x=512 sg_size=64 "
+    "workgroup[0]=1 workgroup[1]=64 workgroup[2]=32 reduction[4]=128 subgroup_basis[0]=4 subgroup_basis[1]=2 qk_attrs.mma_kind=2 pv_attrs.mma_kind=0 workgroup_size=512 subgroup_size=64 "
     "prefetch_num_stages=3"
 )
 
@@ -132,7 +132,7 @@ def test_a_fixed_option_is_in_all_candidates() -> None:
     task = prepared(MATMUL, "hip", selection=selection)
     sampled = task.spaces.sample(20, 0)
     assert sampled
-    assert all(each.knobs[WAVES] == 4 and each.knobs["wg_0"] == 64 for each in sampled)
+    assert all(each.knobs[WAVES] == 4 and each.knobs["workgroup[0]"] == 64 for each in sampled)
     assert all('"amdgpu-waves-per-eu" = "4"' in each.configuration for each in sampled)
 
 

@@ -109,26 +109,26 @@ def of_dimensions(prefix: str, *tiles: int) -> dict[str, int]:
 REDUCTION_TILES = {
     **of_dimensions("distribution", 16),
     **of_dimensions("vector_common_parallel", 4),
-    "vector_reduction_1": 8,
+    "vector_reduction[1]": 8,
 }
 
 IMAGE_TILES = {
     **of_dimensions("wg", 1, 4, 48, 16),
     **of_dimensions("sg", 1, 2, 1, 1),
-    "red_4": 5,
-    "mma_idx": 0,
-    "promoted": 0,
-    "wg_size_x": 384,
-    "sg_size": 64,
+    "reduction[4]": 5,
+    "mma_kind": 0,
+    "promote_operands": 0,
+    "workgroup_size": 384,
+    "subgroup_size": 64,
     "prefetch_num_stages": 0,
 }
 
 SWIZZLED = {
     **of_dimensions("wg", 3, 64, 64),
-    "red_3": 1,
-    "mma_idx": 0,
-    "loaded": 2,
-    "sg_size": 64,
+    "reduction[3]": 1,
+    "mma_kind": 0,
+    "promotion_types": 2,
+    "subgroup_size": 64,
     "prefetch_num_stages": 2,
 }
 """Direct loads of a swizzled left operand."""
@@ -140,7 +140,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 1, 48, 16)
         | of_dimensions("sg", 2, 3, 1)
-        | {"red_3": 1, "wg_size_x": 384, "sg_size": 64, "prefetch_num_stages": 2, "promoted": 3},
+        | {
+            "reduction[3]": 1,
+            "workgroup_size": 384,
+            "subgroup_size": 64,
+            "prefetch_num_stages": 2,
+            "promote_operands": 3,
+        },
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -150,7 +156,7 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 8, 16, 16)
         | of_dimensions("sg", 0, 1, 1)
-        | {"red_3": 1, "wg_size_x": 256, "sg_size": 64, "promoted": 3},
+        | {"reduction[3]": 1, "workgroup_size": 256, "subgroup_size": 64, "promote_operands": 3},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -160,8 +166,8 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 608, 32)
         | of_dimensions("sg", 19, 1)
-        | {"red_2": 1, "mma_idx": 0, "promoted": 2, "wg_size_x": 128}
-        | {"sg_size": 64, "prefetch_num_stages": 2},
+        | {"reduction[2]": 1, "mma_kind": 0, "promote_operands": 2, "workgroup_size": 128}
+        | {"subgroup_size": 64, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -171,8 +177,8 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 128, 512)
         | of_dimensions("sg", 4, 8)
-        | {"red_2": 1, "mma_idx": 1, "promoted": 1, "wg_size_x": 128}
-        | {"sg_size": 64, "prefetch_num_stages": 2},
+        | {"reduction[2]": 1, "mma_kind": 1, "promote_operands": 1, "workgroup_size": 128}
+        | {"subgroup_size": 64, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -182,7 +188,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 64, 2)
         | of_dimensions("thread", 2, 2)
-        | {"red_2": 8, "promoted": 0, "wg_size_x": 32, "prefetch_num_stages": 3, "sg_size": 64},
+        | {
+            "reduction[2]": 8,
+            "promote_operands": 0,
+            "workgroup_size": 32,
+            "prefetch_num_stages": 3,
+            "subgroup_size": 64,
+        },
         Verdict.NOT_DECIDED,
         compiles=False,
         space=THREADS,
@@ -193,9 +205,15 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 288, 416)
         | of_dimensions("pad", 288, 416, 16)
-        | {"sg_0": 9, "sg_1": 2, "red_2": 1, "mma_idx": 0, "promoted": 0}
-        | {"wg_size_x": 832, "prefetch_num_stages": 3}
-        | {"sg_size": 32},
+        | {
+            "subgroup[0]": 9,
+            "subgroup[1]": 2,
+            "reduction[2]": 1,
+            "mma_kind": 0,
+            "promote_operands": 0,
+        }
+        | {"workgroup_size": 832, "prefetch_num_stages": 3}
+        | {"subgroup_size": 32},
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED,
@@ -206,8 +224,8 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 3, 96, 129)
         | of_dimensions("sg", 0, 6, 1)
-        | {"red_3": 3, "mma_idx": 0, "promoted": 3, "wg_size_x": 512}
-        | {"sg_size": 64, "prefetch_num_stages": 1},
+        | {"reduction[3]": 3, "mma_kind": 0, "promote_operands": 3, "workgroup_size": 512}
+        | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -216,9 +234,14 @@ CASES = {
         "gfx1100",
         VECTOR_DISTRIBUTE,
         of_dimensions("wg", 1, 64, 64)
-        | {"red_4": 40, "sg_m_cnt": 4, "sg_n_cnt": 1, "wg_size_x": 128}
-        | {"qk_mma_idx": 1, "pv_mma_idx": 1}
-        | {"sg_size": 32, "prefetch_num_stages": 2},
+        | {
+            "reduction[4]": 40,
+            "subgroup_basis[0]": 4,
+            "subgroup_basis[1]": 1,
+            "workgroup_size": 128,
+        }
+        | {"qk_attrs.mma_kind": 1, "pv_attrs.mma_kind": 1}
+        | {"subgroup_size": 32, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -226,9 +249,15 @@ CASES = {
         NORMALIZED,
         "gfx942",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 16, "sg_0_cnt": 4, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 512}
-        | {"red_1": 4096, "sg_1_cnt": 2, "lane_1_cnt": 64, "thread_1": 8}
-        | {"sg_size": 64, "prefetch_num_stages": 1},
+        {
+            "workgroup[0]": 16,
+            "subgroup_basis[0]": 4,
+            "lane_basis[0]": 1,
+            "thread[0]": 1,
+            "workgroup_size": 512,
+        }
+        | {"reduction[1]": 4096, "subgroup_basis[1]": 2, "lane_basis[1]": 64, "thread[1]": 8}
+        | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -238,7 +267,7 @@ CASES = {
         DOUBLE_TILING,
         of_dimensions("distribution", 2, 4, 32)
         | of_dimensions("vector_common_parallel", 1, 2, 32)
-        | {"vector_reduction_3": 64},
+        | {"vector_reduction[3]": 64},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -248,7 +277,7 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 16, 32)
         | of_dimensions("thread", 2, 2)
-        | {"wg_size_x": 128, "red_2": 1, "sg_size": 1},
+        | {"workgroup_size": 128, "reduction[2]": 1, "subgroup_size": 1},
         Verdict.REFUTED,
         compiles=False,
         space=THREADS,
@@ -259,7 +288,7 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 16, 32)
         | of_dimensions("thread", 2, 2)
-        | {"wg_size_x": 128, "red_2": 4, "sg_size": 32, "promoted": 2},
+        | {"workgroup_size": 128, "reduction[2]": 4, "subgroup_size": 32, "promote_operands": 2},
         Verdict.PROVEN,
         compiles=True,
         space=THREADS,
@@ -271,7 +300,13 @@ CASES = {
         of_dimensions("wg", 96, 128)
         | of_dimensions("pad", 96, 128, 80)
         | of_dimensions("sg", 1, 1)
-        | {"red_2": 10, "promoted": 1, "wg_size_x": 768, "mma_idx": 1, "sg_size": 64},
+        | {
+            "reduction[2]": 10,
+            "promote_operands": 1,
+            "workgroup_size": 768,
+            "mma_kind": 1,
+            "subgroup_size": 64,
+        },
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED,
@@ -283,7 +318,13 @@ CASES = {
         of_dimensions("wg", 64, 128)
         | of_dimensions("pad", 64, 128, 64)
         | of_dimensions("sg", 1, 1)
-        | {"red_2": 8, "promoted": 0, "wg_size_x": 512, "mma_idx": 1, "sg_size": 64}
+        | {
+            "reduction[2]": 8,
+            "promote_operands": 0,
+            "workgroup_size": 512,
+            "mma_kind": 1,
+            "subgroup_size": 64,
+        }
         | {"prefetch_num_stages": 3},
         Verdict.NOT_DECIDED,
         compiles=False,
@@ -296,7 +337,13 @@ CASES = {
         of_dimensions("wg", 64, 128)
         | of_dimensions("pad", 64, 128, 64)
         | of_dimensions("sg", 1, 1)
-        | {"red_2": 8, "promoted": 0, "wg_size_x": 512, "mma_idx": 1, "sg_size": 64}
+        | {
+            "reduction[2]": 8,
+            "promote_operands": 0,
+            "workgroup_size": 512,
+            "mma_kind": 1,
+            "subgroup_size": 64,
+        }
         | {"prefetch_num_stages": 3},
         Verdict.PROVEN,
         compiles=True,
@@ -307,8 +354,14 @@ CASES = {
         "gfx942",
         VECTOR_DISTRIBUTE,
         of_dimensions("wg", 64, 320)
-        | {"red_2": 64, "sg_m_cnt": 1, "sg_n_cnt": 2, "promoted": 0, "wg_size_x": 128}
-        | {"sg_size": 64, "prefetch_num_stages": 2},
+        | {
+            "reduction[2]": 64,
+            "subgroup_basis[0]": 1,
+            "subgroup_basis[1]": 2,
+            "promote_operands": 0,
+            "workgroup_size": 128,
+        }
+        | {"subgroup_size": 64, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -317,8 +370,14 @@ CASES = {
         "sm_89",
         VECTOR_DISTRIBUTE,
         of_dimensions("wg", 128, 128)
-        | {"red_2": 16, "sg_m_cnt": 1, "sg_n_cnt": 1, "promoted": 0, "wg_size_x": 32}
-        | {"sg_size": 32, "prefetch_num_stages": 2},
+        | {
+            "reduction[2]": 16,
+            "subgroup_basis[0]": 1,
+            "subgroup_basis[1]": 1,
+            "promote_operands": 0,
+            "workgroup_size": 32,
+        }
+        | {"subgroup_size": 32, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -329,7 +388,13 @@ CASES = {
         of_dimensions("wg", 288, 384)
         | of_dimensions("pad", 288, 384, 128)
         | of_dimensions("sg", 18, 4)
-        | {"red_2": 1, "wg_size_x": 384, "mma_idx": 0, "prefetch_num_stages": 0, "sg_size": 64},
+        | {
+            "reduction[2]": 1,
+            "workgroup_size": 384,
+            "mma_kind": 0,
+            "prefetch_num_stages": 0,
+            "subgroup_size": 64,
+        },
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED_LOADS,
@@ -340,7 +405,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 3, 128, 96)
         | of_dimensions("sg", 0, 8, 3)
-        | {"red_3": 2, "wg_size_x": 128, "mma_idx": 0, "prefetch_num_stages": 2, "sg_size": 64},
+        | {
+            "reduction[3]": 2,
+            "workgroup_size": 128,
+            "mma_kind": 0,
+            "prefetch_num_stages": 2,
+            "subgroup_size": 64,
+        },
         Verdict.NOT_DECIDED,
         compiles=False,
         space=LOADS,
@@ -351,7 +422,7 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 256, 128)
         | of_dimensions("thread", 8, 8)
-        | {"red_2": 4, "promoted": 1, "wg_size_x": 512, "sg_size": 64},
+        | {"reduction[2]": 4, "promote_operands": 1, "workgroup_size": 512, "subgroup_size": 64},
         Verdict.NOT_DECIDED,
         compiles=False,
         space=THREADS,
@@ -362,7 +433,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 208, 320)
         | of_dimensions("sg", 13, 4)
-        | {"red_2": 0, "promoted": 2, "wg_size_x": 160, "sg_size": 32, "prefetch_num_stages": 2},
+        | {
+            "reduction[2]": 0,
+            "promote_operands": 2,
+            "workgroup_size": 160,
+            "subgroup_size": 32,
+            "prefetch_num_stages": 2,
+        },
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -378,7 +455,7 @@ CASES = {
         reduced("f16", "add"),
         "riscv64-zvfh",
         DOUBLE_TILING,
-        REDUCTION_TILES | {"loop_peeling": 1},
+        REDUCTION_TILES | {"enable_loop_peeling": 1},
         Verdict.PROVEN,
         compiles=True,
     ),
@@ -404,7 +481,7 @@ CASES = {
         DOUBLE_TILING,
         of_dimensions("distribution", 256, 2)
         | of_dimensions("vector_common_parallel", 2, 1)
-        | {"vector_reduction_2": 64},
+        | {"vector_reduction[2]": 64},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -414,7 +491,7 @@ CASES = {
         DOUBLE_TILING,
         of_dimensions("distribution", 16, 32)
         | of_dimensions("vector_common_parallel", 8, 8)
-        | {"vector_reduction_2": 8, "loop_peeling": 1},
+        | {"vector_reduction[2]": 8, "enable_loop_peeling": 1},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -424,7 +501,7 @@ CASES = {
         CONVOLUTION_EXPERT,
         of_dimensions("distribution", 64, 128)
         | of_dimensions("vector_common_parallel", 8, 16)
-        | {"vector_reduction_2": 2, "cache_reduction_0": 3, "cache_parallel_2": 5},
+        | {"vector_reduction[2]": 2, "cache_reduction[0]": 3, "cache_parallel[2]": 5},
         Verdict.PROVEN,
         compiles=True,
     ),
@@ -434,7 +511,7 @@ CASES = {
         CONVOLUTION_EXPERT,
         of_dimensions("distribution", 64, 256)
         | of_dimensions("vector_common_parallel", 64, 256)
-        | {"vector_reduction_2": 2, "cache_reduction_0": 4, "loop_peeling": 1},
+        | {"vector_reduction[2]": 2, "cache_reduction[0]": 4, "enable_loop_peeling": 1},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -445,7 +522,13 @@ CASES = {
         of_dimensions("wg", 128, 128)
         | of_dimensions("pad", 64, 128, 64)
         | of_dimensions("sg", 2, 2)
-        | {"red_2": 4, "promoted": 0, "wg_size_x": 1024, "mma_idx": 0, "sg_size": 64},
+        | {
+            "reduction[2]": 4,
+            "promote_operands": 0,
+            "workgroup_size": 1024,
+            "mma_kind": 0,
+            "subgroup_size": 64,
+        },
         Verdict.PROVEN,
         compiles=True,
         space=PADDED,
@@ -457,8 +540,8 @@ CASES = {
         of_dimensions("wg", 240, 32)
         | of_dimensions("pad", 120, 32, 96)
         | of_dimensions("sg", 5, 1)
-        | {"red_2": 6, "promoted": 2, "wg_size_x": 192, "mma_idx": 0}
-        | {"sg_size": 32, "prefetch_num_stages": 3},
+        | {"reduction[2]": 6, "promote_operands": 2, "workgroup_size": 192, "mma_kind": 0}
+        | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED,
@@ -468,7 +551,15 @@ CASES = {
         "sm_80",
         TILE_AND_FUSE,
         of_dimensions("pad", 0, 128, 64)
-        | {"wg_0": 1, "sg_0": 1, "wg_1": 1, "sg_1": 1, "red_2": 1, "wg_size_x": 1, "sg_size": 1},
+        | {
+            "workgroup[0]": 1,
+            "subgroup[0]": 1,
+            "workgroup[1]": 1,
+            "subgroup[1]": 1,
+            "reduction[2]": 1,
+            "workgroup_size": 1,
+            "subgroup_size": 1,
+        },
         Verdict.REFUTED,
         compiles=False,
         space=PADDED,
@@ -477,9 +568,15 @@ CASES = {
         NORMALIZED,
         "gfx942",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 8, "wg_size_x": 512}
-        | {"red_1": 4096, "sg_1_cnt": 8, "lane_1_cnt": 64, "thread_1": 8}
-        | {"sg_size": 64, "prefetch_num_stages": 1},
+        {
+            "workgroup[0]": 4,
+            "subgroup_basis[0]": 1,
+            "lane_basis[0]": 1,
+            "thread[0]": 8,
+            "workgroup_size": 512,
+        }
+        | {"reduction[1]": 4096, "subgroup_basis[1]": 8, "lane_basis[1]": 64, "thread[1]": 8}
+        | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -487,9 +584,15 @@ CASES = {
         reduced("f16", "add", 4096),
         "sm_80",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 8, "wg_size_x": 128}
-        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 32, "thread_1": 8}
-        | {"sg_size": 32, "prefetch_num_stages": 3},
+        {
+            "workgroup[0]": 4,
+            "subgroup_basis[0]": 1,
+            "lane_basis[0]": 1,
+            "thread[0]": 8,
+            "workgroup_size": 128,
+        }
+        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 8}
+        | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.PROVEN,
         compiles=True,
     ),
@@ -497,9 +600,15 @@ CASES = {
         reduced("f16", "add", 4096),
         "sm_80",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 128}
-        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 31, "thread_1": 8}
-        | {"sg_size": 32, "prefetch_num_stages": 3},
+        {
+            "workgroup[0]": 4,
+            "subgroup_basis[0]": 1,
+            "lane_basis[0]": 1,
+            "thread[0]": 1,
+            "workgroup_size": 128,
+        }
+        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 31, "thread[1]": 8}
+        | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -507,8 +616,15 @@ CASES = {
         reduced("f16", "add", 4096),
         "sm_80",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 128, "sg_size": 16}
-        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 32, "thread_1": 4},
+        {
+            "workgroup[0]": 4,
+            "subgroup_basis[0]": 1,
+            "lane_basis[0]": 1,
+            "thread[0]": 1,
+            "workgroup_size": 128,
+            "subgroup_size": 16,
+        }
+        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 4},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -516,8 +632,15 @@ CASES = {
         reduced("f16", "add", 4096),
         "sm_80",
         VECTOR_DISTRIBUTE,
-        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 64, "sg_size": 64}
-        | {"red_1": 512, "sg_1_cnt": 1, "lane_1_cnt": 64, "thread_1": 4},
+        {
+            "workgroup[0]": 4,
+            "subgroup_basis[0]": 1,
+            "lane_basis[0]": 1,
+            "thread[0]": 1,
+            "workgroup_size": 64,
+            "subgroup_size": 64,
+        }
+        | {"reduction[1]": 512, "subgroup_basis[1]": 1, "lane_basis[1]": 64, "thread[1]": 4},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -543,7 +666,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 1, 2, 32, 128)
         | of_dimensions("sg", 1, 2, 2, 4)
-        | {"red_4": 5, "red_5": 2, "red_6": 1, "wg_size_x": 128, "sg_size": 64},
+        | {
+            "reduction[4]": 5,
+            "reduction[5]": 2,
+            "reduction[6]": 1,
+            "workgroup_size": 128,
+            "subgroup_size": 64,
+        },
         Verdict.PROVEN,
         compiles=True,
         space=TAKEN_AS_IT_IS,
@@ -554,8 +683,14 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 1, 2, 16, 128)
         | of_dimensions("sg", 1, 1, 1, 4)
-        | {"red_4": 5, "red_5": 5, "red_6": 4, "promoted": 3, "wg_size_x": 256}
-        | {"sg_size": 64},
+        | {
+            "reduction[4]": 5,
+            "reduction[5]": 5,
+            "reduction[6]": 4,
+            "promote_operands": 3,
+            "workgroup_size": 256,
+        }
+        | {"subgroup_size": 64},
         Verdict.REFUTED,
         compiles=False,
         space=TAKEN_AS_IT_IS,
@@ -566,7 +701,13 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 8, 64, 64)
         | of_dimensions("sg", 4, 1, 4)
-        | {"red_3": 1, "mma_idx": 0, "promoted": 2, "wg_size_x": 512, "sg_size": 64},
+        | {
+            "reduction[3]": 1,
+            "mma_kind": 0,
+            "promote_operands": 2,
+            "workgroup_size": 512,
+            "subgroup_size": 64,
+        },
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
@@ -574,7 +715,7 @@ CASES = {
         matmul(128, 64, 96, batch=6),
         "gfx950",
         TILE_AND_FUSE,
-        SWIZZLED | of_dimensions("sg", 0, 2, 1) | {"wg_size_x": 512},
+        SWIZZLED | of_dimensions("sg", 0, 2, 1) | {"workgroup_size": 512},
         Verdict.NOT_DECIDED,
         compiles=False,
         space=LOADS,
@@ -583,7 +724,7 @@ CASES = {
         matmul(128, 64, 96, batch=6),
         "gfx950",
         TILE_AND_FUSE,
-        SWIZZLED | of_dimensions("sg", 0, 4, 1) | {"wg_size_x": 256},
+        SWIZZLED | of_dimensions("sg", 0, 4, 1) | {"workgroup_size": 256},
         Verdict.PROVEN,
         compiles=True,
         space=LOADS,
@@ -602,7 +743,7 @@ CASES = {
         CONVOLUTION_EXPERT,
         of_dimensions("distribution", 64, 128)
         | of_dimensions("vector_common_parallel", 8, 128)
-        | {"vector_reduction_0": 1, "vector_reduction_2": 2},
+        | {"vector_reduction[0]": 1, "vector_reduction[2]": 2},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -639,7 +780,7 @@ def test_what_is_indexed_is_decided(form: str) -> None:
     (space,) = registry().spaces(trials.workload, own.pipeline)
     tiles = [knob.name for knob in space.constraints.knobs if knob.name.endswith(("_0", "_1"))]
     lows = {knob.name: knob.low or 0 for knob in space.constraints.knobs}
-    assignment = {**lows, **dict.fromkeys(tiles, 2), "wg_size_x": 77, "sg_size": 64}
+    assignment = {**lows, **dict.fromkeys(tiles, 2), "workgroup_size": 77, "subgroup_size": 64}
     trials.configure(space, assignment)
     answer = trials.judge(registry())
     assert answer is not None
@@ -658,9 +799,17 @@ def test_copies_under_masks_are_limited() -> None:
     trials = Trials.of(matmul(50, 48, 1024), TARGETS["gfx942"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
     tiles = of_dimensions("wg", 64, 64) | of_dimensions("sg", 2, 2)
-    assignment = {**tiles, "mma_idx": 0, "wg_size_x": 256, "sg_size": 64, "prefetch_num_stages": 0}
+    assignment = {
+        **tiles,
+        "mma_kind": 0,
+        "workgroup_size": 256,
+        "subgroup_size": 64,
+        "prefetch_num_stages": 0,
+    }
     for promoted, steps, is_limited in ((0, 2, False), (0, 16, True), (3, 16, False)):
-        answer = space.constraints.check({**assignment, "promoted": promoted, "red_2": steps})
+        answer = space.constraints.check(
+            {**assignment, "promote_operands": promoted, "reduction[2]": steps}
+        )
         found = [str(each) for each in answer.violations if "masked elements" in str(each)]
         assert bool(found) is is_limited
 
@@ -672,11 +821,16 @@ def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) ->
     spaces = registry().spaces(trials.workload, VECTOR_DISTRIBUTE)
     space = next(each for each in spaces if each.is_sufficient)
     knobs = of_dimensions("wg", 256, 256) | {
-        "red_2": 32,
-        "promoted": 3,
-        "wg_size_x": 64 * subgroups,
+        "reduction[2]": 32,
+        "promote_operands": 3,
+        "workgroup_size": 64 * subgroups,
     }
-    knobs |= {"sg_m_cnt": subgroups, "sg_n_cnt": 1, "sg_size": 64, "prefetch_num_stages": 2}
+    knobs |= {
+        "subgroup_basis[0]": subgroups,
+        "subgroup_basis[1]": 1,
+        "subgroup_size": 64,
+        "prefetch_num_stages": 2,
+    }
     trials.configure(space, whole(space, knobs))
     answer = trials.judge(registry())
     assert answer is not None
@@ -693,8 +847,12 @@ def test_many_masked_weights_that_are_dequantized_take_minutes(step: int, *, is_
     trials = Trials.of(dequantized(8, 96, 1024, "i8", "bf16"), TARGETS["gfx1100"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
     knobs = of_dimensions("wg", 32, 64) | of_dimensions("pad", 32, 64, 16 * step)
-    knobs |= of_dimensions("sg", 1, 4) | {"red_2": step, "promoted": 1, "wg_size_x": 64}
-    trials.configure(space, whole(space, {**knobs, "sg_size": 32, "prefetch_num_stages": 1}))
+    knobs |= of_dimensions("sg", 1, 4) | {
+        "reduction[2]": step,
+        "promote_operands": 1,
+        "workgroup_size": 64,
+    }
+    trials.configure(space, whole(space, {**knobs, "subgroup_size": 32, "prefetch_num_stages": 1}))
     answer = trials.judge(registry())
     assert answer is not None
     assert any("which is computed" in str(rule) for rule in answer.slow) is is_slow, answer
@@ -709,8 +867,12 @@ def test_many_masked_elements_of_an_image_take_minutes(step: int, *, is_slow: bo
     trials = Trials.of(source, TARGETS["gfx1201"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
     knobs = of_dimensions("wg", 2, 16, 1, 48) | of_dimensions("pad", 2, 16, 1, 48, 16 * step)
-    knobs |= of_dimensions("sg", 1, 1, 1, 3) | {"red_4": step, "promoted": 0, "wg_size_x": 64}
-    trials.configure(space, whole(space, {**knobs, "sg_size": 32, "prefetch_num_stages": 1}))
+    knobs |= of_dimensions("sg", 1, 1, 1, 3) | {
+        "reduction[4]": step,
+        "promote_operands": 0,
+        "workgroup_size": 64,
+    }
+    trials.configure(space, whole(space, {**knobs, "subgroup_size": 32, "prefetch_num_stages": 1}))
     answer = trials.judge(registry())
     assert answer is not None
     assert any("elements of the image" in str(rule) for rule in answer.slow) is is_slow, answer
@@ -722,8 +884,16 @@ def test_copies_of_bytes_under_masks_are_limited_further() -> None:
     source = matmul(2048, 192, 40, "i8", result="i32", transposed=True)
     trials = Trials.of(source, TARGETS["gfx942"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
-    tiles = of_dimensions("wg", 32, 64) | of_dimensions("sg", 1, 2) | {"red_2": 1, "mma_idx": 1}
-    assignment = {**tiles, "promoted": 2, "wg_size_x": 64, "sg_size": 64, "prefetch_num_stages": 2}
+    tiles = (
+        of_dimensions("wg", 32, 64) | of_dimensions("sg", 1, 2) | {"reduction[2]": 1, "mma_kind": 1}
+    )
+    assignment = {
+        **tiles,
+        "promote_operands": 2,
+        "workgroup_size": 64,
+        "subgroup_size": 64,
+        "prefetch_num_stages": 2,
+    }
     answer = space.constraints.check(assignment)
     assert any("at most 512 masked elements" in str(each) for each in answer.violations)
 

@@ -179,9 +179,9 @@ def test_every_assertion_keeps_its_message_and_fills_its_placeholders() -> None:
         ours = [each for each in constraints.assertions if "bounds of" not in each.provenance]
         assert [each.message for each in ours] == messages
         assert all(each.provenance.startswith("the compiler's constraints of") for each in ours)
-        wrong = {**next(constraints.enumerate()), "wg_0": 96}
+        wrong = {**next(constraints.enumerate()), "workgroup[0]": 96}
         said = [each.message for each in constraints.check(wrong).violations]
-        assert "dim_0 must be divisible by wg_0 (2048 % 96 == 0)" in said
+        assert "dim_0 must be divisible by workgroup[0] (2048 % 96 == 0)" in said
         assert not any("{}" in each for each in said)
 
 

@@ -322,14 +322,14 @@ def test_strange_values_are_answered_in_words() -> None:
     found = space()
     knobs = {each.name: 0 for each in found.constraints.knobs}
     assert found.constraints.check(knobs).verdict is not Verdict.PROVEN
-    huge = knobs | {"distribution_0": 1 << 70}
+    huge = knobs | {"distribution[0]": 1 << 70}
     assert found.constraints.check(huge).verdict in set(Verdict)
     with pytest.raises(AssignmentError, match="make no configuration"):
         found.compilation_info(huge)
     with pytest.raises(AssignmentError, match="has no knob 'workgroup_0'"):
         found.constraints.check(knobs | {"workgroup_0": 1})
     with pytest.raises(AssignmentError, match="is not an integer"):
-        found.constraints.check(knobs | {"distribution_0": "many"})  # type: ignore[dict-item]
+        found.constraints.check(knobs | {"distribution[0]": "many"})  # type: ignore[dict-item]
     with pytest.raises(AssignmentError, match="there is no value for knob"):
         found.constraints.check({})
 
@@ -368,7 +368,7 @@ def test_where_nothing_is_certain_nothing_is_proposed() -> None:
         found.constraints.sample(1)
     with pytest.raises(UndecidedError):
         next(found.constraints.enumerate())
-    assert found.constraints.check(knobs | {"distribution_0": -1}).verdict is Verdict.REFUTED
+    assert found.constraints.check(knobs | {"distribution[0]": -1}).verdict is Verdict.REFUTED
 
 
 def test_every_pipeline_is_one_of_the_compiler() -> None:

@@ -202,7 +202,7 @@ def test_real_spaces_can_be_searched(target: str, pipeline: str) -> None:
     assert len({tuple(each.items()) for each in sample}) == 20
     for assignment in sample[:2]:
         assert space.assignment(as_configured(space, assignment)) == assignment
-        wrong = {**assignment, "wg_0": 5, "wg_1": 1000}
+        wrong = {**assignment, "workgroup[0]": 5, "workgroup[1]": 1000}
         assert space.constraints.check(wrong).verdict is Verdict.REFUTED
         nearest = space.constraints.nearest(wrong)
         assert nearest.verdict is Verdict.PROVEN
@@ -238,7 +238,7 @@ def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
     valid, *_ = space.constraints.sample(1, seed=1)
     assert space.assignment(as_configured(space, valid)) == valid
     for tile, is_valid in ((5, True), (-1, False)):
-        trials.configure(space, {**valid, "tile_sizes_0": tile})
+        trials.configure(space, {**valid, "tile_sizes[0]": tile})
         answer = trials.judge(registry)
         assert answer is not None
         assert answer.verdict is (Verdict.PROVEN if is_valid else Verdict.REFUTED)
@@ -250,12 +250,19 @@ def test_copies_need_no_more_than_tiles_that_are_not_negative() -> None:
 def test_tiles_that_do_not_divide_need_a_reduction_in_one_step() -> None:
     trials = Trials.of(matmul(160, 160, 320, batch=4), TARGETS["gfx942"])
     space = ours(trials.workload, TILE_AND_FUSE)[0]
-    uneven = {"wg_1": 48, "sg_1": 1, "wg_2": 32, "sg_2": 1, "wg_0": 1, "sg_0": 0}
-    uneven |= {"mma_idx": 0, "promoted": 0, "prefetch_num_stages": 0}
-    uneven |= {"wg_size_x": 384, "sg_size": 64}
+    uneven = {
+        "workgroup[1]": 48,
+        "subgroup[1]": 1,
+        "workgroup[2]": 32,
+        "subgroup[2]": 1,
+        "workgroup[0]": 1,
+        "subgroup[0]": 0,
+    }
+    uneven |= {"mma_kind": 0, "promote_operands": 0, "prefetch_num_stages": 0}
+    uneven |= {"workgroup_size": 384, "subgroup_size": 64}
     registry = ProviderRegistry(pytest.fail, own=[GpuProvider()], entry_points=list)
     for steps, verdict in ((20, Verdict.NOT_DECIDED), (2, Verdict.REFUTED)):
-        trials.configure(space, {**uneven, "red_3": steps})
+        trials.configure(space, {**uneven, "reduction[3]": steps})
         answer = trials.judge(registry)
         assert answer is not None
         assert answer.verdict is verdict
@@ -285,7 +292,7 @@ def test_the_ops_beside_a_reduction_take_as_many_rows() -> None:
     read = space.assignment(chosen)
     assert space.constraints.check(read).verdict is Verdict.PROVEN
     reading = {each: value for each, value in read.items() if each.startswith("red")}
-    answer = space.constraints.check({**read, **dict.fromkeys(reading, 32), "wg_0": 384})
+    answer = space.constraints.check({**read, **dict.fromkeys(reading, 32), "workgroup[0]": 384})
     assert any("elements of linalg.generic beside it" in str(each) for each in answer.violations)
 
 
@@ -298,8 +305,14 @@ def test_the_loops_of_ops_beside_must_be_spread_over_threads() -> None:
 
 def test_all_threads_must_share_what_is_prefetched() -> None:
     space = ours(configured_source(matmul(28, 56, 256, "f32"), "gfx942"), TILE_AND_FUSE)[-1]
-    tiles = {"wg_0": 28, "thread_0": 1, "wg_1": 28, "thread_1": 1, "red_2": 16}
-    assignment = {**tiles, "promoted": 2, "wg_size_x": 784, "sg_size": 64}
+    tiles = {
+        "workgroup[0]": 28,
+        "thread[0]": 1,
+        "workgroup[1]": 28,
+        "thread[1]": 1,
+        "reduction[2]": 16,
+    }
+    assignment = {**tiles, "promote_operands": 2, "workgroup_size": 784, "subgroup_size": 64}
     for stages, is_refused in ((0, False), (2, True)):
         answer = space.constraints.check({**assignment, "prefetch_num_stages": stages})
         assert any("prefetched" in str(each) for each in answer.violations) is is_refused
@@ -319,7 +332,7 @@ def test_the_compilers_choice_for_attention_is_not_refused(source: str, target: 
     space, _ = ours(dispatch, VECTOR_DISTRIBUTE)
     read = space.assignment(chosen)
     assert space.constraints.check(read).verdict is Verdict.PROVEN
-    assert space.constraints.check({**read, "wg_1": 40}).verdict is Verdict.REFUTED
+    assert space.constraints.check({**read, "workgroup[1]": 40}).verdict is Verdict.REFUTED
 
 
 def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
@@ -335,7 +348,7 @@ def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
     assert space.assignment(written) == read
     parts = space.template.entries.entries["decomposition_config"]
     part = parts.entries["pv_attrs"].entries["lowering_config"].entries["subgroup_basis"]
-    other = {"sg_m_cnt": 1, "sg_n_cnt": 1}
+    other = {"subgroup_basis[0]": 1, "subgroup_basis[1]": 1}
     with dispatch.root.context, pytest.raises(MismatchError, match=r"subgroup_basis.* is"):
         part.read("pv_attrs.subgroup_basis", part.write(other), dict(read))
 
@@ -379,7 +392,9 @@ def test_a_target_that_says_nothing() -> None:
         ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
 
 
-@pytest.mark.parametrize("knob", ["wg_size_x", "sg_size", "mma_idx", "promoted"])
+@pytest.mark.parametrize(
+    "knob", ["workgroup_size", "subgroup_size", "mma_kind", "promote_operands"]
+)
 def test_values_that_make_no_configuration(knob: str) -> None:
     space = ours(configured_source(BATCHED, "gfx942"), TILE_AND_FUSE)[0]
     chance = random.Random(1)

@@ -52,7 +52,7 @@ def test_valid_configurations_of_grouped_convolutions_compile(
     drawn = [candidate for seed in (2, 4) for candidate in task.spaces.sample(1, seed)]
     candidates = {candidate.key: candidate for candidate in (task.spaces.default, *drawn)}.values()
     assert len(candidates) == 3
-    assert all("mma_idx" in candidate.knobs for candidate in candidates)
+    assert all("mma_kind" in candidate.knobs for candidate in candidates)
     compiler = compiler_for(TARGETS[target])
     jobs = [compiler.submit(task.template, candidate, 120.0) for candidate in candidates]
     failures = [job.result() for job in jobs if isinstance(job.result(), Failure)]
@@ -123,7 +123,7 @@ def test_a_spec_for_a_candidate_gives_its_binary(program: str, target: str, coun
 def test_intrinsics_take_a_convolution_as_it_is_without_strides(strides: int) -> None:
     with whole_samples():
         sample = prepared(convolution(strides), "cuda").spaces.sample(40, 1)
-    with_intrinsics = [candidate for candidate in sample if "mma_idx" in candidate.knobs]
+    with_intrinsics = [candidate for candidate in sample if "mma_kind" in candidate.knobs]
     assert any(map(is_igemm, with_intrinsics))
     assert all(map(is_igemm, with_intrinsics)) == (strides > 1)
 
@@ -132,5 +132,5 @@ def test_intrinsics_take_a_convolution_as_it_is_without_strides(strides: int) ->
 def test_transposed_fragments_are_left_out(target: str) -> None:
     with whole_samples():
         sample = prepared(CHANNELS_FIRST, target).spaces.sample(40, 1)
-    with_intrinsics = [candidate for candidate in sample if "mma_idx" in candidate.knobs]
+    with_intrinsics = [candidate for candidate in sample if "mma_kind" in candidate.knobs]
     assert all(map(is_igemm, with_intrinsics)) == (target == "cuda")

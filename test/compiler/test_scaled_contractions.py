@@ -74,7 +74,7 @@ def test_a_spec_for_a_candidate_gives_its_binary(program: str) -> None:
     task = task_of(program)
     with whole_samples():
         candidates = [task.spaces.default, *task.spaces.sample(2, 0)]
-    assert all("mma_idx" in candidate.knobs for candidate in candidates)
+    assert all("mma_kind" in candidate.knobs for candidate in candidates)
     assert len({candidate.space for candidate in candidates}) == 2  # operands swizzled, or not
     compiler = compiler_for(GFX950)
     verification = WinnerVerification(task, compiler, 120.0)

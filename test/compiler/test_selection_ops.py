@@ -53,9 +53,9 @@ def only_space(subject: Trials, pipeline: str) -> Space:
 def test_only_rows_are_distributed_on_a_cpu(source: str) -> None:
     subject = Trials.of(source, TARGETS["znver4"])
     space = only_space(subject, "#iree_cpu.pipeline<Default>")
-    solutions = sorted(space.constraints.enumerate(), key=lambda values: values["distribution_0"])
-    assert [solution["distribution_0"] for solution in solutions] == [0, 1, 2, 4, 8, 16, 32]
-    assert all(sum(values.values()) == values["distribution_0"] for values in solutions)
+    solutions = sorted(space.constraints.enumerate(), key=lambda values: values["distribution[0]"])
+    assert [solution["distribution[0]"] for solution in solutions] == [0, 1, 2, 4, 8, 16, 32]
+    assert all(sum(values.values()) == values["distribution[0]"] for values in solutions)
     for solution in solutions[:2]:
         subject.configure(space, solution)
         assert subject.compile().error == ""

@@ -47,10 +47,10 @@ def test_no_configuration_is_proposed_whose_elementwise_code_overflows_the_stack
     (constraints,) = {
         space.constraints.pipeline: space.constraints for space in spaces.spaces
     }.values()
-    tiles = {"distribution_0": 4, "vector_common_parallel_0": 2, "vector_common_parallel_1": 64}
-    tiles |= {"vector_reduction_2": 8}
+    tiles = {"distribution[0]": 4, "vector_common_parallel[0]": 2, "vector_common_parallel[1]": 64}
+    tiles |= {"vector_reduction[2]": 8}
     inside = dict.fromkeys((knob.name for knob in constraints.knobs), 0) | tiles
-    outside = inside | {"cache_reduction_2": 32}
+    outside = inside | {"cache_reduction[2]": 32}
     assert constraints.accepts(inside)
     assert not constraints.accepts(outside)
     (violation,) = constraints.check(outside).violations

@@ -138,9 +138,9 @@ hal.executable private @executable attributes {iree_codegen.tuning_spec_mlirbc =
 func.func @constraints(%a: tensor<16xf32>) {
   %c16 = arith.constant 16 : index
   iree_codegen.smt.constraints target = <set = 0>, pipeline = #iree_gpu.pipeline<VectorDistribute>,
-      knobs = {workgroup = [#iree_codegen.smt.int_knob<"wg_0">]} dims(%c16) {
+      knobs = {workgroup = [#iree_codegen.smt.int_knob<"workgroup[0]">]} dims(%c16) {
   ^bb0(%dim: !smt.int):
-    %wg = iree_codegen.smt.knob "wg_0" : !smt.int
+    %wg = iree_codegen.smt.knob "workgroup[0]" : !smt.int
     %equal = smt.eq %dim, %wg : !smt.int
     iree_codegen.smt.assert %equal, "one workgroup" : !smt.bool
   }

@@ -5,10 +5,9 @@
 // is in verify_configs_<target>.mlir.
 
 // Followed, the compiler's verifier makes an error of what its constraints reject. Nothing but errors is said if
-// so wanted, and the nearest valid configuration is given whole.
+// so wanted, and the nearest valid configuration is given by the knobs that change.
 // CHECK-NOT: remark:
-// CHECK:     note: the nearest valid configuration changes wg_0 from 96 to 64, wg_size_x from 384 to 256: #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{
-// CHECK-SAME:  workgroup = [64, 128, 0]
+// CHECK:     note: the nearest valid configuration: workgroup[0]: 96 -> 64, workgroup_size: 384 -> 256{{$}}
 // CHECK-NOT: remark:
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
@@ -22,8 +21,8 @@
 func.func @tile_and_fuse_gfx942(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // expected-note@+1 {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 128 -> 64}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>} {
@@ -41,8 +40,8 @@ func.func @tile_and_fuse_gfx942(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5
 func.func @indivisible(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [384, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-note@+2 {{the nearest valid configuration changes wg_0 from 96 to 64, wg_size_x from 384 to 256}}
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 96, red_2 = 2]}}
+  // expected-note@+2 {{the nearest valid configuration: workgroup[0]: 96 -> 64, workgroup_size: 384 -> 256}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by workgroup[0], or fit into it (2048 % 96 == 0) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[0] = 96, reduction[2] = 2]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [2, 4, 0], workgroup = [96, 128, 0]}>} {
@@ -60,8 +59,8 @@ func.func @indivisible(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>,
 func.func @too_much_memory(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #options}>} {
-  // expected-note@+2 {{the nearest valid configuration changes red_2 from 128 to 32}}
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (212992 <= 65536 bytes) [wg_0 = 512, wg_1 = 320, red_2 = 128, promoted = 0 ([0, 1])]}}
+  // expected-note@+2 {{the nearest valid configuration: reduction[2]: 128 -> 32}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (212992 <= 65536 bytes) [workgroup[0] = 512, workgroup[1] = 320, reduction[2] = 128, promote_operands = [0, 1]]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [512, 320, 0]}>} {
@@ -79,10 +78,10 @@ func.func @too_much_memory(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf
 func.func @wrong_workgroup_size(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #sm_80, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
-  // expected-note@+4 {{violated as well: prod(wg_n) == prod(sg_n) * sg_n_cnt * mma_n [wg_1 = 64, sg_1 = 4]}}
-  // expected-note@+3 {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 256]}}
-  // expected-note@+2 {{the nearest valid configuration changes sg_1 from 4 to 2}}
-  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 128, sg_0 = 4]}}
+  // expected-note@+4 {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n [workgroup[1] = 64, subgroup[1] = 4]}}
+  // expected-note@+3 {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 256]}}
+  // expected-note@+2 {{the nearest valid configuration: subgroup[1]: 4 -> 2}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 128, subgroup[0] = 4]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 64, 0]}>} {
@@ -150,10 +149,10 @@ func.func @not_configured(%lhs: tensor<64x128xf16>, %rhs: tensor<96x128xf16>, %i
 // A spec's annotation is checked before the compiler has put it in place.
 func.func @compilation_info(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>, %init: tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
     attributes {hal.executable.target = #gfx942} {
-  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 22 intrinsics that wg_1 takes must be divisible by sg_1 (4) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_1 = 340, sg_1 = 4]}}
-  // expected-note@+3 {{violated as well: dimension 1 must be divisible by wg_1, or fit into it (1280 % 340 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_1 = 340, red_2 = 2]}}
-  // expected-note@+2 {{violated as well: shared memory must suffice (204032 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 128, wg_1 = 340, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 340 to 80, sg_1 from 4 to 1}}
+  // expected-error@+4 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 22 intrinsics that workgroup[1] takes must be divisible by subgroup[1] (4) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[1] = 340, subgroup[1] = 4]}}
+  // expected-note@+3 {{violated as well: dimension 1 must be divisible by workgroup[1], or fit into it (1280 % 340 == 0) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[1] = 340, reduction[2] = 2]}}
+  // expected-note@+2 {{violated as well: shared memory must suffice (204032 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[0] = 128, workgroup[1] = 340, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 340 -> 80, subgroup[1]: 4 -> 1}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>) attrs = {compilation_info = #iree_codegen.compilation_info<

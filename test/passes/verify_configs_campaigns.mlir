@@ -10,8 +10,8 @@ func.func @beyond_the_batch(%lhs: tensor<3x512x160xf16>, %rhs: tensor<3x160x16xf
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [512, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 3>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<3x512x16xf32>) -> tensor<3x512x16xf32>
-  // expected-warning@+2 {{dimension 0 must be divisible by wg_0 (3 % 6 == 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 6 to 3}}
+  // expected-warning@+2 {{dimension 0 must be divisible by workgroup[0] (3 % 6 == 0)}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[0]: 6 -> 3}}
   %result = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<3x512x160xf16>, tensor<3x160x16xf16>) outs(%init : tensor<3x512x16xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0], reduction = [0, 0, 0, 32], subgroup_basis = [[1, 16, 1, 1], [0, 1, 2, 3]], workgroup = [6, 256, 16, 0]}>} {
@@ -36,7 +36,7 @@ func.func @many_intrinsics(%lhs: tensor<6x320x256xbf16>, %rhs: tensor<6x256x256x
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<6x320x256xf32>) -> tensor<6x320x256xf32>
   // expected-warning@+2 {{the configuration may take minutes to compile in pipeline #iree_gpu.pipeline<VectorDistribute>: a thread must have at most 512 intrinsics in a step (3072 <= 512)}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 6 to 1}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[0]: 6 -> 1}}
   %result = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<6x320x256xbf16>, tensor<6x256x256xbf16>) outs(%init : tensor<6x320x256xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_BF16>, promote_operands = [], reduction = [0, 0, 0, 256], subgroup_basis = [[1, 5, 1, 1], [0, 1, 2, 3]], workgroup = [6, 320, 128, 0]}>} {
@@ -60,12 +60,12 @@ func.func @untiled_reduction(%lhs: tensor<160x96xf16>, %rhs: tensor<96x160xf16>,
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [160, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<160x160xf32>) -> tensor<160x160xf32>
-  // expected-warning@+6 {{dim_1 must be divisible by wg_1 (160 % 48 == 0)}}
-  // expected-note@+5 {{violated as well: prod(wg_n) == prod(sg_n) * sg_n_cnt * mma_n}}
-  // expected-note@+4 {{violated as well: red_2 >= 1}}
-  // expected-note@+3 {{violated as well: wg_size_x == total_threads}}
+  // expected-warning@+6 {{dim_1 must be divisible by workgroup[1] (160 % 48 == 0)}}
+  // expected-note@+5 {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n}}
+  // expected-note@+4 {{violated as well: reduction[2] >= 1}}
+  // expected-note@+3 {{violated as well: workgroup_size == total_threads}}
   // expected-note@+2 {{violated as well: a thread must have at most 4096 masked elements of operand 1 in a step (4608 <= 4096)}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 48 to 16, red_2 from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 48 -> 16, reduction[2]: 0 -> 1}}
   %result = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<160x96xf16>, tensor<96x160xf16>) outs(%init : tensor<160x160xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0], subgroup = [1, 1, 0], workgroup = [80, 48, 0]}>} {
@@ -91,7 +91,7 @@ func.func @masked_reads(%lhs: tensor<8x2048xbf16>, %rhs: tensor<2048x1024xbf16>,
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x1024xf32>) -> tensor<8x1024xf32>
   // expected-warning@+3 {{the configuration may take minutes to compile in pipeline #iree_gpu.pipeline<TileAndFuse>: a thread must have at most 32 masked reads of operand 0 in a step (51 <= 32)}}
   // expected-note@+2 {{violated as well: a thread must have at most 32 masked reads of operand 1 in a step (51 <= 32)}}
-  // expected-note@+1 {{the nearest valid configuration changes red_2 from 51 to 32, pad_2 from 816 to 512}}
+  // expected-note@+1 {{the nearest valid configuration: reduction[2]: 51 -> 32, padding[2]: 816 -> 512}}
   %result = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<8x2048xbf16>, tensor<2048x1024xbf16>) outs(%init : tensor<8x1024xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_BF16>, padding = [464, 16, 816], promote_operands = [], reduction = [0, 0, 51], subgroup = [1, 1, 0], workgroup = [464, 16, 0]}>} {

@@ -13,8 +13,8 @@ func.func @padded_rows(%lhs: tensor<8x512xf16>, %rhs: tensor<1024x512xf16>, %emp
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x1024xf32>) -> tensor<8x1024xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (66048 <= 65536 bytes) [wg_0 = 16, wg_1 = 512, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes promote_operands from [0, 1] to [0]}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (66048 <= 65536 bytes) [workgroup[0] = 16, workgroup[1] = 512, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // expected-note@+1 {{the nearest valid configuration: promote_operands: [0, 1] -> [0]}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<8x512xf16>, tensor<1024x512xf16>) outs(%init : tensor<8x1024xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 4, 0], workgroup = [16, 512, 0]}>} {
@@ -93,8 +93,8 @@ func.func @default_promotion(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-  // expected-warning@+2 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_size_x <= wg_m OR wg_size_x <= wg_n [wg_0 = 128, wg_1 = 128, wg_size_x = 256]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 256}}
+  // expected-remark@+2 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup_size <= workgroup[m] OR workgroup_size <= workgroup[n] [workgroup[0] = 128, workgroup[1] = 128, workgroup_size = 256]}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 128 -> 256}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>} {
@@ -121,12 +121,12 @@ func.func @tile_of_130(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>,
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-  // expected-warning@+6 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: dim_0 must be divisible by wg_0 (2048 % 130 == 0) [wg_0 = 130]}}
-  // expected-note@+5 {{violated as well: wg_0 must be divisible by mma_m (130 % 16 == 0) [wg_0 = 130, mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>)]}}
-  // expected-note@+4 {{violated as well: wg_0 must be divisible by (sg_m_cnt * mma_m * sg_m) (130 % 128 == 0) [wg_0 = 130, sg_m_cnt = 2, mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>)]}}
-  // expected-note@+3 {{violated as well: lhs_tile_elements must be divisible by thread_count (8320 % 256 == 0) [wg_0 = 130, red_2 = 64, sg_m_cnt = 2, sg_n_cnt = 2, sg_size = 64]}}
-  // expected-note@+2 {{violated as well: wg_size_x <= wg_m OR wg_size_x <= wg_n [wg_0 = 130, wg_1 = 128, wg_size_x = 256]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 130 to 256}}
+  // expected-warning@+6 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: dim_0 must be divisible by workgroup[0] (2048 % 130 == 0) [workgroup[0] = 130]}}
+  // expected-note@+5 {{violated as well: workgroup[0] must be divisible by mma_m (130 % 16 == 0) [workgroup[0] = 130, mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>]}}
+  // expected-note@+4 {{violated as well: workgroup[0] must be divisible by (subgroup_basis[0] * mma_m * subgroup[m]) (130 % 128 == 0) [workgroup[0] = 130, subgroup_basis[0] = 2, mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>]}}
+  // expected-note@+3 {{violated as well: lhs_tile_elements must be divisible by thread_count (8320 % 256 == 0) [workgroup[0] = 130, reduction[2] = 64, subgroup_basis[0] = 2, subgroup_basis[1] = 2, subgroup_size = 64]}}
+  // expected-note@+2 {{violated as well: workgroup_size <= workgroup[m] OR workgroup_size <= workgroup[n] [workgroup[0] = 130, workgroup[1] = 128, workgroup_size = 256]}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[0]: 130 -> 256}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 64], subgroup_basis = [[2, 2, 1], [0, 1, 2]], workgroup = [130, 128, 0]}>} {

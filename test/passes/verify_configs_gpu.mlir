@@ -126,8 +126,8 @@ func.func @three_of_four(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16>,
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by wg_0, or fit into it (4 % 3 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>), wg_0 = 3, red_3 = 2]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 3 to 2}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 0 must be divisible by workgroup[0], or fit into it (4 % 3 == 0) [mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, workgroup[0] = 3, reduction[3] = 2]}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[0]: 3 -> 2}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x64x96xf32>)
@@ -155,8 +155,8 @@ func.func @uneven_reduction(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf1
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 3, in whole intrinsics, must be divisible by red_3 intrinsics (128 % 48 == 0) [red_3 = 3]}}
-  // expected-note@+1 {{the nearest valid configuration changes red_3 from 3 to 2}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 3, in whole intrinsics, must be divisible by reduction[3] intrinsics (128 % 48 == 0) [reduction[3] = 3]}}
+  // expected-note@+1 {{the nearest valid configuration: reduction[3]: 3 -> 2}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x64x96xf32>)
@@ -185,7 +185,7 @@ func.func @too_much_memory(%lhs: tensor<4x64x128xf16>, %rhs: tensor<4x128x96xf16
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (163840 <= 65536 bytes)}}
-  // expected-note@+1 {{the nearest valid configuration changes promote_operands from [0, 1] to [0]}}
+  // expected-note@+1 {{the nearest valid configuration: promote_operands: [0, 1] -> [0]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x64x96xf32>)
@@ -213,8 +213,8 @@ func.func @layout(%lhs: tensor<4x192x128xf16>, %rhs: tensor<4x128x96xf16>, %empt
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x192x96xf32>) -> tensor<4x192x96xf32>
-  // expected-note@+2 {{the nearest valid configuration changes promote_operands from [0, 1] to [1]}}
-  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: the 128 threads must be able to share reading the tile 1x48x32 of operand 0 evenly [wg_0 = 1, sg_0_cnt = 1, wg_1 = 48, sg_m_cnt = 1, red_3 = 32, wg_size_x = 128, promoted = 0 ([0, 1])]}}
+  // expected-note@+2 {{the nearest valid configuration: promote_operands: [0, 1] -> [1]}}
+  // expected-error@+1 {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: the 128 threads must be able to share reading the tile 1x48x32 of operand 0 evenly [workgroup[0] = 1, subgroup_basis[0] = 1, workgroup[1] = 48, subgroup_basis[1] = 1, reduction[3] = 32, workgroup_size = 128, promote_operands = [0, 1]]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x192x128xf16>, tensor<4x128x96xf16>) outs(%init : tensor<4x192x96xf32>)
@@ -296,8 +296,8 @@ func.func @too_few_threads(%lhs: tensor<4x64x128xf32>, %rhs: tensor<4x128x96xf32
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [32, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = false, use_igemm_convolution = false>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
-  // expected-note@+2 {{the nearest valid configuration changes thread_1 from 1 to 2}}
-  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: a workgroup must have the threads that its tiles need (32 == 64) [wg_0 = 1, thread_0 = 1, wg_1 = 8, thread_1 = 1, wg_2 = 32, thread_2 = 4, wg_size_x = 32]}}
+  // expected-note@+2 {{the nearest valid configuration: thread[1]: 1 -> 2}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: a workgroup must have the threads that its tiles need (32 == 64) [workgroup[0] = 1, thread[0] = 1, workgroup[1] = 8, thread[1] = 1, workgroup[2] = 32, thread[2] = 4, workgroup_size = 32]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf32>, tensor<4x128x96xf32>) outs(%init : tensor<4x64x96xf32>)
@@ -436,9 +436,9 @@ func.func @attention(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %
 func.func @attention_uneven(%query: tensor<2x192x64xf16>, %key: tensor<2x128x64xf16>, %value: tensor<2x128x64xf16>, %scale: f16, %out: tensor<2x192x64xf32>, %max: tensor<2x192xf32>, %sum: tensor<2x192xf32>) -> tensor<2x192x64xf32>
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [128, 1, 1] subgroup_size = 32>} {
-  // expected-note@+3 {{the nearest valid configuration changes wg_1 from 48 to 64}}
-  // expected-note@+2 {{violated as well: wg_1 must be divisible by the part that the intrinsics of pv take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
-  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_1 must be divisible by the part that the intrinsics of qk take at a time (48 % 64 == 0) [wg_1 = 48, sg_m_cnt = 4]}}
+  // expected-note@+3 {{the nearest valid configuration: workgroup[1]: 48 -> 64}}
+  // expected-note@+2 {{violated as well: workgroup[1] must be divisible by the part that the intrinsics of pv take at a time (48 % 64 == 0) [workgroup[1] = 48, subgroup_basis[1] = 4]}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup[1] must be divisible by the part that the intrinsics of qk take at a time (48 % 64 == 0) [workgroup[1] = 48, subgroup_basis[1] = 4]}}
   %result:3 = iree_linalg_ext.online_attention <{
       indexing_maps = [#query, #key, #value, #scale, #out, #row, #row],
       decomposition_config = {

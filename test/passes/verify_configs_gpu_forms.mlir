@@ -58,7 +58,7 @@ func.func @lanes_that_do_not_fit(%arg0: tensor<4x2048xf16>, %arg1: tensor<4096x2
   %cst = arith.constant 0.000000e+00 : f32
   %0 = linalg.fill ins(%cst : f32) outs(%arg2 : tensor<4x4096xf32>) -> tensor<4x4096xf32>
   // expected-warning@+2 {{the lanes of lane_basis must be those of a subgroup (32 == 64)}}
-  // expected-note@+1 {{the nearest valid configuration changes}}
+  // expected-note@+1 {{the nearest valid configuration:}}
   %1 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<4x2048xf16>, tensor<4096x2048xf16>) outs(%0 : tensor<4x4096xf32>) attrs =  {lowering_config = #iree_gpu.lowering_config<{lane_basis = [[1, 1, 32], [0, 1, 2]], partial_reduction = [0, 0, 512], subgroup_basis = [[1, 1, 1], [0, 1, 2]], thread = [0, 0, 8], workgroup = [4, 1, 0]}>} {
   ^bb0(%in: f16, %in_0: f16, %out: f32):
     %2 = arith.extf %in : f16 to f32

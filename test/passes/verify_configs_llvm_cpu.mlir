@@ -5,8 +5,8 @@
 
 // Proposals are written out, with what is not tiled left out.
 // CHECK-NOT: remark:
-// CHECK:     error: the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_common_parallel_2 must be 0
-// CHECK:     note: the nearest valid configuration changes vector_common_parallel_2 from 4 to 0: #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>, translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>
+// CHECK:     error: the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_common_parallel[2] must be 0
+// CHECK:     note: the nearest valid configuration: vector_common_parallel[2]: 4 -> 0
 // CHECK-NOT: remark:
 
 #x86_64 = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu = "generic", native_vector_size = 16 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>
@@ -39,8 +39,8 @@ func.func @chosen_for_znver4(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32
 // A reduction is tiled by a level for parallel loops.
 func.func @reduction_in_parallel_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_common_parallel_2 must be 0, as loop 2 is a reduction (4 == 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_2 from 4 to 0}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_common_parallel[2] must be 0, as loop 2 is a reduction (4 == 0)}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[2]: 4 -> 0}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 4], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -49,8 +49,8 @@ func.func @reduction_in_parallel_level(%lhs: tensor<256x512xf32>, %rhs: tensor<5
 // A parallel loop is tiled by a level for reductions.
 func.func @parallel_in_reduction_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_reduction_1 must be 0, as loop 1 is parallel (2 == 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_reduction_1 from 2 to 0}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: vector_reduction[1] must be 0, as loop 1 is parallel (2 == 0)}}
+  // expected-note@+1 {{the nearest valid configuration: vector_reduction[1]: 2 -> 0}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 2, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -60,7 +60,7 @@ func.func @parallel_in_reduction_level(%lhs: tensor<256x512xf32>, %rhs: tensor<5
 func.func @large_vector(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 32x16x4 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from 16 to 2}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[1]: 16 -> 2}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [32, 16, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -79,7 +79,7 @@ func.func @large_vector_elsewhere(%lhs: tensor<256x512xf32>, %rhs: tensor<512x25
 func.func @untiled_reduction(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #znver4, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 8x16x512 elements of 32 bits, and must be smaller than 32768 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_reduction_2 from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration: vector_reduction[2]: 0 -> 1}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 16, 0]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -88,8 +88,8 @@ func.func @untiled_reduction(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32
 // Sizes are not negative.
 func.func @negative(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: distribution_0 must not be negative (-64 >= 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes distribution_0 from -64 to 0}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: distribution[0] must not be negative (-64 >= 0)}}
+  // expected-note@+1 {{the nearest valid configuration: distribution[0]: -64 -> 0}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [-64, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -198,7 +198,7 @@ func.func @no_permutation(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 func.func @masked(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 16x16x16 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from 16 to 4}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[1]: 16 -> 4}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [60, 64, 0], vector_common_parallel = [16, 16, 0], vector_reduction = [0, 0, 16]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -217,7 +217,7 @@ func.func @unmasked(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init:
 func.func @masked_by_sme(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #sme, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 16x16x16 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes}}
+  // expected-note@+1 {{the nearest valid configuration:}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [60, 64, 0], vector_common_parallel = [16, 16, 0], vector_reduction = [0, 0, 16]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -227,7 +227,7 @@ func.func @masked_by_sme(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %
 func.func @without_vector_size(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #without_size, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 8x16x8 elements of 32 bits, and must be smaller than 4096 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes}}
+  // expected-note@+1 {{the nearest valid configuration:}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, 8]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -236,7 +236,7 @@ func.func @without_vector_size(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf
 // With SVE, the compiler peels this loop for ever.
 func.func @endless(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #sve, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, {enable_loop_peeling}>} {
-  // expected-remark@+1 {{the configuration was not decided: the compiler may refuse it: with peeling, cache_parallel_0 must not be larger than distribution_0 (128 <= 60)}}
+  // expected-remark@+1 {{the configuration was not decided: the compiler may refuse it: with peeling, cache_parallel[0] must not be larger than distribution[0] (128 <= 60)}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<cache_parallel = [128, 64, 0], distribution = [60, 64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>
@@ -264,7 +264,7 @@ func.func @dynamic(%lhs: tensor<?x?xf32>, %rhs: tensor<?x?xf32>, %init: tensor<?
 func.func @dynamic_large(%lhs: tensor<?x?xf32>, %rhs: tensor<?x?xf32>, %init: tensor<?x?xf32>) -> tensor<?x?xf32>
     attributes {hal.executable.target = #znver4, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 64x64x16 elements of 32 bits, and must be smaller than 32768 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from 64 to 4}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[1]: 64 -> 4}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [64, 64, 0], vector_reduction = [0, 0, 16]>}
       ins(%lhs, %rhs : tensor<?x?xf32>, tensor<?x?xf32>) outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
   return %result : tensor<?x?xf32>
@@ -282,7 +282,7 @@ func.func @other_pipeline(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, 
 // Negative sizes are.
 func.func @other_pipeline_negative(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Mmt4dTilingExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<Mmt4dTilingExpert>: distribution_1 must not be negative (-64 >= 0)}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<Mmt4dTilingExpert>: distribution[1] must not be negative (-64 >= 0)}}
   // expected-note@+1 {{no valid configuration was found in time: the effect of the tiles in this pipeline is not known well enough}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, -64, 0], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -316,7 +316,7 @@ func.func @reduction(%input: tensor<256x1000xf32>, %init: tensor<256xf32>) -> te
 func.func @large_reduction(%input: tensor<256x1000xf32>, %init: tensor<256xf32>) -> tensor<256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 4x1000 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_reduction_1 from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration: vector_reduction[1]: 0 -> 1}}
   %result = linalg.generic {
       indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]
     } ins(%input : tensor<256x1000xf32>) outs(%init : tensor<256xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [32, 0], vector_common_parallel = [4, 0]>} {
@@ -345,7 +345,7 @@ func.func @elementwise(%input: tensor<256x1000xf32>, %init: tensor<256x1000xf32>
 func.func @large_elementwise(%input: tensor<256x1000xf32>, %init: tensor<256x1000xf32>) -> tensor<256x1000xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<DoubleTilingExpert>: the vector of all loops has 32x1000 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from 0 to 1}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[1]: 0 -> 1}}
   %result = linalg.generic {
       indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]
     } ins(%input : tensor<256x1000xf32>) outs(%init : tensor<256x1000xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [32, 0]>} {

@@ -42,7 +42,7 @@ func.func @attention_elsewhere(%query: tensor<4x64x64xf16>, %key: tensor<4x128x6
 func.func @large_product(%query: tensor<4x64x64xf16>, %key: tensor<4x128x64xf16>, %value: tensor<4x128x64xf16>, %scale: f16, %init: tensor<4x64x64xf16>) -> tensor<4x64x64xf16>
     attributes {hal.executable.target = #znver4} {
   // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<LinalgExtTileAndVectorize>: the vector of the product of query and key has 1x4x64x32 elements of 32 bits, and must be smaller than 32768 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes}}
+  // expected-note@+1 {{the nearest valid configuration:}}
   %result = iree_linalg_ext.attention <{indexing_maps = [#query, #key, #value, #scale, #out]}> {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [1, 32, 0, 0, 32], vector_common_parallel = [1, 4, 0, 0, 16], vector_reduction = [0, 0, 0, 32, 0]>, translation_info = <pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>>}
       ins(%query, %key, %value, %scale : tensor<4x64x64xf16>, tensor<4x128x64xf16>, tensor<4x128x64xf16>, f16) outs(%init : tensor<4x64x64xf16>) {
   ^bb0(%score: f32):
@@ -55,7 +55,7 @@ func.func @large_product(%query: tensor<4x64x64xf16>, %key: tensor<4x128x64xf16>
 func.func @large_product_aarch64(%query: tensor<4x64x64xf16>, %key: tensor<4x128x64xf16>, %value: tensor<4x128x64xf16>, %scale: f16, %init: tensor<4x64x64xf16>) -> tensor<4x64x64xf16>
     attributes {hal.executable.target = #aarch64} {
   // expected-error@+2 {{the vector of the product of query and key has 1x4x64x8 elements of 32 bits, and must be smaller than 8192 bytes}}
-  // expected-note@+1 {{the nearest valid configuration changes}}
+  // expected-note@+1 {{the nearest valid configuration:}}
   %result = iree_linalg_ext.attention <{indexing_maps = [#query, #key, #value, #scale, #out]}> {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<distribution = [1, 32, 0, 0, 32], vector_common_parallel = [1, 4, 0, 0, 16], vector_reduction = [0, 0, 0, 8, 0]>, translation_info = <pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>>}
       ins(%query, %key, %value, %scale : tensor<4x64x64xf16>, tensor<4x128x64xf16>, tensor<4x128x64xf16>, f16) outs(%init : tensor<4x64x64xf16>) {
   ^bb0(%score: f32):

@@ -35,8 +35,8 @@ func.func @convolution(%lhs: tensor<2x18x18x16xf32>, %rhs: tensor<3x3x16x32xf32>
 // A negative size, there as well.
 func.func @convolution_negative(%lhs: tensor<2x18x18x16xf32>, %rhs: tensor<3x3x16x32xf32>, %init: tensor<2x16x16x32xf32>) -> tensor<2x16x16x32xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<ConvTileAndDecomposeExpert>: vector_common_parallel_1 must not be negative (-1 >= 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes vector_common_parallel_1 from -1 to 1}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_cpu.pipeline<ConvTileAndDecomposeExpert>: vector_common_parallel[1] must not be negative (-1 >= 0)}}
+  // expected-note@+1 {{the nearest valid configuration: vector_common_parallel[1]: -1 -> 1}}
   %result = linalg.generic {
       indexing_maps = [#image, #filter, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
     } ins(%lhs, %rhs : tensor<2x18x18x16xf32>, tensor<3x3x16x32xf32>) outs(%init : tensor<2x16x16x32xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [0, 2, 16, 32, 0, 0, 0], vector_common_parallel = [1, -1, 4, 4, 0, 0, 0], vector_reduction = [0, 0, 0, 0, 1, 1, 8]>} {

@@ -32,10 +32,10 @@
 // The choice of the compiler.
 func.func @tile_and_fuse(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 128 -> 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 64, subgroup[1]: 4 -> 2}}
   // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
@@ -54,10 +54,10 @@ func.func @vector_distribute(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A spec's annotation is checked before the compiler puts it in place, and decides.
 func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [64, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 128 -> 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 64, subgroup[1]: 4 -> 2}}
   // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>,
@@ -69,17 +69,17 @@ func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The same annotation with a tile that divides nothing.
 func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, sg_0 = 4]}}
-  // gfx942: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, red_2 = 2]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_0 from 4 to 2}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
-  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
-  // sm_80: note {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{the nearest valid configuration changes wg_0 from 96 to 128}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that workgroup[0] takes must be divisible by subgroup[0] (4) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 96, subgroup[0] = 4]}}
+  // gfx942: note {{violated as well: dimension 0 must be divisible by workgroup[0], or fit into it (2048 % 96 == 0) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 96, reduction[2] = 2]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[0]: 96 -> 64, subgroup[0]: 4 -> 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that workgroup[0] takes must be divisible by subgroup[0] (4) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by workgroup[0], or fit into it (2048 % 96 == 0) [workgroup[0] = 96, reduction[2] = 2]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[0]: 96 -> 64, subgroup[1]: 4 -> 2}}
+  // sm_80: note {{violated as well: workgroup[0] must be divisible by subgroup[0] * mma_m (96 % 64 == 0) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) must be divisible by prod(subgroup[m]) * mma_m (96 % 64 == 0) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{the nearest valid configuration: workgroup[0]: 96 -> 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by workgroup[0] (2048 % 96 == 0) [workgroup[0] = 96]}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
@@ -89,16 +89,16 @@ func.func @invalid_compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // The tile does not divide the dimension.
 func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_1 = 192, red_2 = 2]}}
-  // gfx942: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 192 to 64}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by wg_1, or fit into it (1280 % 192 == 0) [wg_1 = 192, red_2 = 2]}}
-  // gfx1100,gfx1201: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [wg_0 = 128, wg_1 = 192, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 192 to 64, sg_1 from 4 to 2}}
-  // sm_80: note {{violated as well: prod(wg_n) == prod(sg_n) * sg_n_cnt * mma_n [wg_1 = 192, sg_1 = 4]}}
-  // sm_80: note {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 128]}}
-  // sm_80: note {{the nearest valid configuration changes wg_1 from 192 to 64}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_1 must be divisible by wg_1 (1280 % 192 == 0) [wg_1 = 192]}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by workgroup[1], or fit into it (1280 % 192 == 0) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[1] = 192, reduction[2] = 2]}}
+  // gfx942: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 192, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 192 -> 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dimension 1 must be divisible by workgroup[1], or fit into it (1280 % 192 == 0) [workgroup[1] = 192, reduction[2] = 2]}}
+  // gfx1100,gfx1201: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 192, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 192 -> 64, subgroup[1]: 4 -> 2}}
+  // sm_80: note {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n [workgroup[1] = 192, subgroup[1] = 4]}}
+  // sm_80: note {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 128]}}
+  // sm_80: note {{the nearest valid configuration: workgroup[1]: 192 -> 64}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_1 must be divisible by workgroup[1] (1280 % 192 == 0) [workgroup[1] = 192]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 192, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -107,9 +107,9 @@ func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More memory than a workgroup has.
 func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // gfx942,gfx1100,gfx1201,sm_80: note {{the nearest valid configuration changes red_2 from 5120 to 128}}
-  // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
-  // sm_80: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 166912 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
+  // gfx942,gfx1100,gfx1201,sm_80: note {{the nearest valid configuration: reduction[2]: 5120 -> 128}}
+  // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 5120, promote_operands = [0, 1]]}}
+  // sm_80: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 166912 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 5120, promote_operands = [0, 1]]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 5120], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -118,13 +118,13 @@ func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More threads than a workgroup has.
 func.func @threads(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [2048, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes wg_1 from 128 to 16, wg_size_x from 2048 to 512}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 16, wg_size_x from 2048 to 256}}
-  // sm_80: note {{violated as well: wg_size_x == total_threads [sg_size = 32, wg_size_x = 2048]}}
-  // sm_80: note {{the nearest valid configuration changes sg_1 from 1 to 8, wg_size_x from 2048 to 256}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: total_threads <= max_threads [sg_size = 32]}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[1]: 128 -> 16, workgroup_size: 2048 -> 512}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 16, workgroup_size: 2048 -> 256}}
+  // sm_80: note {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 2048]}}
+  // sm_80: note {{the nearest valid configuration: subgroup[1]: 1 -> 8, workgroup_size: 2048 -> 256}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: total_threads <= max_threads [subgroup_size = 32]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 1, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -197,7 +197,7 @@ func.func @missing_sizes(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
   // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2686976 <= 65536 bytes)}}
-  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes}}
+  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration:}}
   // sm_80: remark {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, "2"], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
@@ -208,7 +208,7 @@ func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 func.func @fraction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
   // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2686976 <= 65536 bytes)}}
-  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes}}
+  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration:}}
   // sm_80: remark {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2.0], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
@@ -236,15 +236,15 @@ func.func @other_instruction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of nothing.
 func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 0 (all 2048), wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from 0 (all 2048) to 64, sg_0 from 4 to 2}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 0 (all 2048), wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 0 (all 2048) to 64, sg_1 from 4 to 2}}
-  // sm_80: note {{violated as well: wg_0 >= mma_m [wg_0 = 0]}}
-  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 0, sg_0 = 4]}}
-  // sm_80: note {{violated as well: sg_m_cnt >= 1}}
-  // sm_80: note {{the nearest valid configuration changes wg_0 from 0 to 128}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: wg_0 >= 1 [wg_0 = 0]}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 0 (all 2048), workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[0]: 0 (all 2048) -> 64, subgroup[0]: 4 -> 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [workgroup[0] = 0 (all 2048), workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[0]: 0 (all 2048) -> 64, subgroup[1]: 4 -> 2}}
+  // sm_80: note {{violated as well: workgroup[0] >= mma_m [workgroup[0] = 0]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 0, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: subgroup_basis[m] >= 1}}
+  // sm_80: note {{the nearest valid configuration: workgroup[0]: 0 -> 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: workgroup[0] >= 1 [workgroup[0] = 0]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [0, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -253,12 +253,12 @@ func.func @zero(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile of less than nothing.
 func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // gfx942: note {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 1, mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>)]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from -64 to 16}}
-  // gfx942: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64, mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>)]}}
-  // gfx1100,gfx1201,sm_80: note {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 2]}}
-  // gfx1100,gfx1201,sm_80: note {{the nearest valid configuration changes wg_0 from -64 to 32}}
-  // gfx1100,gfx1201,sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64]}}
+  // gfx942: note {{violated as well: subgroup[m] >= 1 [workgroup[0] = -64, subgroup_basis[0] = 1, mma_kind = #iree_gpu.mma_layout<INTRINSIC>]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[0]: -64 -> 16}}
+  // gfx942: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup[0] >= mma_m [workgroup[0] = -64, mma_kind = #iree_gpu.mma_layout<INTRINSIC>]}}
+  // gfx1100,gfx1201,sm_80: note {{violated as well: subgroup[m] >= 1 [workgroup[0] = -64, subgroup_basis[0] = 2]}}
+  // gfx1100,gfx1201,sm_80: note {{the nearest valid configuration: workgroup[0]: -64 -> 32}}
+  // gfx1100,gfx1201,sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup[0] >= mma_m [workgroup[0] = -64]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [-64, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -267,18 +267,18 @@ func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // A tile that is larger than anything.
 func.func @huge(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_0 from 4 to 2}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [wg_0 = 4611686018427387904, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 64, sg_1 from 4 to 2}}
-  // sm_80: note {{violated as well: wg_0 <= dim_0 [wg_0 = 4611686018427387904]}}
-  // sm_80: note {{violated as well: prod(wg_m) <= 512 (max_vgprs) [wg_0 = 4611686018427387904]}}
-  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 4611686018427387904, sg_0 = 4]}}
-  // sm_80: note {{violated as well: sg_n_cnt >= 1}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 4611686018427387904, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[0]: 4611686018427387904 -> 64, subgroup[0]: 4 -> 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (1187840 <= 65536 bytes) [workgroup[0] = 4611686018427387904, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[0]: 4611686018427387904 -> 64, subgroup[1]: 4 -> 2}}
+  // sm_80: note {{violated as well: workgroup[0] <= dim_0 [workgroup[0] = 4611686018427387904]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) <= 512 (max_vgprs) [workgroup[0] = 4611686018427387904]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 4611686018427387904, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: subgroup_basis[n] >= 1}}
   // sm_80: note {{violated as well: sg_num <= 10}}
-  // sm_80: note {{violated as well: shared memory must fit in workgroup memory [wg_0 = 4611686018427387904, wg_1 = 64, red_2 = 2]}}
-  // sm_80: note {{the nearest valid configuration changes wg_0 from 4611686018427387904 to 128}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 4611686018427387904 == 0) [wg_0 = 4611686018427387904]}}
+  // sm_80: note {{violated as well: shared memory must fit in workgroup memory [workgroup[0] = 4611686018427387904, workgroup[1] = 64, reduction[2] = 2]}}
+  // sm_80: note {{the nearest valid configuration: workgroup[0]: 4611686018427387904 -> 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by workgroup[0] (2048 % 4611686018427387904 == 0) [workgroup[0] = 4611686018427387904]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [4611686018427387904, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -316,10 +316,10 @@ func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
   %first = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 128 -> 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 64, subgroup[1]: 4 -> 2}}
   // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out
@@ -329,23 +329,23 @@ func.func @two(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // Where a spec annotated two, both are checked.
 func.func @two_annotated(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target} {
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, sg_0 = 4]}}
-  // gfx942: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 96, red_2 = 2]}}
-  // gfx942: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_0 from 4 to 2}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that wg_0 takes must be divisible by sg_0 (4) [wg_0 = 96, sg_0 = 4]}}
-  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by wg_0, or fit into it (2048 % 96 == 0) [wg_0 = 96, red_2 = 2]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_0 from 96 to 64, sg_1 from 4 to 2}}
-  // sm_80: note {{violated as well: wg_0 must be divisible by sg_0 * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{violated as well: prod(wg_m) must be divisible by prod(sg_m) * mma_m (96 % 64 == 0) [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{violated as well: prod(wg_m) == prod(sg_m) * sg_m_cnt * mma_m [wg_0 = 96, sg_0 = 4]}}
-  // sm_80: note {{the nearest valid configuration changes wg_0 from 96 to 128}}
-  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by wg_0 (2048 % 96 == 0) [wg_0 = 96]}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that workgroup[0] takes must be divisible by subgroup[0] (4) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 96, subgroup[0] = 4]}}
+  // gfx942: note {{violated as well: dimension 0 must be divisible by workgroup[0], or fit into it (2048 % 96 == 0) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 96, reduction[2] = 2]}}
+  // gfx942: note {{the nearest valid configuration: workgroup[0]: 96 -> 64, subgroup[0]: 4 -> 2}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: the 6 intrinsics that workgroup[0] takes must be divisible by subgroup[0] (4) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // gfx1100,gfx1201: note {{violated as well: dimension 0 must be divisible by workgroup[0], or fit into it (2048 % 96 == 0) [workgroup[0] = 96, reduction[2] = 2]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[0]: 96 -> 64, subgroup[1]: 4 -> 2}}
+  // sm_80: note {{violated as well: workgroup[0] must be divisible by subgroup[0] * mma_m (96 % 64 == 0) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) must be divisible by prod(subgroup[m]) * mma_m (96 % 64 == 0) [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{violated as well: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 96, subgroup[0] = 4]}}
+  // sm_80: note {{the nearest valid configuration: workgroup[0]: 96 -> 128}}
+  // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be divisible by workgroup[0] (2048 % 96 == 0) [workgroup[0] = 96]}}
   %first = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [96, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
-  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_idx = 0 (#iree_gpu.mma_layout<INTRINSIC>), wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx942: note {{the nearest valid configuration changes sg_0 from 4 to 2, wg_1 from 128 to 64}}
-  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // gfx1100,gfx1201: note {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // gfx942: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [mma_kind = #iree_gpu.mma_layout<INTRINSIC>, workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx942: note {{the nearest valid configuration: subgroup[0]: 4 -> 2, workgroup[1]: 128 -> 64}}
+  // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 64, subgroup[1]: 4 -> 2}}
   // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%first : !out) -> !out

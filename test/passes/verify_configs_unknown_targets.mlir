@@ -11,8 +11,8 @@
 // An unknown architecture has the properties of its description.
 func.func @described(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx9999", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>, translation_info = #tile_and_fuse} {
-  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 2, promoted = 0 ([0, 1])]}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_1 from 128 to 64, sg_1 from 4 to 2}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
+  // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 128 -> 64, subgroup[1]: 4 -> 2}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out

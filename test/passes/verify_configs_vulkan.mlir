@@ -34,8 +34,8 @@ func.func @matrices(%lhs: tensor<128x256xf16>, %rhs: tensor<256x128xf16>, %out: 
 func.func @parts_of_matrices(%lhs: tensor<128x256xf16>, %rhs: tensor<256x128xf16>, %out: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {hal.executable.target = #target, translation_info = #translation} {
   %zero = arith.constant 0.000000e+00 : f32
   %start = linalg.fill ins(%zero : f32) outs(%out : tensor<128x128xf32>) -> tensor<128x128xf32>
-  // expected-error@+2 {{red_2 must be whole matrices (8 % 16 == 0)}}
-  // expected-note@+1 {{the nearest valid configuration changes red_2 from 8 to 16}}
+  // expected-error@+2 {{reduction[2] must be whole matrices (8 % 16 == 0)}}
+  // expected-note@+1 {{the nearest valid configuration: reduction[2]: 8 -> 16}}
   %result = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "reduction"]} ins(%lhs, %rhs : tensor<128x256xf16>, tensor<256x128xf16>) outs(%start : tensor<128x128xf32>) attrs = {lowering_config = #iree_codegen.lowering_config<tile_sizes = [[64, 64], [32, 32], [0, 0, 8], [16, 16, 16]]>} {
   ^bb0(%l: f16, %r: f16, %o: f32):
     %wide_l = arith.extf %l : f16 to f32

@@ -19,7 +19,9 @@ HERE = EnvironmentRecord("sm_80", "", "NVIDIA H200", "cuda 1", "3.13.0", "3.13.0
 
 
 def trial(number: int, **changes: object) -> Trial:
-    configuration = ConfigurationRecord(f"c{number}", "#p", {"wg_0": number}, f"#info<{number}>")
+    configuration = ConfigurationRecord(
+        f"c{number}", "#p", {"workgroup[0]": number}, f"#info<{number}>"
+    )
     given = {"stage": "screen", "origin": "space", "samples": (100.0 + number, 90.0), "batch": 4}
     return Trial(PROBLEM, HERE, configuration, **{**given, **changes})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
-from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
+from tuninglink.checking.configuration_checks import MOST_PROPOSALS, ConfigurationChecks, Proposals
 from tuninglink.checking.entry_answers import Answer, Reachability, check_sizes
 from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
@@ -97,6 +97,7 @@ class Checker:
         upgrade: whether specs for older compilers are upgraded first; otherwise they are rejected.
         model: a model on whose ops configurations are checked as well.
         processes: the maximum number of processes for the entries of a large spec.
+        proposals: the maximum number of rejected configurations whose nearest valid one is computed.
 
     Attributes:
         progress: the progress on the current spec.
@@ -111,6 +112,7 @@ class Checker:
         upgrade: bool = True,
         model: Model | None = None,
         processes: int = 1,
+        proposals: int = MOST_PROPOSALS,
     ) -> None:
         assert target is not None or compile_limits is None
         self._target = target
@@ -119,6 +121,7 @@ class Checker:
         self._upgrade = upgrade
         self._model = model
         self._processes = processes
+        self._most_proposals = proposals
         self.progress = CheckState()
 
     def check(
@@ -177,7 +180,9 @@ class Checker:
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
             # While the other processes run, this one answers what concerns several entries.
-            completion = Completion(Reachability(spec, matchers), in_model, judge)
+            completion = Completion(
+                Reachability(spec, matchers), in_model, judge, Proposals(self._most_proposals)
+            )
             reports: list[EntryReport] = []
             programs: list[str | None] = []
             for entry, judgement in zip(entries, judgements, strict=True):
@@ -251,6 +256,7 @@ class Completion:
         reachability: the answers that depend on other entries.
         in_model: the ops of the model that each entry configures; None without a model.
         judge: computes the nearest valid configurations.
+        proposals: the nearest valid configurations.
     """
 
     def __init__(
@@ -258,11 +264,12 @@ class Completion:
         reachability: Reachability,
         in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None,
         judge: Judge,
+        proposals: Proposals,
     ) -> None:
         self._reachability = reachability
         self._in_model = in_model
         self._judge = judge
-        self._proposals = Proposals()
+        self._proposals = proposals
         self._places = KnobPlaces()
 
     def report(self, asked: Asked, judgement: Judgement) -> EntryReport:

@@ -31,7 +31,7 @@ _MOST_CACHED: Final = 256
 """The capacity of the caches of digests and configurations."""
 
 MOST_PROPOSALS: Final = 20
-"""The maximum number of rejected configurations whose nearest valid one is computed."""
+"""The number of rejected configurations whose nearest valid one is computed, unless specs are fixed."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,14 @@ class Judged:
 
 
 class Proposals:
-    """The nearest valid configurations for the first few rejected ones."""
+    """The nearest valid configurations for the first few rejected ones.
 
-    def __init__(self) -> None:
+    Args:
+        most: the maximum number of rejected configurations whose nearest valid one is computed.
+    """
+
+    def __init__(self, most: int = MOST_PROPOSALS) -> None:
+        self._most = most
         self._known: dict[bytes, Answer] = {}
 
     def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
@@ -70,7 +75,7 @@ class Proposals:
             return judged.answer
         if judged.key not in self._known:
             answer = judged.answer
-            if len(self._known) < MOST_PROPOSALS:
+            if len(self._known) < self._most:
                 details = (judged.details or again)()
                 knobs = details.knobs or answer.knobs
                 answer = replace(

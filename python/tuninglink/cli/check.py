@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
+from tuninglink.checking.configuration_checks import MOST_PROPOSALS
 from tuninglink.checking.findings import to_github, to_sarif
+from tuninglink.checking.fixing import FixedFile, fixed_files
 from tuninglink.checking.selection import Selection, read_codes
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import shown_findings, tables
@@ -20,11 +22,11 @@ from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.session import session_flags, set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target, no_target, read_target
-from tuninglink.errors import SpecError, UsageError, printable
+from tuninglink.errors import SpecError, UsageError, counted, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.plain_data import to_json
 from tuninglink.rules import CODES, Rule
 from tuninglink.solver.answers import Limits
@@ -33,7 +35,7 @@ from tuninglink.specs.sources import SpecFile, read_specs
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
     from tuninglink.compiler.flags import FlagReader
@@ -115,6 +117,12 @@ USAGE: Final = Usage(
         "all": switch(
             "is_complete", "Report every finding and every entry, not one example for each rule."
         ),
+        "fix": switch(
+            "fixes",
+            "Write the right names and the values of the nearest valid configurations of the reported findings into the "
+            "specs, and check them again.",
+        ),
+        "diff": switch("shows_diff", "Show what --fix would write, as a unified diff."),
         "rules": switch("rules", "List the rules with their codes, and check nothing."),
         "no-upgrade": COMPILE_FLAGS["no-upgrade"],
         **SPEC_PROJECT_FLAGS,
@@ -127,6 +135,8 @@ USAGE: Final = Usage(
         "select",
         "ignore",
         "all",
+        "fix",
+        "diff",
         "format",
         "output",
     ),
@@ -165,6 +175,8 @@ class CheckOptions:
         select: sets of rules whose findings alone are reported; empty for all rules.
         ignore: sets of rules whose findings are not reported.
         is_complete: whether all findings and entries are shown, and remarks, too.
+        fixes: whether to fix the specs.
+        shows_diff: whether to show the changes that would fix the specs, in place of the report.
         rules: whether to list the rules only.
         upgrade: whether to upgrade specs that were written for an older compiler.
         project: the project file; empty for the one in the working directory or above it.
@@ -185,6 +197,8 @@ class CheckOptions:
     select: tuple[frozenset[Rule], ...] = ()
     ignore: tuple[frozenset[Rule], ...] = ()
     is_complete: bool = False
+    fixes: bool = False
+    shows_diff: bool = False
     rules: bool = False
     upgrade: bool = True
     project: str = ""
@@ -226,8 +240,16 @@ def check_command(arguments: Sequence[str]) -> int:
     set_up_command_line("tuninglink check", options.process_wide)
     writer = _Writer(options)
     reports = _checked(checker, specs, writer)
+    if options.shows_diff:
+        files = _fixed(reports)
+        write_output(options.output, "".join(file.diff() for file in files).encode())
+        process.show(Diagnostic(Severity.REMARK, f"would fix {_changes(files)}"))
+        has_errors = any(report.has_errors() for report in reports)
+        return process.FAILURE if files or has_errors else process.SUCCESS
+    if options.fixes:
+        reports = _fix(reports, lambda: _checked(checker, specs, writer))
     if options.form is Format.TABLE:
-        process.show(*shown_findings(reports))
+        process.show(*shown_findings(reports), *_unchecked(reports, options))
     writer.write(reports)
     return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
 
@@ -244,8 +266,49 @@ def _check_flags(reader: FlagReader, options: CheckOptions) -> None:
         raise UsageError(error(f"flag '{explicit[0]}' needs a --model", notes=[remedy]))
     if options.compiles and not options.target:
         raise no_target()
+    if options.fixes and STANDARD_STREAM in options.specs:
+        message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
+        raise UsageError(error(message))
     if options.model:
         check_has_target(options.flags, options.model)
+
+
+def _fix(reports: list[SpecReport], check: Callable[[], list[SpecReport]]) -> list[SpecReport]:
+    """Fix specs and check them again, until nothing more can be fixed, and return the last reports."""
+    for _ in range(_MOST_ROUNDS):
+        files = _fixed(reports)
+        if not files:
+            break
+        for file in files:
+            write_output(file.path, file.after.encode())
+        process.show(Diagnostic(Severity.REMARK, f"fixed {_changes(files)}"))
+        reports = check()
+    return reports
+
+
+_MOST_ROUNDS: Final = 10
+"""The limit on fixing again what a fix leads to, such as the value of a knob whose name was wrong."""
+
+
+def _unchecked(reports: Iterable[SpecReport], options: CheckOptions) -> Iterator[Diagnostic]:
+    """Yield a remark on what is not checked without a target."""
+    count = sum(len(report.entries) for report in reports)
+    if count and not options.target and not options.model:
+        message = (
+            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither whether they "
+            "are valid nor whether they compile"
+        )
+        remedy = note("name the target with --target, such as --target gfx942")
+        yield Diagnostic(Severity.REMARK, message, None, (remedy,))
+
+
+def _fixed(reports: Iterable[SpecReport]) -> list[FixedFile]:
+    return fixed_files(finding for report in reports for finding in report.diagnostics())
+
+
+def _changes(files: Sequence[FixedFile]) -> str:
+    count = counted(sum(file.count for file in files), "finding")
+    return f"{count} in {counted(len(files), 'file')}"
 
 
 @dataclass(frozen=True)
@@ -296,6 +359,7 @@ def _checker(options: CheckOptions) -> Checker:
         limits=Limits(options.limit),
         upgrade=options.upgrade,
         processes=options.jobs,
+        proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
     )
 
 

@@ -95,8 +95,12 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     )
 
 
+_INVALID = f"{Status.TUNED.value}, and invalid"
+
 _STYLES = {
     Status.TUNED.value: "bold green",
+    _INVALID: "bold red",
+    "invalid": "red",
     Status.KEPT.value: "bold yellow",
     Status.NO_EFFECT.value: "bold yellow",
     Status.UNMATCHED.value: "bold",
@@ -113,7 +117,9 @@ def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
         facts += [(dispatch.status.value, "it moves data"), ("cost", _cost(row, explanation))]
     for number, operation in enumerate(dispatch.operations):
         text = f"{operation.words}, at {operation.place}" if operation.place else operation.words
-        facts.append((dispatch.status.value, text))
+        is_invalid = bool(operation.invalid)
+        facts.append((_INVALID if is_invalid else dispatch.status.value, text))
+        facts += [("invalid", operation.invalid)] if is_invalid else []
         if not number:
             facts.append(("cost", _cost(row, explanation)))
             facts += [("equal", other.name) for other in row.dispatches[1:]]
@@ -217,6 +223,12 @@ def _summary(explanation: Explanation) -> list[str]:
         if explanation.count(Status.NOT_TUNABLE):
             part = _part(explanation, Status.NOT_TUNABLE)
             lines.append(f"not tunable, element-wise ops and copies: {part}")
+    lines += [
+        f"{_INVALID}: {row.dispatches[0].name}: {operation.invalid}"
+        for row in explanation.rows
+        for operation in row.dispatches[0].operations
+        if operation.invalid
+    ]
     ignored = explanation.count(Status.NO_EFFECT)
     if ignored:
         lines.append(f"matched without effect: {ignored:,}")

@@ -53,7 +53,9 @@ _FLAGS: Final = {
         "to be fastest. Each is proven to compile; no device is needed.",
     ),
     **{
-        name: replace(flag, help=f"With --suggest: {flag.help[0].lower()}{flag.help[1:]}")
+        name: replace(
+            flag, help=flag.help and f"With --suggest: {flag.help[0].lower()}{flag.help[1:]}"
+        )
         for name, flag in SELECTION_FLAGS.items()
     },
     "output": replace(
@@ -107,7 +109,7 @@ def init_command(arguments: Sequence[str]) -> int:
     if options.needs_target:
         check_has_target(options.flags, options.input)
     if (pipelines or fixed) and suggest is None:
-        flag = "--pipeline" if pipelines else "--fix"
+        flag = "--pipeline" if pipelines else "--knob"
         raise UsageError(error(f"{flag} is for --suggest; give --suggest=8, too"))
     if suggest is None:
         check_output(options.output)

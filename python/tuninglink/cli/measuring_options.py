@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.cli import process
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
 from tuninglink.cli.usage import JOBS_FLAG, Positional, ReportFormat
 from tuninglink.compiler.compile_options import Phase
@@ -17,6 +18,7 @@ from tuninglink.llvm_flags import (
     read_positive_duration,
     switch,
 )
+from tuninglink.mlir.diagnostics import Diagnostic, Severity
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.options import MeasuringOptions
@@ -219,6 +221,13 @@ MEASURING_FLAGS: Final = {
 }
 """The flags of all commands that measure candidates."""
 
+
+def _read_former_fix(text: str) -> FixedKnob:
+    """Read the value of `--fix`, the former name of `--knob`, which other commands have for something else."""
+    process.show(Diagnostic(Severity.REMARK, f"'--fix' is now '--knob'; write --knob {text}"))
+    return FixedKnob.parse(text)
+
+
 SELECTION_FLAGS: Final = {
     "pipeline": Flag(
         "pipelines",
@@ -227,7 +236,7 @@ SELECTION_FLAGS: Final = {
         values=known_pipelines,
         help="Choose candidates of this pipeline, such as TileAndFuse. May be repeated.",
     ),
-    "fix": Flag(
+    "knob": Flag(
         "fixed",
         FixedKnob.parse,
         repeats=True,
@@ -235,6 +244,7 @@ SELECTION_FLAGS: Final = {
         help="Choose candidates with this value of a knob, which has the name that init and explain show, as in "
         "workgroup[0]=64 or mma_kind=MFMA_F32_16x16x16_F16. May be repeated.",
     ),
+    "fix": Flag("fixed", _read_former_fix, repeats=True),
 }
 """The flags that select a part of the spaces."""
 

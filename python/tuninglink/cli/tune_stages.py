@@ -14,7 +14,6 @@ from tuninglink.cli.tune_progress import progress_listener
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
-from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.selection import (
     pipeline_name,
     value_text,
@@ -146,7 +145,7 @@ def _knobs(staged: StagedCandidate) -> Iterator[str]:
     candidate, spaces = staged.candidate, staged.task.spaces.spaces
     knobs = spaces[candidate.space].constraints.knobs if candidate.space >= 0 else ()
     for knob in knobs:
-        yield f"{knob_place(knob.name)} = {value_text(knob, candidate.knobs[knob.name])}"
+        yield f"{knob.name} = {value_text(knob, candidate.knobs[knob.name])}"
 
 
 def _result(staged: StagedCandidate, stage: LastStage | None) -> str:

@@ -79,6 +79,7 @@ class OperationReport:
         rewriting: the change that the entry made to the op in place of a configuration, in words; empty without one. The
             configuration is then the compiler's for the new ops.
         hint: a change to the program that no configuration can replace; empty without a hint.
+        invalid: why code generation fails for the configuration that a spec set; empty if that is not proven.
     """
 
     words: str
@@ -96,6 +97,7 @@ class OperationReport:
     cannot_tell: tuple[str, ...] = ()
     rewriting: str = ""
     hint: str = ""
+    invalid: str = ""
 
     @property
     def recorded_saving(self) -> float | None:

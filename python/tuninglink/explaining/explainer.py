@@ -280,6 +280,11 @@ class _Part:
         if dispatch_op.applied:
             match = catalog.match(dispatch_op.applied)
             report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)
+            if status is Status.TUNED and not report.rewriting:
+                # Without a spec that configures something, explaining needs no solver.
+                from tuninglink.explaining.validity import why_invalid  # noqa: PLC0415
+
+                report = replace(report, invalid=why_invalid(dispatch_op.operation))
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")
             elif dispatch_op.seen is not None:

@@ -31,7 +31,13 @@ from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints
+from tuninglink.spaces.smt import (
+    PROVIDER,
+    dimension_name,
+    knob_names,
+    knob_template,
+    read_constraints,
+)
 from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_FORMS = 64
@@ -57,6 +63,11 @@ class _Form:
     module: mlir.Operation
     template: KnobTemplate
     constraints: ConstraintSet
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The names of the knobs, by the compiler's."""
+        return knob_names(self.operation)
 
     @classmethod
     def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
@@ -123,7 +134,8 @@ class CompilerSpace(Space):
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Return the configuration that the compiler creates from the values."""
         try:
-            return iree_codegen.materialize_compilation_info(self.operation, dict(assignment))
+            values = {former: assignment[name] for former, name in self._form.names.items()}
+            return iree_codegen.materialize_compilation_info(self.operation, values)
         except (ValueError, RuntimeError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 

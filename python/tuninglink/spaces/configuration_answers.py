@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import (
+    MMA_KIND,
     SUBGROUP,
     THREAD,
     TILE_AND_FUSE,
@@ -65,12 +66,16 @@ class ConfigurationAnswer:
 
     @property
     def severity(self) -> Severity | None:
-        """The severity of the answer; None for a valid configuration that the compiler's constraints accept."""
+        """The severity of the answer; None for a valid configuration that the compiler's constraints accept.
+
+        Their objection to a valid one is a remark.
+        """
         if self.verdict is Verdict.REFUTED:
             return Severity.ERROR
-        if self.discouraged or self.unsafe or self.slow:
+        is_proven = self.verdict is Verdict.PROVEN
+        if self.unsafe or self.slow or (self.discouraged and not is_proven):
             return Severity.WARNING
-        return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
+        return Severity.REMARK if self.discouraged or not is_proven else None
 
     def __str__(self) -> str:
         if self.verdict is Verdict.REFUTED:
@@ -163,7 +168,7 @@ class Miscompilations:
     def fill(self, space: Space) -> bool:
         """Return whether all configurations of a space are miscompiled."""
         are_all = self.is_for_cuda and self.ends_with_rows and self.kind is OpKind.CONTRACTION
-        return are_all and any(knob.name == "mma_idx" for knob in space.constraints.knobs)
+        return are_all and any(knob.name == MMA_KIND for knob in space.constraints.knobs)
 
     def reason(self, configuration: Configuration) -> str:
         """Return why a configuration is miscompiled; empty if no reason is known."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -95,22 +94,6 @@ KNOBS: Final = {
 }
 """The meaning of each entry of a configuration."""
 
-_PLACES: Final = {
-    r"wg_(\d+)": r"workgroup[\1]",
-    r"red_(\d+)": r"reduction[\1]",
-    r"pad_(\d+)": r"padding[\1]",
-    r"pad_conv_(\d+)": r"padding_conv[\1]",
-    r"sg_(\d+)": r"subgroup[\1]",
-    r"wg_size_x": WORKGROUP_SIZE,
-    r"sg_size": SUBGROUP_SIZE,
-    r"(qk_|pv_)mma_idx": r"\1attrs.mma_kind",
-    r"mma_idx": "mma_kind",
-    r"promoted": "promote_operands",
-    r"loop_peeling": "enable_loop_peeling",
-    r"(\w+)_(\d+)": r"\1[\2]",
-}
-"""Patterns of knob names with their places in a configuration; the first match applies."""
-
 
 def meaning(place: str, problem: Problem | None = None) -> str:
     """Return the meaning of a knob, such as `tile of a workgroup, n = 1280`; empty for an unknown knob.
@@ -129,46 +112,6 @@ def meaning(place: str, problem: Problem | None = None) -> str:
     return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
 
 
-def knob_place(name: str) -> str:
-    """Return the place of a space's knob in a configuration, such as `workgroup[0]` for `wg_0`."""
-    for pattern, place in _PLACES.items():
-        if re.fullmatch(pattern, name):
-            return re.sub(pattern, place, name)
-    return name
-
-
-_WHOLE: Final = {
-    "wg_size_x": ("workgroup_size",),
-    "wg_size_y": ("workgroup_size",),
-    "wg_size_z": ("workgroup_size",),
-    "sg_size": ("subgroup_size",),
-    "promoted": ("promote_operands",),
-    "loaded": ("promotion_types",),
-}
-"""The entries of the knobs whose names are fixed."""
-
-_PATTERNS: Final = (
-    (re.compile(r"(\w+_)?mma_idx"), ("mma_kind", "tile_sizes")),
-    (re.compile(r"sg_\w+_cnt"), ("subgroup_basis",)),
-    (re.compile(r"lane_\w+_cnt"), ("lane_basis",)),
-    (re.compile(r"wg_\w+"), ("workgroup", "distribution", "tile_sizes")),
-    (re.compile(r"red_\w+"), ("reduction", "partial_reduction", "tile_sizes")),
-    (re.compile(r"sg_\w+"), ("subgroup", "tile_sizes")),
-    (re.compile(r"thread_\w+"), ("thread", "tile_sizes")),
-    (re.compile(r"pad_conv_\d+"), ("padding_conv",)),
-    (re.compile(r"pad_\d+"), ("padding",)),
-)
-
-_OF_LOOP: Final = re.compile(r"(?P<level>[a-z_]+)_\d+")
-"""The pattern of knob names for CPUs: a tiling level and a loop."""
-
-
 def entries_of_knob(knob: str) -> tuple[str, ...]:
     """Return the entries of a configuration that may contain a knob, the most likely first."""
-    if knob in _WHOLE:
-        return _WHOLE[knob]
-    for pattern, entries in _PATTERNS:
-        if pattern.fullmatch(knob):
-            return entries
-    level = _OF_LOOP.fullmatch(knob)
-    return (level["level"],) if level else (knob,)
+    return (knob.rpartition(".")[2].partition("[")[0], "tile_sizes")

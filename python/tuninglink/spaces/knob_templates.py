@@ -153,16 +153,21 @@ _OUTSIDE: Final = frozenset(
 """The entries that are not in the lowering config."""
 
 
-def template_slot(attribute: mlir.Attribute) -> Slot:
-    """Return the slot for a part of a compiler template, in which attributes stand for knobs."""
+def template_slot(attribute: mlir.Attribute, names_of_knobs: Mapping[str, str]) -> Slot:
+    """Return the slot for a part of a compiler template, in which attributes stand for knobs.
+
+    Args:
+        attribute: the part.
+        names_of_knobs: the names of the knobs, by the names in the template.
+    """
     if isinstance(attribute, iree_codegen.IntKnobAttr):
-        return IntegerSlot(attribute.name)
+        return IntegerSlot(names_of_knobs[attribute.name])
     if isinstance(attribute, iree_codegen.OneOfKnobAttr):
-        return OptionSlot(attribute.name, tuple(attribute.options))
+        return OptionSlot(names_of_knobs[attribute.name], tuple(attribute.options))
     if isinstance(attribute, mlir.ArrayAttr):
-        return ArraySlot(tuple(map(template_slot, attribute)))
+        return ArraySlot(tuple(template_slot(element, names_of_knobs) for element in attribute))
     entries = dictionary_of(attribute)
     if entries is None:
         return ConstantSlot(attribute)
-    slots = {name: template_slot(each) for name, each in entries.items()}
+    slots = {name: template_slot(entry, names_of_knobs) for name, entry in entries.items()}
     return DictionarySlot(slots)

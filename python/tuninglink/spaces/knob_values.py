@@ -29,7 +29,7 @@ from tuninglink.spaces.gpu.code_options import (
     REORDERING,
     code_options,
 )
-from tuninglink.spaces.knob_reference import PIPELINE, knob_place
+from tuninglink.spaces.knob_reference import PIPELINE
 from tuninglink.spaces.knobs import Knob, OneOfKnob
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class AllowedValues:
         space, assignment = result
         for knob in space.constraints.knobs:
             values = _valid(space, knob, assignment, workload.problem)
-            self.by_place[knob_place(knob.name)] = tuple(_shown(knob, value) for value in values)
+            self.by_place[knob.name] = tuple(_shown(knob, value) for value in values)
 
     def _space(
         self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
@@ -157,7 +157,7 @@ def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
     """Return the values of a knob to check: all options, or the divisors of its loop and powers of two."""
     if isinstance(knob, OneOfKnob):
         return list(range(len(knob.options)))
-    loop = re.search(r"_(\d+)$", knob.name)
+    loop = re.fullmatch(r"(?!workgroup_size|\w+_basis).*\[(\d+)\]", knob.name)
     dimension = int(loop[1]) if loop else len(problem.dimensions)
     size = problem.dimensions[dimension].size if dimension < len(problem.dimensions) else None
     high = min(knob.high or _MOST, size or _MOST)

@@ -55,7 +55,7 @@ class OneOfKnob:
     def describe(self, value: int) -> str:
         """Return the display text of the option with index `value`."""
         if 0 <= value < len(self.options):
-            return f"{self.name} = {value} ({self.options[value]})"
+            return f"{self.name} = {self.options[value]}"
         return f"{self.name} = {value} (not an option)"
 
 
@@ -120,7 +120,7 @@ class FixedKnob:
     """A knob with the value that all configurations should have.
 
     Attributes:
-        name: the name of the knob, in a space (`wg_0`) or in a configuration (`workgroup[0]`).
+        name: the name of the knob, such as `workgroup[0]`.
         value: the value as text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
     """
 

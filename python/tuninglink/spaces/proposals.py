@@ -19,7 +19,7 @@ from tuninglink.spaces.configuration import (
     dictionary_of,
     with_defaults,
 )
-from tuninglink.spaces.knob_reference import entries_of_knob, knob_place
+from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.knobs import OneOfKnob
 
 if TYPE_CHECKING:
@@ -45,18 +45,15 @@ class Proposal:
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        changes = ", ".join(self._change(*change) for change in self.changes)
         which = "the nearest" if self.is_proven else "the nearest found in time"
-        text = f"{which} valid configuration changes {changes}"
-        if self.compilation_info is None:
-            return text
-        return f"{text}: {self.compilation_info}"
+        changes = ", ".join(self._change(*change) for change in self.changes)
+        return f"{which} valid configuration: {changes}"
 
     def _change(self, name: str, old: int, new: int) -> str:
         options = self.options.get(name, ())
         if max(old, new) < len(options):
-            return f"{knob_place(name)} from {options[old]} to {options[new]}"
-        return f"{name} from {of_zero(old) if name in self.untiled else old} to {new}"
+            return f"{name}: {options[old]} -> {options[new]}"
+        return f"{name}: {of_zero(old) if name in self.untiled else old} -> {new}"
 
 
 def as_intended(configuration: Configuration) -> Configuration:

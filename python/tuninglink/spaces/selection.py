@@ -18,8 +18,8 @@ from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError, Verdi
 from tuninglink.solver.expressions import unknown
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
+from tuninglink.spaces.former_names import current_name
 from tuninglink.spaces.gpu.code_options import CodeOption
-from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.knob_values import values_worth_trying
 from tuninglink.spaces.knobs import FixedKnob, Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
@@ -191,12 +191,15 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
         SelectionError: no space has the knob, or none allows the value.
     """
     with_knob = [
-        (space, knob) for space in spaces for knob in _knobs(space) if _is_named(knob, fixed.name)
+        (space, knob)
+        for space in spaces
+        for knob in _knobs(space)
+        if knob.name in (fixed.name, current_name(fixed.name))
     ]
     if not with_knob:
-        places = dict.fromkeys(knob_place(knob.name) for space in spaces for knob in _knobs(space))
-        listed = note(f"its knobs are {', '.join(places)}")
-        hint = did_you_mean(fixed.name, places)
+        names = dict.fromkeys(knob.name for space in spaces for knob in _knobs(space))
+        listed = note(f"its knobs are {', '.join(names)}")
+        hint = did_you_mean(fixed.name, names)
         raise SelectionError(error(f"unknown knob '{fixed.name}'{hint}", notes=[listed]))
     selected: list[Space] = []
     for space, knob in with_knob:
@@ -208,11 +211,6 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
         message = f"knob '{fixed.name}' cannot be {fixed.value}"
         raise SelectionError(error(message, notes=[listed]))
     return selected
-
-
-def _is_named(knob: Knob, name: str) -> bool:
-    """Return whether a knob has a name, in a space (`wg_0`) or in a configuration (`workgroup[0]`)."""
-    return name in (knob.name, knob_place(knob.name))
 
 
 def _value_of(knob: Knob, text: str) -> int | None:

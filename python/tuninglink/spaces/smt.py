@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.lowering_configs import (
+    PIPELINE_OPTIONS,
+    REDUCTION,
+    SUBGROUP,
+    SUBGROUP_BASIS,
+    WORKGROUP,
+    WORKGROUP_SIZE,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
@@ -15,6 +25,7 @@ from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
+from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
@@ -61,9 +72,40 @@ def read_constraints(
 
 def knob_template(operation: mlir.Operation) -> KnobTemplate:
     """Return the template of the configurations of a constraints op."""
-    entries = template_slot(operation.attributes["knobs"])
+    entries = template_slot(operation.attributes["knobs"], knob_names(operation))
     assert isinstance(entries, DictionarySlot)
     return KnobTemplate(operation.attributes["pipeline"], entries)
+
+
+_CONTAINERS: Final = frozenset(
+    {PIPELINE_OPTIONS, names.DECOMPOSITION_CONFIG, names.LOWERING_CONFIG}
+)
+
+
+def knob_names(operation: mlir.Operation) -> dict[str, str]:
+    """Return the names of the knobs of a constraints op, by the names that the compiler gives them.
+
+    A knob is named for its place in a configuration: `wg_0` is `workgroup[0]`, and `sg_m_cnt` is `subgroup_basis[0]`.
+    """
+    result: dict[str, str] = {}
+
+    def visit(attribute: mlir.Attribute, path: str) -> None:
+        if isinstance(attribute, (iree_codegen.IntKnobAttr, iree_codegen.OneOfKnobAttr)):
+            # A workgroup of one dimension has the knob for its threads, and counts precede the loops that they are for.
+            place = path.replace("_basis[0]", "_basis").replace(
+                f"{WORKGROUP_SIZE}[0]", WORKGROUP_SIZE
+            )
+            result.setdefault(attribute.name, place)
+        elif isinstance(attribute, mlir.ArrayAttr):
+            for position, element in enumerate(attribute):
+                visit(element, f"{path}[{position}]")
+        else:
+            for name, entry in (dictionary_of(attribute) or {}).items():
+                prefix = f"{path}." if path else ""
+                visit(entry, path if name in _CONTAINERS else f"{prefix}{name}")
+
+    visit(operation.attributes["knobs"], "")
+    return result
 
 
 def dimension_name(index: int) -> str:
@@ -86,6 +128,7 @@ class _Reader:
         self._builder = ConstraintSetBuilder()
         self._values: dict[Value, Expression] = {}
         self._knobs: dict[str, Expression] = {}
+        self._names = knob_names(operation)
 
     def read(self) -> ConstraintSetBuilder:
         """Read the body."""
@@ -100,6 +143,7 @@ class _Reader:
                 self._assert(operation)
             elif kind == names.CONSTRAINT_KNOB:
                 name = _string(operation.attributes["name"])
+                name = self._names.get(name, name)
                 self._set(operation, self._knob(name, options.get(name)))
             elif kind == "smt.declare_fun":
                 prefix = operation.attributes.get("namePrefix")
@@ -129,7 +173,14 @@ class _Reader:
 
     def _assert(self, operation: mlir.Operation) -> None:
         condition, *values = [self._values[operand] for operand in operation.operands]
-        self._require(condition, _string(operation.attributes["msg"]), *values)
+        message = _WORD.sub(self._named, _string(operation.attributes["msg"]))
+        self._require(condition, message, *values)
+
+    def _named(self, word: re.Match[str]) -> str:
+        """Return a word of a message; a knob by its name, and what is like knobs, such as `wg_m`, in the same form."""
+        return self._names.get(word[0]) or _OF_SIDES.sub(
+            lambda match: f"{_ENTRIES[match[1] + match[3]]}[{match[2]}]", word[0]
+        )
 
     def _require(self, condition: Expression, message: str, *values: Expression) -> None:
         self._builder.require(
@@ -200,6 +251,11 @@ def _all_equal(operands: Sequence[Any]) -> Any:
 def _all_different(operands: Sequence[Any]) -> Any:
     return all_of(*(a != b for a, b in combinations(operands, 2)))
 
+
+_WORD: Final = re.compile(r"\b[A-Za-z]\w*\b")
+_OF_SIDES: Final = re.compile(r"(wg|sg|red)_([a-z])(|(?<=sg_.)_cnt)$")
+_ENTRIES: Final = {"wg": WORKGROUP, "sg": SUBGROUP, "sg_cnt": SUBGROUP_BASIS, "red": REDUCTION}
+"""The entries of a configuration, by the parts of the compiler's names before and after the side of a product."""
 
 _COMPARISONS: Sequence[Callable[[Any, Any], Expression]] = (
     lambda a, b: a < b,

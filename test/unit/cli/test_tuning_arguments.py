@@ -28,7 +28,10 @@ from tuninglink.tuning.problems.reading import read_problems
             "flag '--only-flags' needs a program, not problems",
         ),
         ("--problems missing.txt", "cannot read 'missing.txt'"),
-        ("p.mlir --fix wg_0", "for flag '--fix': expected KNOB=VALUE, such as workgroup[0]=64"),
+        (
+            "p.mlir --knob workgroup[0]",
+            "for flag '--knob': expected KNOB=VALUE, such as workgroup[0]=64",
+        ),
         ("p.mlir --stop-after racing", "expected one of candidates, compilation, measurement"),
         ("p.mlir --dry-run --only-flags", "flag '--only-flags' does not apply with '--dry-run'"),
         (

@@ -105,7 +105,7 @@ def test_the_plug_in_of_the_page_says_what_the_page_says(
     assert result.returncode == 1
     (said,) = re.findall(r"^error: (.*invalid in pipeline.*)$", PAGE.read_text(), re.MULTILINE)
     assert said in result.stderr
-    assert "changes threads from 256 to 128: #iree_codegen.compilation_info<" in result.stderr
+    assert "the nearest valid configuration: threads: 256 -> 128\n" in result.stderr
     assert "workgroup_size = [128, 1, 1]" in result.stderr
 
 

@@ -65,7 +65,7 @@ def test_versions_are_in_order_and_intervals_tell_what_changed() -> None:
 
 def test_the_best_configuration_has_options_with_value_0_but_no_tiles_of_0() -> None:
     best = measured(1, 40.0, HERE)
-    knobs = {"wg_0": 64, "wg_1": 0, "mma_idx": 0}
+    knobs = {"workgroup[0]": 64, "workgroup[1]": 0, "mma_kind": 0}
     best = replace(best, configuration=replace(best.configuration, knobs=knobs))
     (problem,) = history_among([best], HistoryFilter(is_everything=True)).problems
     assert problem.points[0].best == "#p: workgroup[0] = 64, mma_kind = 0"

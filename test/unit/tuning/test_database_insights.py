@@ -36,7 +36,10 @@ def trials(
     record = replace(PROBLEM, key=f"p{problem}")
     result = []
     for number in range(300):
-        knobs = {name: 2 ** chance.randrange(4, 9) for name in ("wg_0", "wg_1", "k", "threads")}
+        knobs = {
+            name: 2 ** chance.randrange(4, 9)
+            for name in ("workgroup[0]", "workgroup[1]", "k", "threads")
+        }
         if number == 0:
             knobs = dict.fromkeys(knobs, 16)
         configuration = ConfigurationRecord(f"c{number}", PIPELINE, knobs)
@@ -52,7 +55,7 @@ def trials(
 
 def time(knobs: Mapping[str, int]) -> float:
     """Return a time that is good with many threads, and best with a wide tile."""
-    return (1 if knobs["threads"] >= 128 else 4) * (1 if knobs["wg_1"] == 256 else 2)
+    return (1 if knobs["threads"] >= 128 else 4) * (1 if knobs["workgroup[1]"] == 256 else 2)
 
 
 def test_the_conditions_of_fast_candidates_are_found_with_their_regret() -> None:
@@ -72,7 +75,7 @@ def test_the_conditions_of_fast_candidates_are_found_with_their_regret() -> None
 
 def test_a_heuristic_that_is_worse_elsewhere_than_the_compiler_says_so() -> None:
     def time_of(knobs: Mapping[str, int]) -> float:
-        return 1 if knobs["wg_1"] >= 256 else 8
+        return 1 if knobs["workgroup[1]"] >= 256 else 8
 
     # What is fast for one problem is slow for the other.
     recorded = [
@@ -93,7 +96,7 @@ def test_equal_times_give_no_heuristic() -> None:
 
 def test_a_product_beyond_a_limit_explains_failures() -> None:
     def failure(knobs: Mapping[str, int]) -> str:
-        used = knobs["wg_0"] * knobs["k"]
+        used = knobs["workgroup[0]"] * knobs["k"]
         return f"shared memory: {used} of 8192 bytes\nand more" if used > 8192 else ""
 
     (rule,) = insights_among(trials(failure)).failures
@@ -107,7 +110,7 @@ def test_each_reason_has_its_rule() -> None:
     def failure(knobs: Mapping[str, int]) -> str:
         if knobs["threads"] >= 128 and knobs["k"] == 16:
             return "too narrow"
-        return "too wide" if knobs["wg_1"] == 256 else ""
+        return "too wide" if knobs["workgroup[1]"] == 256 else ""
 
     rules = {rule.reason: rule for rule in insights_among(trials(failure)).failures}
     narrow = set(map(str, rules["too narrow"].conditions))
@@ -149,7 +152,7 @@ def test_the_command_prints_tables_and_json(
 
 @needs_chromium
 def test_a_page_shows_heuristics_and_failures(tmp_path: Path) -> None:
-    recorded = trials(lambda knobs: "too many" if knobs["wg_0"] == 256 else "", time)
+    recorded = trials(lambda knobs: "too many" if knobs["workgroup[0]"] == 256 else "", time)
     page = to_html(insights_among(recorded))
     found = browse(
         page,

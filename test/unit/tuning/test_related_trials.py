@@ -18,7 +18,7 @@ def problem(*sizes: int, roles: tuple[str, ...] = ROLES) -> SearchProblem:
 
 
 def candidate(*tiles: int) -> Candidate:
-    knobs = {f"wg_{loop}": tile for loop, tile in enumerate(tiles)}
+    knobs = {f"workgroup[{loop}]": tile for loop, tile in enumerate(tiles)}
     return Candidate("pipeline", knobs, str(knobs))
 
 
@@ -29,7 +29,9 @@ class AtMost:
         self._most = most
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        return Candidate(pipeline, knobs, str(knobs)) if knobs["wg_0"] <= self._most else None
+        return (
+            Candidate(pipeline, knobs, str(knobs)) if knobs["workgroup[0]"] <= self._most else None
+        )
 
 
 def test_candidates_of_the_nearest_problems_come_first() -> None:
@@ -38,9 +40,13 @@ def test_candidates_of_the_nearest_problems_come_first() -> None:
     related.add(problem(64, 64, 64), [candidate(8), candidate(4)])
     related.add(problem(1024, 64, 64), [candidate(64), candidate(32)])
     assert related
-    tiles = [one.knobs["wg_0"] for one in related.candidates(problem(512, 64, 64), AtMost(64))]
+    tiles = [
+        one.knobs["workgroup[0]"] for one in related.candidates(problem(512, 64, 64), AtMost(64))
+    ]
     assert tiles == [64, 8, 32, 4]
-    tiles = [one.knobs["wg_0"] for one in related.candidates(problem(16, 64, 64), AtMost(16))]
+    tiles = [
+        one.knobs["workgroup[0]"] for one in related.candidates(problem(16, 64, 64), AtMost(16))
+    ]
     assert tiles == [8, 4]
 
 

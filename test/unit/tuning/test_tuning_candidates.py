@@ -48,7 +48,7 @@ def test_the_default_is_a_candidate(source: str, target: str) -> None:
 
 def test_the_default_of_a_matmul_is_in_the_space() -> None:
     spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
-    assert spaces.default.knobs["vector_common_parallel_0"] > 1
+    assert spaces.default.knobs["vector_common_parallel[0]"] > 1
     assert spaces.candidate(spaces.default.pipeline, spaces.default.knobs) is not None
 
 
@@ -115,11 +115,11 @@ def test_neighbors_break_the_heuristics_that_the_default_breaks() -> None:
     # The compiler's vector tile of 7 for 28 is not a power of two.
     source = ONE_IMAGE.replace("18x18", "30x30").replace("16x16x32", "28x28x32")
     spaces = prepared(source, "llvm-cpu").spaces
-    tile = spaces.default.knobs["vector_common_parallel_2"]
+    tile = spaces.default.knobs["vector_common_parallel[2]"]
     constraints = spaces.spaces[spaces.default.space].constraints
     assert constraints.broken_heuristics(spaces.default.knobs)
     neighbors = spaces.neighbors(spaces.default)
-    assert any(each.knobs["vector_common_parallel_2"] == tile for each in neighbors)
+    assert any(each.knobs["vector_common_parallel[2]"] == tile for each in neighbors)
     assert all(constraints.check(each.knobs).verdict is Verdict.PROVEN for each in neighbors)
 
 
@@ -242,10 +242,10 @@ def test_a_draw_that_waits_for_others_elsewhere_is_made_here() -> None:
 def test_a_knob_can_be_fixed_to_a_divisor_that_only_heuristics_exclude() -> None:
     # The compiler's choice may violate heuristics, and its neighbors then do, too.
     (space,) = prepared(matmul(60, 128, 64), "llvm-cpu").spaces.spaces
-    assert all(sample["distribution_0"] != 30 for sample in space.constraints.sample(50, 0))
+    assert all(sample["distribution[0]"] != 30 for sample in space.constraints.sample(50, 0))
     (fixed,) = SpaceSelection(fixed=(FixedKnob("distribution[0]", "30"),)).of([space])
     samples = list(fixed.constraints.sample(8, 0))
-    assert {sample["distribution_0"] for sample in samples} == {30}
+    assert {sample["distribution[0]"] for sample in samples} == {30}
     for sample in samples:
         answer = space.check(sample, DEFAULT_LIMITS)
         assert {violation.grade for violation in answer.violations} == {Grade.HEURISTIC}

@@ -147,7 +147,7 @@ def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path) -> None:
             writer.kill()
             reported |= {int(line) for line in writer.stdout if line.endswith("\n")}
     with Database(path) as database:
-        found = {each.configuration.knobs["wg_0"] for each in database.trials(PROBLEM.key)}
+        found = {each.configuration.knobs["workgroup[0]"] for each in database.trials(PROBLEM.key)}
     assert reported <= found
     assert len(found) <= len(reported) + 8  # at most one in flight each time
 
@@ -401,8 +401,8 @@ TABLE = {
     }""",
     "default": {"microseconds": 10.0},
     "trials": [
-        {"pipeline": "#p", "knobs": {"wg_0": 8}, "microseconds": 8.0},
-        {"pipeline": "#p", "knobs": {"wg_0": 4}, "failure": "compile"},
+        {"pipeline": "#p", "knobs": {"workgroup[0]": 8}, "microseconds": 8.0},
+        {"pipeline": "#p", "knobs": {"workgroup[0]": 4}, "failure": "compile"},
     ],
 }
 
@@ -423,7 +423,7 @@ def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert "contraction 8x16x4" in shown
     assert "10.00 10.00 1.00 1" in shown  # the faster one was never compared
     assert "8.00 not checked screen" in shown
-    assert "wg_0 = 4" in shown
+    assert "workgroup[0] = 4" in shown
     assert run("database", "export", other, "--format", "t4") == 0
     assert len(json.loads(capfd.readouterr().out)["results"]) == 3
     assert run("database", "export", other, "-o", tmp_path / "all.json") == 0
@@ -433,7 +433,7 @@ def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
 
 def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
     trials = [
-        {"pipeline": "#p", "knobs": {"wg_0": number}, "microseconds": 20.0 - number}
+        {"pipeline": "#p", "knobs": {"workgroup[0]": number}, "microseconds": 20.0 - number}
         for number in range(8)
     ]
     path = tmp_path / "table.json"
@@ -448,7 +448,7 @@ def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
     assert (measured.problem.sizes, len(measured.times)) == ((8, 16, 4), 8)
     assert not half.measured()
     pool = RecordedPool(prior.problem, table)
-    assert [each.knobs["wg_0"] for each in prior.winners(pool)] == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert [each.knobs["workgroup[0]"] for each in prior.winners(pool)] == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def trial(number: int) -> TrialPoint:
         failure,
         CandidateOrigin.SPACE,
         "#iree_gpu.pipeline<TileAndFuse>",
-        {"wg_0": 2**number, "wg_1": number % 3, "threads": 64},
+        {"workgroup[0]": 2**number, "workgroup[1]": number % 3, "threads": 64},
     )
 
 
@@ -354,8 +354,14 @@ def test_a_page_without_dispatches_is_a_page(tmp_path: Path) -> None:
     assert browse(to_html(nothing), tmp_path, DARK, ask=ask) == [NASTY, "rgb(20, 23, 27)"]
 
 
-KNOBS = ("distribution_0", "distribution_1", "vector_reduction_2", "cache_reduction_2")
-MANY_KNOBS = (*KNOBS, "vector_common_parallel_0", "vector_common_parallel_1", "loop_peeling", "mma")
+KNOBS = ("distribution[0]", "distribution[1]", "vector_reduction[2]", "cache_reduction[2]")
+MANY_KNOBS = (
+    *KNOBS,
+    "vector_common_parallel[0]",
+    "vector_common_parallel[1]",
+    "enable_loop_peeling",
+    "mma",
+)
 
 
 def with_many_knobs(number: int) -> TrialPoint:

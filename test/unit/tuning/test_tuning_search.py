@@ -98,12 +98,12 @@ def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
         rows, columns, step = (2 ** chance.randrange(4, 10) for _ in range(3))
         threads = 2 ** chance.randrange(5, 9)
         knobs = {
-            "mma_idx": 0,
-            "wg_0": rows,
-            "wg_1": columns,
-            "red_2": step,
-            "wg_size_x": threads,
-            "sg_size": 32,
+            "mma_kind": 0,
+            "workgroup[0]": rows,
+            "workgroup[1]": columns,
+            "reduction[2]": step,
+            "workgroup_size": threads,
+            "subgroup_size": 32,
         }
         candidate = recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
         spilled = max(1.0, rows * columns / threads / 128) ** 2
@@ -122,11 +122,11 @@ def cpu_pool(seed: int = 0) -> Pool:
         for columns in sizes:
             for step in sizes:
                 knobs = {
-                    "distribution_0": 64,
-                    "distribution_1": 64,
-                    "vector_common_parallel_0": rows,
-                    "vector_common_parallel_1": columns,
-                    "vector_reduction_2": step,
+                    "distribution[0]": 64,
+                    "distribution[1]": 64,
+                    "vector_common_parallel[0]": rows,
+                    "vector_common_parallel[1]": columns,
+                    "vector_reduction[2]": step,
                 }
                 candidate = recorded_candidate("#iree_cpu.pipeline<DoubleTilingExpert>", knobs)
                 distance = (
@@ -186,7 +186,7 @@ def test_a_search_does_not_wait_for_a_draw_while_times_are_missing() -> None:
     pool = gpu_pool(count=40)
     first = list(pool.times)
     later = {
-        recorded_candidate(each.pipeline, {**each.knobs, "mma_idx": 1, "sg_size": 64}): 50.0
+        recorded_candidate(each.pipeline, {**each.knobs, "mma_kind": 1, "subgroup_size": 64}): 50.0
         for each in first
     }
     pool.times = {**pool.times, **later}
@@ -285,22 +285,23 @@ def test_what_is_fast_on_other_problems_is_tried_early() -> None:
 def test_a_failing_region_is_left() -> None:
     pool = gpu_pool(count=200)
     pool.times = {
-        each: None if each.knobs["wg_size_x"] < 256 else time for each, time in pool.times.items()
+        each: None if each.knobs["workgroup_size"] < 256 else time
+        for each, time in pool.times.items()
     }
     _, tried = replay("model", pool, 0, goal=0, most=60)
-    failed = [each for each in tried[24:] if each.knobs["wg_size_x"] < 256]
+    failed = [each for each in tried[24:] if each.knobs["workgroup_size"] < 256]
     assert len(failed) <= len(tried[24:]) / 4
 
 
 def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
     def time(rows: int, columns: int, threads: int) -> float:
         knobs = {
-            "mma_idx": 0,
-            "wg_0": rows,
-            "wg_1": columns,
-            "red_2": 32,
-            "wg_size_x": threads,
-            "sg_size": 32,
+            "mma_kind": 0,
+            "workgroup[0]": rows,
+            "workgroup[1]": columns,
+            "reduction[2]": 32,
+            "workgroup_size": threads,
+            "subgroup_size": 32,
         }
         shape = shape_of(MATMUL, recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
         assert shape is not None
@@ -318,10 +319,10 @@ def test_the_estimate_without_intrinsics_ranks_padded_tiles_and_idle_lanes_last(
     )
 
     def time(tiles: tuple[int, int, int], threads: tuple[int, int, int], step: int = 64) -> float:
-        knobs = {f"wg_{loop}": tile for loop, tile in enumerate(tiles)}
-        knobs |= {f"thread_{loop}": tile for loop, tile in enumerate(threads)}
+        knobs = {f"workgroup[{loop}]": tile for loop, tile in enumerate(tiles)}
+        knobs |= {f"thread[{loop}]": tile for loop, tile in enumerate(threads)}
         count = math.prod(tiles) // math.prod(threads)
-        knobs |= {"red_3": step, "wg_size_x": count, "sg_size": 32}
+        knobs |= {"reduction[3]": step, "workgroup_size": count, "subgroup_size": 32}
         shape = shape_of(problem, recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs))
         assert shape is not None
         return gpu_estimate(shape)
@@ -343,11 +344,11 @@ def test_preferred_candidates_come_before_all_others() -> None:
 def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
     def time(rows: int, columns: int, task: int = 64) -> float:
         knobs = {
-            "distribution_0": task,
-            "distribution_1": task,
-            "vector_common_parallel_0": rows,
-            "vector_common_parallel_1": columns,
-            "vector_reduction_2": 4,
+            "distribution[0]": task,
+            "distribution[1]": task,
+            "vector_common_parallel[0]": rows,
+            "vector_common_parallel[1]": columns,
+            "vector_reduction[2]": 4,
         }
         shape = cpu_shape_of(CPU_MATMUL, recorded_candidate("#iree_cpu.pipeline<P>", knobs))
         assert shape is not None
@@ -361,7 +362,14 @@ def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
 
 
 def test_features_are_finite_for_whatever_knobs_there_are() -> None:
-    knobs = {"wg_0": 0, "sg_1": 3, "wg_9": 4, "odd": -2, "wg_size_x": 0, "thread_1": 7}
+    knobs = {
+        "workgroup[0]": 0,
+        "subgroup[1]": 3,
+        "workgroup[9]": 4,
+        "odd": -2,
+        "workgroup_size": 0,
+        "thread[1]": 7,
+    }
     for problem in (MATMUL, SearchProblem("other", (None,), ("parallel",), (), {})):
         found = features(problem, recorded_candidate("#p", knobs))
         assert all(map(math.isfinite, found.values()))
@@ -428,9 +436,9 @@ def test_a_recorded_table_becomes_a_pool(tmp_path: Path) -> None:
       return %r : tensor<64x16xf32>
     }"""
     trials = [
-        {"pipeline": "#p", "knobs": {"wg_0": 16, "wg_1": 16}, "microseconds": 3.0},
-        {"pipeline": "#p", "knobs": {"wg_0": 32, "wg_1": 16}, "microseconds": 2.0},
-        {"pipeline": "#q", "knobs": {"wg_0": 32, "wg_1": 16}, "failure": "compile"},
+        {"pipeline": "#p", "knobs": {"workgroup[0]": 16, "workgroup[1]": 16}, "microseconds": 3.0},
+        {"pipeline": "#p", "knobs": {"workgroup[0]": 32, "workgroup[1]": 16}, "microseconds": 2.0},
+        {"pipeline": "#q", "knobs": {"workgroup[0]": 32, "workgroup[1]": 16}, "failure": "compile"},
     ]
     facts = {
         "version": 1,
@@ -455,7 +463,7 @@ def test_a_recorded_table_becomes_a_pool(tmp_path: Path) -> None:
     assert table.best_us == 2.0
     pool = RecordedPool(problem, table)
     first = table.trials[0].candidate
-    assert [each.knobs["wg_0"] for each in pool.neighbors(first)] == [32]
+    assert [each.knobs["workgroup[0]"] for each in pool.neighbors(first)] == [32]
     assert len(pool.sample(10, 0)) == 3
 
 

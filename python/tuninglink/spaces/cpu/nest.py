@@ -250,7 +250,7 @@ def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
     return not isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType)
 
 
-LOOP_PEELING: Final = "loop_peeling"
+LOOP_PEELING: Final = "enable_loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
 
 _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
@@ -262,7 +262,7 @@ _UNKNOWN: Final = 1 << 40
 
 def knob_name(level: CpuLevel, loop: int) -> str:
     """Return the name of the knob for a tile."""
-    return f"{level.value}_{loop}"
+    return f"{level.value}[{loop}]"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,9 @@ class _AttentionRules(FormRules):
     @property
     def _count_names(self) -> dict[int, str]:
         """The knobs for the numbers of subgroups. Keys are divided among steps, not among subgroups."""
-        return {self._attention.m: "sg_m_cnt", self._attention.n: "sg_n_cnt"}
+        return {
+            loop: knob_name(SUBGROUP_BASIS, loop) for loop in (self._attention.m, self._attention.n)
+        }
 
     def _fit_intrinsics(self) -> None:
         attention, rules = self._attention, self.rules
@@ -263,7 +265,7 @@ def _fit(
 ) -> _Fit:
     """Require tiles to be multiples of the intrinsic of one of the matmuls; the extents are its m, n and k."""
     options = tuple(intrinsic.attribute for intrinsic in intrinsics)
-    chosen = rules.choice(f"{part}_mma_idx", options)
+    chosen = rules.choice(f"{part}_attrs.mma_kind", options)
     taken = number(1)
     whole = []
     for side, extent in zip("mnk", extents, strict=True):
@@ -278,7 +280,7 @@ def _fit(
             step,
         )
     return _Fit(
-        slot=OptionSlot(f"{part}_mma_idx", options),
+        slot=OptionSlot(f"{part}_attrs.mma_kind", options),
         taken=taken,
         is_whole=all_of(*whole),
         order=rules.look_up(chosen, [int(intrinsic.is_transposed) for intrinsic in intrinsics]),

@@ -32,8 +32,6 @@ _MOST_WIDTH: Final = 16
 _MOST_ELEMENTS: Final = 256
 """The maximum number of elements that one thread takes at a time, or of one operand. Larger numbers are not covered."""
 
-_SUBGROUPS: Final = "sg_cnt"
-
 
 def attention_lanes_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
@@ -73,9 +71,9 @@ class _AttentionLanesRules(FormRules):
         n, k1, k2 = self._n, self._k1, self._k2
         for loop in (*self.problem.loops(Role.BATCH), *self.problem.loops(Role.M)):
             tile = table.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
-            rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
+            rules.sufficient(tile == 1, f"workgroup[{loop}] must be 1, not {{}}", tile)
         most = self.most_subgroups
-        subgroups = self._subgroups = rules.knob(_SUBGROUPS, 1, most)
+        subgroups = self._subgroups = rules.knob(knob_name(SUBGROUP_BASIS, k2), 1, most)
         rules.powers_of_two(subgroups, most)
         lanes = self._lanes = {
             loop: rules.knob(_lane(loop), 1, self.device.subgroup_size) for loop in (n, k1, k2)
@@ -156,7 +154,7 @@ class _AttentionLanesRules(FormRules):
             IntegerSlot(_width(loop)) if loop == inner else self.table.constant(0) for loop in loops
         )
         return {
-            SUBGROUP_BASIS: BasisSlot({k2: _SUBGROUPS}, loops, rank),
+            SUBGROUP_BASIS: BasisSlot({k2: knob_name(SUBGROUP_BASIS, k2)}, loops, rank),
             LANE_BASIS: BasisSlot({loop: _lane(loop) for loop in (inner, k2)}, loops, rank),
             THREAD: ArraySlot(tuple(widths)),
             **promotion_slots((), self.pipeline.context),
@@ -164,8 +162,8 @@ class _AttentionLanesRules(FormRules):
 
 
 def _lane(loop: int) -> str:
-    return f"lane_{loop}_cnt"
+    return f"lane_basis[{loop}]"
 
 
 def _width(loop: int) -> str:
-    return f"thread_{loop}"
+    return f"thread[{loop}]"

@@ -14,6 +14,7 @@ from iree.compiler.dialects import iree_gpu
 
 from tuninglink.errors import nearest
 from tuninglink.iree.intrinsics import element_types
+from tuninglink.iree.lowering_configs import MMA_KIND
 from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, product, round_up
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.knob_table import KnobTable
     from tuninglink.spaces.gpu.promotion import Promotion
 
-_INTRINSIC: Final = "mma_idx"
+_INTRINSIC: Final = MMA_KIND
 
 
 @dataclass
@@ -112,7 +113,7 @@ def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Pr
         padded = round_up(contraction.size(loop), tiling.shapes[loop])
         rules.not_chosen(
             padded % tiling.tiles[loop] == 0,
-            f"dimension {loop}, in whole intrinsics, must be divisible by wg_{loop} ({{}} % {{}} == 0)",
+            f"dimension {loop}, in whole intrinsics, must be divisible by workgroup[{loop}] ({{}} % {{}} == 0)",
             padded,
             tiling.tiles[loop],
         )
@@ -145,14 +146,14 @@ def vector_distribute_limits(
         )
     rules.not_chosen(
         any_of(threads <= tiles[m], threads <= tiles[n]),
-        f"the {{}} threads must not be more than wg_{m} ({{}}) and wg_{n} ({{}})",
+        f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
         threads,
         tiles[m],
         tiles[n],
     )
     rules.not_chosen(
         tiles[k] % shapes[m] == 0,
-        f"red_{k} must be a multiple of the intrinsic's m ({{}} % {{}} == 0)",
+        f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)",
         tiles[k],
         shapes[m],
     )

@@ -32,6 +32,7 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.gpu_rules import Number
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace
+from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 from tuninglink.spaces.slots import Slot
@@ -209,7 +210,7 @@ class _ConvolutionRules(FormRules):
         self._intrinsics = intrinsics
         self._kind = intrinsic_slot(intrinsics)
         m, n, _ = convolution.matrix_loops
-        self._count_names = {m: "sg_m_cnt", n: "sg_n_cnt"}
+        self._count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in (m, n)}
 
     def tile_loops(self) -> None:
         """Add tiles of any size. Along the filter, the tile is one element."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.lowering_configs import WORKGROUP_SIZE
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import Sizes, element_type, shape
 from tuninglink.mlir import names
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
 _LEVELS: Final = "tile_sizes"
-_THREADS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
+_THREADS: Final = tuple(f"{WORKGROUP_SIZE}[{axis}]" for axis in range(3))
 _MOST_TILE: Final = 1 << 20
 
 
@@ -64,7 +65,7 @@ class DistributeSpace(Space):
         self._pipeline = pipeline
         rules = GpuRules()
         # The tiles of the only level.
-        tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(sizes)))
+        tiles = tuple(f"{_LEVELS}[{loop}]" for loop in range(len(sizes)))
         for name, size in zip(tiles, sizes, strict=True):
             tile = rules.knob(name, 0, _MOST_TILE)
             rules.necessary(tile >= 0, f"{name} must not be negative, as {{}} is", tile)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES
+from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, SizeParameter, any_of, number, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
@@ -22,8 +22,8 @@ Number = Any
 PROVIDER: Final = "the GPU provider"
 """The default provider of the sets that this module builds."""
 
-THREADS_KNOB: Final = "wg_size_x"
-SUBGROUP_SIZE_KNOB: Final = "sg_size"
+THREADS_KNOB: Final = WORKGROUP_SIZE
+SUBGROUP_SIZE_KNOB: Final = SUBGROUP_SIZE
 STAGES_KNOB: Final = "prefetch_num_stages"
 
 MOST_INTRINSICS: Final = 384

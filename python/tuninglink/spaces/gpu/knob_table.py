@@ -11,14 +11,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import (
     NO_BANK_CONFLICT_REDUCTION,
-    PADDING,
-    PARTIAL_REDUCTION,
     PIPELINE_OPTIONS,
     REDUCTION,
     STAGES,
-    SUBGROUP,
     SUBGROUP_SIZE,
-    THREAD,
     USE_IGEMM,
     WORKGROUP,
     WORKGROUP_SIZE,
@@ -50,19 +46,10 @@ from tuninglink.spaces.slots import (
     WorkgroupSlot,
 )
 
-_PREFIXES: Final = {
-    WORKGROUP: "wg",
-    REDUCTION: "red",
-    PARTIAL_REDUCTION: "red",
-    PADDING: "pad",
-    SUBGROUP: "sg",
-    THREAD: "thread",
-}
-
 
 def knob_name(entry: str, loop: int) -> str:
     """Return the name of the knob that tiles a loop in an entry of the lowering config."""
-    return f"{_PREFIXES[entry]}_{loop}"
+    return f"{entry}[{loop}]"
 
 
 class KnobTable:

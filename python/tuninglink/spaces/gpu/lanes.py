@@ -127,7 +127,9 @@ class _LanesRules(FormRules):
         self._share(loop, tile, subgroups * lanes * width, width)
         if size is None and loop in loops.parallel:
             rules.sufficient(
-                tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
+                tile == 1,
+                f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}",
+                tile,
             )
         elif size is not None:
             rules.sufficient(
@@ -238,11 +240,11 @@ class _LanesRules(FormRules):
 
 
 def _subgroups_knob(loop: int) -> str:
-    return f"sg_{loop}_cnt"
+    return f"subgroup_basis[{loop}]"
 
 
 def _lanes_knob(loop: int) -> str:
-    return f"lane_{loop}_cnt"
+    return f"lane_basis[{loop}]"
 
 
 def _is_large(problem: Problem) -> bool:

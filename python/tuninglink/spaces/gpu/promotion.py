@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 LOAD_BITS: Final = 128
 """The maximum width of a load of one thread, in bits."""
 
-_KNOB: Final = "promoted"
+_KNOB: Final = PROMOTED_OPERANDS
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())
 
-_ORDER_KNOB: Final = "loaded"
+_ORDER_KNOB: Final = PROMOTION_TYPES
 _LOAD: Final = "#iree_gpu.use_global_load_dma"
 _LOADS: Final = {
     "in order": _LOAD,

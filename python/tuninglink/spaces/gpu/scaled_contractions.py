@@ -165,7 +165,7 @@ _BYTE: Final = 8
 _GAP_BITS: Final = 64
 """The padding of a row in shared memory against bank conflicts."""
 _STORED_BITS: Final = (4, 8, 16, 32, 64)
-_KNOB: Final = "promoted"
+_KNOB: Final = PROMOTED_OPERANDS
 _THREADS: Final = "#iree_gpu.derived_thread_config"
 _SWIZZLED: Final = f"#iree_gpu.swizzle_operand<copy_config = {_THREADS}, swizzle = #iree_codegen.xor_shuffle<256, 32>>"
 _LOADS: Final = "loads of all"

@@ -143,7 +143,7 @@ class _ThreadsRules(FormRules):
         self._counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
         rules.compilers(
             piece <= tile,
-            f"thread_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+            f"thread[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})",
             piece,
             tile,
         )

@@ -68,7 +68,9 @@ class TileAndFuseTiles(ContractionTiles):
         piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, size or _MOST_DYNAMIC, low=0)
         if size is None:
             rules.sufficient(
-                tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
+                tile == 1,
+                f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}",
+                tile,
             )
         # Zero is equivalent to the whole tile.
         self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
@@ -77,13 +79,13 @@ class TileAndFuseTiles(ContractionTiles):
         require = rules.sufficient if self.pads else rules.necessary
         require(
             any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
-            f"wg_{loop} must be divisible by sg_{loop} ({{}} % {{}} == 0)",
+            f"workgroup[{loop}] must be divisible by subgroup[{loop}] ({{}} % {{}} == 0)",
             tile,
             piece,
         )
         rules.compilers(
             piece <= tile,
-            f"sg_{loop} must not be more than wg_{loop} ({{}} <= {{}})",
+            f"subgroup[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})",
             piece,
             tile,
         )
@@ -100,7 +102,7 @@ class TileAndFuseTiles(ContractionTiles):
         piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, -(-most // min(extents)))
         rules.compilers(
             tile % shape == 0,
-            f"wg_{loop} must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
+            f"workgroup[{loop}] must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)",
             tile,
             shape,
         )
@@ -109,13 +111,13 @@ class TileAndFuseTiles(ContractionTiles):
         whole = (tile + shape - 1) / shape
         self.counts[loop] = select(piece < whole, whole / piece, 1)
         self.busy[loop] = select(piece < there, there / piece, 1)
-        text = f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})"
+        text = f"the {{}} intrinsics that workgroup[{loop}] takes must be divisible by subgroup[{loop}] ({{}})"
         if not self.pads:
             rules.necessary(any_of(there % piece == 0, piece >= there), text, there, piece)
         rules.sufficient(any_of(whole % piece == 0, piece >= whole), text, whole, piece)
         rules.compilers(
             piece <= whole,
-            f"sg_{loop} must not be more than the intrinsics that wg_{loop} takes ({{}} <= {{}})",
+            f"subgroup[{loop}] must not be more than the intrinsics that workgroup[{loop}] takes ({{}} <= {{}})",
             piece,
             whole,
         )
@@ -128,7 +130,7 @@ class TileAndFuseTiles(ContractionTiles):
             return
         self.rules.sufficient(
             size % tile == 0,
-            f"dimension {loop} must be divisible by red_{loop} ({{}} % {{}} == 0)",
+            f"dimension {loop} must be divisible by reduction[{loop}] ({{}} % {{}} == 0)",
             size,
             tile,
         )
@@ -144,14 +146,14 @@ class TileAndFuseTiles(ContractionTiles):
         if not self.pads:
             rules.necessary(
                 any_of(padded % tile == 0, tile >= padded),
-                f"dimension {loop}, in whole intrinsics, must be divisible by red_{loop} intrinsics "
+                f"dimension {loop}, in whole intrinsics, must be divisible by reduction[{loop}] intrinsics "
                 "({} % {} == 0)",
                 padded,
                 tile,
             )
         rules.compilers(
             tile <= padded,
-            f"red_{loop} intrinsics must not be more than dimension {loop} has ({{}} <= {{}})",
+            f"reduction[{loop}] intrinsics must not be more than dimension {loop} has ({{}} <= {{}})",
             tile,
             padded,
         )
@@ -166,7 +168,7 @@ class TileAndFuseTiles(ContractionTiles):
                 continue
             # A single tile that exceeds the dimension is equivalent to it; tiles of rows or columns are padded.
             is_even, is_only = size % tile == 0, tile >= size
-            text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({{}} % {{}} == 0)"
+            text = f"dimension {loop} must be divisible by workgroup[{loop}], or fit into it ({{}} % {{}} == 0)"
             self.rules.necessary(any_of(is_even, is_only, is_one_step), text, size, tile)
             self.rules.sufficient(
                 any_of(is_even, is_only) if loop in sides else is_even, text, size, tile
@@ -190,8 +192,8 @@ def padding_slots(tiling: ContractionTiles, loops: Iterable[int]) -> dict[int, S
     rules, tiles = tiling.rules, tiling.tiles
 
     def slot(loop: int) -> IntegerSlot:
-        pad, tile = rules.knob(f"pad_{loop}", 0, _MOST_PADDING), tiles[loop]
-        rules.necessary(pad >= 1, f"pad_{loop} must be at least 1, not {{}}", pad)
+        pad, tile = rules.knob(f"padding[{loop}]", 0, _MOST_PADDING), tiles[loop]
+        rules.necessary(pad >= 1, f"padding[{loop}] must be at least 1, not {{}}", pad)
         is_divisor = all_of(tile % pad == 0, pad % tiling.shapes[loop] == 0)
         is_multiple = pad % tile == 0 if loop == tiling.contraction.k else False
         rules.sufficient(
@@ -200,8 +202,8 @@ def padding_slots(tiling: ContractionTiles, loops: Iterable[int]) -> dict[int, S
             pad,
             tile,
         )
-        rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
-        return IntegerSlot(f"pad_{loop}")
+        rules.not_chosen(pad == tile, f"padding[{loop}] must be the tile ({{}} == {{}})", pad, tile)
+        return IntegerSlot(f"padding[{loop}]")
 
     return {loop: slot(loop) for loop in loops}
 
@@ -218,7 +220,8 @@ def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:
     allowed[-1].append(tiling.tiles[tiling.contraction.k])
     return ArraySlot(
         tuple(
-            _pad(tiling.rules, f"pad_conv_{loop}", each, loop) for loop, each in enumerate(allowed)
+            _pad(tiling.rules, f"padding_conv[{loop}]", each, loop)
+            for loop, each in enumerate(allowed)
         )
     )
 

@@ -80,9 +80,8 @@ class _VectorDistributeRules(FormRules):
         self._intrinsics = intrinsics
         self._tiling = ContractionTiles(contraction, self.rules, self.table, self.tiles)
         self._count_names = {
-            **{loop: f"sg_{loop}_cnt" for loop in contraction.outer},
-            contraction.m: "sg_m_cnt",
-            contraction.n: "sg_n_cnt",
+            loop: knob_name(SUBGROUP_BASIS, loop)
+            for loop in (*contraction.outer, contraction.m, contraction.n)
         }
 
     def tile_loops(self) -> None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 
-_MATRIX_KNOB: Final = "mma_idx"
 _MATRIX: Final = "matrix"
 _MOST_DEPTH: Final = 2
 _MOST_OTHERS: Final = 1
@@ -113,7 +112,7 @@ class _CooperativeRules(SpirvRules):
             self.fix(WORKGROUP, loop, 1)
             self.fix(SUBGROUP, loop, 1)
         # A choice of matrices fixes the units of the inner loops.
-        index = rules.choice(_MATRIX_KNOB, map(list, self._matrices))
+        index = rules.choice(_MATRIX, map(list, self._matrices))
         m, n, k = (
             rules.look_up(index, [sizes[position] for sizes in self._matrices])
             for position in range(3)
@@ -124,7 +123,7 @@ class _CooperativeRules(SpirvRules):
             self._require_divisor(loop, tile)
             rules.sufficient(
                 all_of(subtile % unit == 0, tile % subtile == 0),
-                f"sg_{loop} must be whole matrices, and divide wg_{loop} ({{}}, {{}}, {{}})",
+                f"subgroup[{loop}] must be whole matrices, and divide workgroup[{loop}] ({{}}, {{}}, {{}})",
                 unit,
                 subtile,
                 tile,
@@ -135,7 +134,7 @@ class _CooperativeRules(SpirvRules):
         size = self.sizes[contraction.k]
         rules.necessary(
             any_of(step % k == 0, all_of(step > size, size % k == 0)),
-            f"red_{contraction.k} must be whole matrices ({{}} % {{}} == 0)",
+            f"reduction[{contraction.k}] must be whole matrices ({{}} % {{}} == 0)",
             step,
             k,
         )
@@ -227,7 +226,7 @@ class _CooperativeRules(SpirvRules):
             mlir.ArrayAttr.get([integer(size) for size in (*outer, *sizes)])
             for sizes in self._matrices
         ]
-        return OptionSlot(_MATRIX_KNOB, tuple(options))
+        return OptionSlot(_MATRIX, tuple(options))
 
     def options(self) -> dict[str, Slot]:
         """Return the stages of the software pipeline."""

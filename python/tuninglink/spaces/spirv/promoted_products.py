@@ -116,10 +116,10 @@ class _PromotedRules(SpirvRules):
         for loop in (*contraction.outer, contraction.m, contraction.n):
             tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
             values = [1] if loop in contraction.outer else divisors(self.sizes[loop], _MOST_TILE)
-            self.propose(tile, f"wg_{loop}", values)
+            self.propose(tile, f"workgroup[{loop}]", values)
         k = contraction.k
         step = self._tiles[k] = self.tile(REDUCTION, k, level=WORKGROUP)
-        self.propose(step, f"red_{k}", divisors(self.sizes[k], _MOST_STEP))
+        self.propose(step, f"reduction[{k}]", divisors(self.sizes[k], _MOST_STEP))
         for loop, tile in self._tiles.items():
             size = self.sizes[loop]
             self.rules.sufficient(
@@ -153,7 +153,7 @@ class _PromotedRules(SpirvRules):
             work = work * piece
             rules.not_chosen(
                 all_of(tile % count == 0, piece <= _MOST_PIECE),
-                f"{name} should divide wg_{loop} into at most {_MOST_PIECE} ({{}} % {{}} == 0)",
+                f"{name} should divide workgroup[{loop}] into at most {_MOST_PIECE} ({{}} % {{}} == 0)",
                 tile,
                 count,
             )

@@ -82,12 +82,14 @@ class _SubgroupRules(SpirvRules):
             self.rules.propose_nothing("there are enough results for one thread each")
         for loop in self._loops.parallel:
             tile = self.tile(WORKGROUP, loop)
-            self.rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
+            self.rules.sufficient(tile == 1, f"workgroup[{loop}] must be 1, not {{}}", tile)
         for loop in self._loops.reductions:
             size = self.sizes[loop]
             step = self._steps[loop] = self.tile(REDUCTION, loop)
-            self.rules.sufficient(size % step == 0, f"red_{loop} must divide {size} ({{}})", step)
-            self.propose(step, f"red_{loop}", divisors(size, size))
+            self.rules.sufficient(
+                size % step == 0, f"reduction[{loop}] must divide {size} ({{}})", step
+            )
+            self.propose(step, f"reduction[{loop}]", divisors(size, size))
 
     def arrange_threads(self) -> None:
         """Give all threads equal parts of a step."""

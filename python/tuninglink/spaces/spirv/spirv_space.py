@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels, tile_levels_config
+from tuninglink.iree.lowering_configs import (
+    SPIRV_LEVELS,
+    WORKGROUP_SIZE,
+    read_tile_levels,
+    tile_levels_config,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of
 from tuninglink.mlir.diagnostics import error
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
 PROVIDER: Final = "the SPIR-V provider"
 
-THREADS_KNOBS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
+THREADS_KNOBS: Final = tuple(f"{WORKGROUP_SIZE}[{axis}]" for axis in range(3))
 
 VECTOR_BITS: Final = 128
 """The maximum width of vectors: constants of longer ones, such as partial results, are not legalized."""

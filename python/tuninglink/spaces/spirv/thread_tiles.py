@@ -133,7 +133,7 @@ class _ThreadTileRules(SpirvRules):
             self._tile_parallel(loop)
         for loop in self._loops.reductions:
             step = self.tile(REDUCTION, loop)
-            self.propose(step, f"red_{loop}", divisors(self.sizes[loop], _MOST_PIECE))
+            self.propose(step, f"reduction[{loop}]", divisors(self.sizes[loop], _MOST_PIECE))
             self._steps[loop] = step
 
     def _tile_parallel(self, loop: int) -> None:
@@ -141,12 +141,12 @@ class _ThreadTileRules(SpirvRules):
         given = self.tile(THREAD, loop, low=0)
         piece = self._pieces[loop] = select(any_of(given == 0, given > tile), tile, given)
         values = _tiles_of(self.sizes[loop])
-        self.propose(tile, f"wg_{loop}", values)
+        self.propose(tile, f"workgroup[{loop}]", values)
         pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
-        self.propose(given, f"thread_{loop}", sorted(pieces))
+        self.propose(given, f"thread[{loop}]", sorted(pieces))
         self.rules.not_chosen(
             all_of(given <= tile, tile % piece == 0),
-            f"thread_{loop} should divide wg_{loop} ({{}} % {{}} == 0)",
+            f"thread[{loop}] should divide workgroup[{loop}] ({{}} % {{}} == 0)",
             tile,
             given,
         )
@@ -161,7 +161,9 @@ class _ThreadTileRules(SpirvRules):
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
             self.rules.not_chosen(
-                self._tiles[loop] == 1, f"wg_{loop} should be 1, not {{}}", self._tiles[loop]
+                self._tiles[loop] == 1,
+                f"workgroup[{loop}] should be 1, not {{}}",
+                self._tiles[loop],
             )
         for position, (name, count) in enumerate(zip(THREADS_KNOBS, self.threads, strict=True)):
             needed: Number = 1

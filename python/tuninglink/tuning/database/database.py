@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
+from tuninglink.spaces.former_names import current_names
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -352,7 +353,9 @@ def _trial(row: Sequence[Any]) -> Trial:
     """
     problem = ProblemRecord(*row[:4])
     environment = EnvironmentRecord(*row[4:13])
-    configuration = ConfigurationRecord(row[13], row[14], json.loads(row[15]), row[16], row[17])
+    configuration = ConfigurationRecord(
+        row[13], row[14], current_names(json.loads(row[15])), row[16], row[17]
+    )
     stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
     texts = (*row[:11], *row[13:15], *row[16:18], origin, caches, time)
     numbers = (*row[11:13], batch, *json.loads(samples), *json.loads(clocks))

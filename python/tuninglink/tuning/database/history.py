@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeVar
 
 from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import FLAT, written
-from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
 from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 from tuninglink.tuning.deciding import interval
@@ -282,9 +281,10 @@ def _words(trial: Trial) -> str:
     if trial.origin == "default":
         return "the compiler's choice"
     configuration = trial.configuration
-    places = {knob_place(name): value for name, value in configuration.knobs.items()}
     # A tile of 0 leaves its loop alone.
     knobs = ", ".join(
-        f"{place} = {value}" for place, value in places.items() if value or "[" not in place
+        f"{name} = {value}"
+        for name, value in configuration.knobs.items()
+        if value or "[" not in name
     )
     return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
 from tuninglink.tuning.search.features import features
 
@@ -72,9 +71,7 @@ class Quantities:
     @classmethod
     def of(cls, trials: Iterable[Trial]) -> Quantities:
         """Return the quantities of the candidates of trials."""
-        rows = [
-            {_named(name): value for name, value in _quantities(trial).items()} for trial in trials
-        ]
+        rows = [dict(_quantities(trial)) for trial in trials]
         names = sorted({name for row in rows for name in row})
         values = [[row.get(name, 0.0) for name in names] for row in rows]
         return cls(names, np.array(values, np.float64).reshape(len(rows), len(names)))
@@ -140,13 +137,6 @@ def _quantities(trial: Trial) -> Mapping[str, float]:
         return {f"{_PIPELINE}{configuration.pipeline}": 1.0, **knobs}
     described = features(problem, recorded_candidate(configuration.pipeline, configuration.knobs))
     return {name: _unit(name, value) for name, value in described.items() if name != "estimate"}
-
-
-def _named(quantity: str) -> str:
-    """Return the name of a quantity; for a knob, its place in a configuration, as `init` and `explain` show it."""
-    if not quantity.startswith(_KNOB):
-        return quantity
-    return f"{_KNOB}{knob_place(quantity.removeprefix(_KNOB))}"
 
 
 @cache

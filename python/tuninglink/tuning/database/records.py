@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from tuninglink.plain_data import HIDDEN, named, written
+from tuninglink.spaces.former_names import current_names
 from tuninglink.tuning.devices import PROTOCOL_VERSION
 from tuninglink.tuning.results import Failure, FailureKind
 
@@ -144,11 +145,12 @@ def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
         raise ValueError(f"version {data['version']}")
     problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
     for row in data["trials"]:
-        failure = row["failure"]
+        failure, configuration = row["failure"], ConfigurationRecord(**row["configuration"])
+        knobs = current_names(configuration.knobs)
         yield Trial(
             problem=problems[row["problem"]],
             environment=EnvironmentRecord(**row["environment"]),
-            configuration=ConfigurationRecord(**row["configuration"]),
+            configuration=replace(configuration, knobs=knobs),
             stage=row["stage"],
             origin=row["origin"],
             samples=tuple(row["samples_us"]),

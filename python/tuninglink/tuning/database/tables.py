@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from tuninglink.files import load_json
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import error, first_error
 from tuninglink.plain_data import FLAT, HIDDEN, written
+from tuninglink.spaces.former_names import current_names
 from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.database.records import (
@@ -131,7 +132,7 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
     default = data["default"]
     trials = tuple(
         RecordedTrial(
-            recorded_candidate(trial["pipeline"], trial["knobs"]),
+            _candidate(trial["pipeline"], trial["knobs"]),
             trial.get("microseconds"),
             trial.get("failure"),
         )
@@ -145,10 +146,15 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         program=data["program"],
         default_us=float(default["microseconds"]),
         trials=trials,
-        default=recorded_candidate(default["pipeline"], default["knobs"])
+        default=_candidate(default["pipeline"], default["knobs"])
         if default.get("knobs") is not None
         else None,
     )
+
+
+def _candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
+    """Return a candidate of a table; the key stays that of the names in the table."""
+    return replace(recorded_candidate(pipeline, knobs), knobs=current_names(knobs))
 
 
 class RecordedPool:

@@ -22,20 +22,21 @@ from tuninglink.tuning.search.shapes import (
 )
 
 _LEVELS: Final = {
-    "wg": "workgroup",
+    "workgroup": "workgroup",
     "distribution": "workgroup",
-    "red": "step",
+    "reduction": "step",
+    "partial_reduction": "step",
     "cache_parallel": "cache",
     "cache_reduction": "step",
     "thread": "inner",
-    "sg": "subgroup",
+    "subgroup": "subgroup",
     "vector_common_parallel": "inner",
     "vector_inner_parallel": "inner",
     "vector_reduction": "inner_step",
 }
 """The levels that the knobs of tiles describe, by the part of their name before the loop."""
 
-_TILE: Final = re.compile(r"(.+)_(\d+)")
+_TILE: Final = re.compile(r"(.+)\[(\d+)\]")
 
 
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:

@@ -10,6 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tuninglink.iree.lowering_configs import (
+    MMA_KIND,
+    PARTIAL_REDUCTION,
+    REDUCTION,
+    SUBGROUP_BASIS,
+    SUBGROUP_SIZE,
+    WORKGROUP_SIZE,
+)
 from tuninglink.tuning.candidates import Candidate, SearchProblem, operand_bytes, side_of
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
 
@@ -63,7 +71,7 @@ class CpuShape:
 def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | None:
     """Return the tiles of a candidate that is vectorized for a CPU; None for any other candidate."""
     knobs = candidate.knobs
-    if not any(name.startswith("vector_common_parallel_") for name in knobs):
+    if not any(name.startswith("vector_common_parallel[") for name in knobs):
         return None
     size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
     block = 1
@@ -73,10 +81,10 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
         whole = extent or 1
         level = "vector_reduction" if side == "k" else "vector_common_parallel"
         size[side] *= whole
-        task[side] *= min(knobs.get(f"distribution_{loop}", 0) or whole, whole)
+        task[side] *= min(knobs.get(f"distribution[{loop}]", 0) or whole, whole)
         if side == "k":
-            block *= min(knobs.get(f"cache_reduction_{loop}", 0) or whole, whole)
-        vector[side] *= min(knobs.get(f"{level}_{loop}", 0) or 1, whole)
+            block *= min(knobs.get(f"cache_reduction[{loop}]", 0) or whole, whole)
+        vector[side] *= min(knobs.get(f"{level}[{loop}]", 0) or 1, whole)
     return CpuShape(
         (size["m"], size["n"], size["k"]),
         (task["m"], task["n"]),
@@ -181,37 +189,48 @@ class Shape:
         return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
 
 
+_STEPS: Final = (REDUCTION, PARTIAL_REDUCTION)
+"""The entries of a configuration with tiles of steps."""
+
+
 def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
     """Return the tiles of a candidate with workgroups of threads; None for any other candidate."""
     knobs = candidate.knobs
-    threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
-    if threads <= 0 or None in problem.sizes:
+    sizes = [size for name, size in knobs.items() if name.startswith(WORKGROUP_SIZE)]
+    threads = math.prod(sizes)
+    if not sizes or threads <= 0 or None in problem.sizes:
         return None
-    lanes = max(1, knobs.get("sg_size", 32))
+    lanes = max(1, knobs.get(SUBGROUP_SIZE, 32))
     subgroups = -(-threads // lanes)
     # Multiply sizes and tiles of all loops on each side of the product.
     size = dict.fromkeys("bmnk", 1)
     tile = dict.fromkeys("bmnk", 1)
     thread = dict.fromkeys("bmnk", 1)
     workgroups = 1
-    step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and "mma_idx" in knobs else 1
+    has_intrinsics = any(name.endswith((MMA_KIND, "matrix")) for name in knobs)
+    step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and MMA_KIND in knobs else 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
         side = side_of(role)
         size[side] *= extent or 1
         if role == "k1":
             continue  # is never tiled: the scores of an attention are computed at once
         if side == "k":
-            step = knobs.get(f"red_{loop}", 0) * step_unit or (1 if role == "filter" else extent)
+            tile_of_step = max(knobs.get(f"{entry}[{loop}]", 0) for entry in _STEPS)
+            step = tile_of_step * step_unit or (1 if role == "filter" else extent)
             tile["k"] *= min(step or 1, extent or 1)
         else:
-            part = max(1, knobs.get(f"wg_{loop}", 1))
+            part = max(1, knobs.get(f"workgroup[{loop}]", 1))
             tile[side] *= part
-            thread[side] *= max(1, knobs.get(f"thread_{loop}", 1))
+            thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
             workgroups *= -(-(extent or 1) // part)
     # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
     per_subgroup = max(1.0, tile["m"] * tile["n"] / subgroups)
-    if "sg_m_cnt" in knobs:
-        rows = max(1.0, tile["m"] / max(1, knobs["sg_m_cnt"]))
+    sides = map(side_of, problem.roles)
+    counts = [
+        knobs.get(f"{SUBGROUP_BASIS}[{loop}]") for loop, side in enumerate(sides) if side == "m"
+    ]
+    if has_intrinsics and any(counts):
+        rows = max(1.0, tile["m"] / math.prod(filter(None, counts)))
     else:
         aspect = _aspect(problem, knobs) or tile["m"] / tile["n"]
         rows = math.sqrt(per_subgroup * aspect)
@@ -228,7 +247,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
         operand_bytes=operand_bytes(problem),
         intermediates=tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
         units=problem.limits.get(COMPUTE_UNITS, TYPICAL),
-        has_intrinsics=any(name.endswith("mma_idx") for name in knobs),
+        has_intrinsics=has_intrinsics,
     )
 
 
@@ -238,11 +257,11 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
     has_tiles = False
     for loop, role in enumerate(problem.roles):
         side = side_of(role)
-        if side in sides and f"sg_{loop}" in knobs:
-            sides[side] *= max(1, knobs[f"sg_{loop}"])
+        if side in sides and f"subgroup[{loop}]" in knobs:
+            sides[side] *= max(1, knobs[f"subgroup[{loop}]"])
             has_tiles = True
     # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
-    intrinsic = 2 if knobs.get("sg_size") == 32 else 1  # noqa: PLR2004
+    intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
     return sides["m"] / sides["n"] * intrinsic if has_tiles else None
 
 
