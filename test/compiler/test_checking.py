@@ -147,7 +147,7 @@ def test_what_only_the_compilers_constraints_reject_is_a_hidden_remark() -> None
     (found,) = report.findings()
     assert found.severity is Severity.REMARK
     assert found.rule is Rule.DISCOURAGED
-    assert "workgroup_size <= wg_m OR workgroup_size <= wg_n" in found.message
+    assert "workgroup_size[0] <= workgroup[m] OR workgroup_size[0] <= workgroup[n]" in found.message
     assert not report.has_errors()
     (entry,) = report.entries
     assert entry.compiles is not None

@@ -41,15 +41,16 @@ def read_knobs(text: str) -> dict[str, int]:
 
 
 VECTOR_DISTRIBUTE = read_knobs(
-    "mma_kind=0 workgroup[0]=64 subgroup_basis[0]=1 workgroup[1]=320 subgroup_basis[1]=5 reduction[2]=160 workgroup_size=320 subgroup_size=64 prefetch_num_stages=2 promote_operands=1"
+    "mma_kind=0 workgroup[0]=64 subgroup_basis[0]=1 workgroup[1]=320 subgroup_basis[1]=5 reduction[2]=160 workgroup_size=320 "
+    "subgroup_size=64 prefetch_num_stages=2 promote_operands=1"
 )
 TILE_AND_FUSE = read_knobs(
-    "mma_kind=0 workgroup[0]=128 workgroup[1]=160 subgroup[0]=2 subgroup[1]=5 reduction[2]=5 subgroup_size=64 workgroup_size=512 workgroup_size[1]=1 workgroup_size[2]=1 "
-    "prefetch_num_stages=2"
+    "mma_kind=0 workgroup[0]=128 workgroup[1]=160 subgroup[0]=2 subgroup[1]=5 reduction[2]=5 "
+    "subgroup_size=64 workgroup_size[0]=512 workgroup_size[1]=1 workgroup_size[2]=1 prefetch_num_stages=2"
 )
 ATTENTION_KNOBS = read_knobs(
-    "workgroup[0]=1 workgroup[1]=64 workgroup[2]=32 reduction[4]=128 subgroup_basis[0]=4 subgroup_basis[1]=2 qk_attrs.mma_kind=2 pv_attrs.mma_kind=0 workgroup_size=512 subgroup_size=64 "
-    "prefetch_num_stages=3"
+    "workgroup[0]=1 workgroup[1]=64 workgroup[2]=32 reduction[4]=128 subgroup_basis[1]=4 subgroup_basis[2]=2 qk_attrs.mma_kind=2 pv_attrs.mma_kind=0 "
+    "workgroup_size=512 subgroup_size=64 prefetch_num_stages=3"
 )
 
 

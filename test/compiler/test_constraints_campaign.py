@@ -103,7 +103,7 @@ class Case:
 
 
 def of_dimensions(prefix: str, *tiles: int) -> dict[str, int]:
-    return {f"{prefix}_{loop}": tile for loop, tile in enumerate(tiles)}
+    return {f"{prefix}[{loop}]": tile for loop, tile in enumerate(tiles)}
 
 
 REDUCTION_TILES = {
@@ -113,8 +113,8 @@ REDUCTION_TILES = {
 }
 
 IMAGE_TILES = {
-    **of_dimensions("wg", 1, 4, 48, 16),
-    **of_dimensions("sg", 1, 2, 1, 1),
+    **of_dimensions("workgroup", 1, 4, 48, 16),
+    **of_dimensions("subgroup", 1, 2, 1, 1),
     "reduction[4]": 5,
     "mma_kind": 0,
     "promote_operands": 0,
@@ -124,7 +124,7 @@ IMAGE_TILES = {
 }
 
 SWIZZLED = {
-    **of_dimensions("wg", 3, 64, 64),
+    **of_dimensions("workgroup", 3, 64, 64),
     "reduction[3]": 1,
     "mma_kind": 0,
     "promotion_types": 2,
@@ -138,8 +138,8 @@ CASES = {
         matmul(48, 48, 16, batch=4),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 1, 48, 16)
-        | of_dimensions("sg", 2, 3, 1)
+        of_dimensions("workgroup", 1, 48, 16)
+        | of_dimensions("subgroup", 2, 3, 1)
         | {
             "reduction[3]": 1,
             "workgroup_size": 384,
@@ -154,8 +154,8 @@ CASES = {
         matmul(48, 48, 32, batch=4),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 8, 16, 16)
-        | of_dimensions("sg", 0, 1, 1)
+        of_dimensions("workgroup", 8, 16, 16)
+        | of_dimensions("subgroup", 0, 1, 1)
         | {"reduction[3]": 1, "workgroup_size": 256, "subgroup_size": 64, "promote_operands": 3},
         Verdict.NOT_DECIDED,
         compiles=True,
@@ -164,8 +164,8 @@ CASES = {
         matmul(300, 192, 64, "f32"),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 608, 32)
-        | of_dimensions("sg", 19, 1)
+        of_dimensions("workgroup", 608, 32)
+        | of_dimensions("subgroup", 19, 1)
         | {"reduction[2]": 1, "mma_kind": 0, "promote_operands": 2, "workgroup_size": 128}
         | {"subgroup_size": 64, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
@@ -175,8 +175,8 @@ CASES = {
         matmul(512, 1024, 100, "i8", result="i32"),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 128, 512)
-        | of_dimensions("sg", 4, 8)
+        of_dimensions("workgroup", 128, 512)
+        | of_dimensions("subgroup", 4, 8)
         | {"reduction[2]": 1, "mma_kind": 1, "promote_operands": 1, "workgroup_size": 128}
         | {"subgroup_size": 64, "prefetch_num_stages": 2},
         Verdict.NOT_DECIDED,
@@ -186,7 +186,7 @@ CASES = {
         matmul(512, 384, 128),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 64, 2)
+        of_dimensions("workgroup", 64, 2)
         | of_dimensions("thread", 2, 2)
         | {
             "reduction[2]": 8,
@@ -203,8 +203,8 @@ CASES = {
         matmul(320, 197, 512, transposed=True),
         "gfx1100",
         TILE_AND_FUSE,
-        of_dimensions("wg", 288, 416)
-        | of_dimensions("pad", 288, 416, 16)
+        of_dimensions("workgroup", 288, 416)
+        | of_dimensions("padding", 288, 416, 16)
         | {
             "subgroup[0]": 9,
             "subgroup[1]": 2,
@@ -222,8 +222,8 @@ CASES = {
         matmul(96, 128, 192, batch=3),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 3, 96, 129)
-        | of_dimensions("sg", 0, 6, 1)
+        of_dimensions("workgroup", 3, 96, 129)
+        | of_dimensions("subgroup", 0, 6, 1)
         | {"reduction[3]": 3, "mma_kind": 0, "promote_operands": 3, "workgroup_size": 512}
         | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.NOT_DECIDED,
@@ -233,11 +233,11 @@ CASES = {
         attention(2, 1024, 128, 128, 320),
         "gfx1100",
         VECTOR_DISTRIBUTE,
-        of_dimensions("wg", 1, 64, 64)
+        of_dimensions("workgroup", 1, 64, 64)
         | {
             "reduction[4]": 40,
-            "subgroup_basis[0]": 4,
-            "subgroup_basis[1]": 1,
+            "subgroup_basis[1]": 4,
+            "subgroup_basis[2]": 1,
             "workgroup_size": 128,
         }
         | {"qk_attrs.mma_kind": 1, "pv_attrs.mma_kind": 1}
@@ -256,7 +256,7 @@ CASES = {
             "thread[0]": 1,
             "workgroup_size": 512,
         }
-        | {"reduction[1]": 4096, "subgroup_basis[1]": 2, "lane_basis[1]": 64, "thread[1]": 8}
+        | {"partial_reduction[1]": 4096, "subgroup_basis[1]": 2, "lane_basis[1]": 64, "thread[1]": 8}
         | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.NOT_DECIDED,
         compiles=False,
@@ -275,7 +275,7 @@ CASES = {
         product((64, "i8"), (128, "i16"), (64, "i32")),
         "sm_80",
         TILE_AND_FUSE,
-        of_dimensions("wg", 16, 32)
+        of_dimensions("workgroup", 16, 32)
         | of_dimensions("thread", 2, 2)
         | {"workgroup_size": 128, "reduction[2]": 1, "subgroup_size": 1},
         Verdict.REFUTED,
@@ -286,7 +286,7 @@ CASES = {
         product((64, "f16"), (128, "f32"), (64, "f32")),
         "sm_80",
         TILE_AND_FUSE,
-        of_dimensions("wg", 16, 32)
+        of_dimensions("workgroup", 16, 32)
         | of_dimensions("thread", 2, 2)
         | {"workgroup_size": 128, "reduction[2]": 4, "subgroup_size": 32, "promote_operands": 2},
         Verdict.PROVEN,
@@ -297,9 +297,9 @@ CASES = {
         dequantized(77, 320, 640, "i8"),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 96, 128)
-        | of_dimensions("pad", 96, 128, 80)
-        | of_dimensions("sg", 1, 1)
+        of_dimensions("workgroup", 96, 128)
+        | of_dimensions("padding", 96, 128, 80)
+        | of_dimensions("subgroup", 1, 1)
         | {
             "reduction[2]": 10,
             "promote_operands": 1,
@@ -315,9 +315,9 @@ CASES = {
         dequantized(77, 320, 512, "i8"),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 64, 128)
-        | of_dimensions("pad", 64, 128, 64)
-        | of_dimensions("sg", 1, 1)
+        of_dimensions("workgroup", 64, 128)
+        | of_dimensions("padding", 64, 128, 64)
+        | of_dimensions("subgroup", 1, 1)
         | {
             "reduction[2]": 8,
             "promote_operands": 0,
@@ -334,9 +334,9 @@ CASES = {
         dequantized(77, 256, 512, "i8"),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 64, 128)
-        | of_dimensions("pad", 64, 128, 64)
-        | of_dimensions("sg", 1, 1)
+        of_dimensions("workgroup", 64, 128)
+        | of_dimensions("padding", 64, 128, 64)
+        | of_dimensions("subgroup", 1, 1)
         | {
             "reduction[2]": 8,
             "promote_operands": 0,
@@ -353,7 +353,7 @@ CASES = {
         dequantized(384, 1280, 320, "i8"),
         "gfx942",
         VECTOR_DISTRIBUTE,
-        of_dimensions("wg", 64, 320)
+        of_dimensions("workgroup", 64, 320)
         | {
             "reduction[2]": 64,
             "subgroup_basis[0]": 1,
@@ -369,7 +369,7 @@ CASES = {
         dequantized(256, 1024, 128, "i4"),
         "sm_89",
         VECTOR_DISTRIBUTE,
-        of_dimensions("wg", 128, 128)
+        of_dimensions("workgroup", 128, 128)
         | {
             "reduction[2]": 16,
             "subgroup_basis[0]": 1,
@@ -385,9 +385,9 @@ CASES = {
         matmul(1500, 320, 1024, "f8E5M2"),
         "gfx950",
         TILE_AND_FUSE,
-        of_dimensions("wg", 288, 384)
-        | of_dimensions("pad", 288, 384, 128)
-        | of_dimensions("sg", 18, 4)
+        of_dimensions("workgroup", 288, 384)
+        | of_dimensions("padding", 288, 384, 128)
+        | of_dimensions("subgroup", 18, 4)
         | {
             "reduction[2]": 1,
             "workgroup_size": 384,
@@ -403,8 +403,8 @@ CASES = {
         matmul(128, 96, 160, "f32", batch=3),
         "gfx950",
         TILE_AND_FUSE,
-        of_dimensions("wg", 3, 128, 96)
-        | of_dimensions("sg", 0, 8, 3)
+        of_dimensions("workgroup", 3, 128, 96)
+        | of_dimensions("subgroup", 0, 8, 3)
         | {
             "reduction[3]": 2,
             "workgroup_size": 128,
@@ -420,7 +420,7 @@ CASES = {
         product((384, "f32"), (256, "f32"), (128, "f32"), bias=True),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 256, 128)
+        of_dimensions("workgroup", 256, 128)
         | of_dimensions("thread", 8, 8)
         | {"reduction[2]": 4, "promote_operands": 1, "workgroup_size": 512, "subgroup_size": 64},
         Verdict.NOT_DECIDED,
@@ -431,8 +431,8 @@ CASES = {
         product((196, "f16"), (320, "f16"), (64, "f32"), bias=True),
         "gfx1201",
         TILE_AND_FUSE,
-        of_dimensions("wg", 208, 320)
-        | of_dimensions("sg", 13, 4)
+        of_dimensions("workgroup", 208, 320)
+        | of_dimensions("subgroup", 13, 4)
         | {
             "reduction[2]": 0,
             "promote_operands": 2,
@@ -519,9 +519,9 @@ CASES = {
         matmul(300, 320, 1280),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 128, 128)
-        | of_dimensions("pad", 64, 128, 64)
-        | of_dimensions("sg", 2, 2)
+        of_dimensions("workgroup", 128, 128)
+        | of_dimensions("padding", 64, 128, 64)
+        | of_dimensions("subgroup", 2, 2)
         | {
             "reduction[2]": 4,
             "promote_operands": 0,
@@ -537,9 +537,9 @@ CASES = {
         matmul(77, 24, 256, "i8", result="i32", transposed=True),
         "gfx1100",
         TILE_AND_FUSE,
-        of_dimensions("wg", 240, 32)
-        | of_dimensions("pad", 120, 32, 96)
-        | of_dimensions("sg", 5, 1)
+        of_dimensions("workgroup", 240, 32)
+        | of_dimensions("padding", 120, 32, 96)
+        | of_dimensions("subgroup", 5, 1)
         | {"reduction[2]": 6, "promote_operands": 2, "workgroup_size": 192, "mma_kind": 0}
         | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.NOT_DECIDED,
@@ -550,7 +550,7 @@ CASES = {
         matmul(384, 320, 1280),
         "sm_80",
         TILE_AND_FUSE,
-        of_dimensions("pad", 0, 128, 64)
+        of_dimensions("padding", 0, 128, 64)
         | {
             "workgroup[0]": 1,
             "subgroup[0]": 1,
@@ -575,7 +575,7 @@ CASES = {
             "thread[0]": 8,
             "workgroup_size": 512,
         }
-        | {"reduction[1]": 4096, "subgroup_basis[1]": 8, "lane_basis[1]": 64, "thread[1]": 8}
+        | {"partial_reduction[1]": 4096, "subgroup_basis[1]": 8, "lane_basis[1]": 64, "thread[1]": 8}
         | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.REFUTED,
         compiles=False,
@@ -591,7 +591,7 @@ CASES = {
             "thread[0]": 8,
             "workgroup_size": 128,
         }
-        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 8}
+        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 8}
         | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.PROVEN,
         compiles=True,
@@ -607,7 +607,7 @@ CASES = {
             "thread[0]": 1,
             "workgroup_size": 128,
         }
-        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 31, "thread[1]": 8}
+        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 31, "thread[1]": 8}
         | {"subgroup_size": 32, "prefetch_num_stages": 3},
         Verdict.REFUTED,
         compiles=False,
@@ -624,7 +624,7 @@ CASES = {
             "workgroup_size": 128,
             "subgroup_size": 16,
         }
-        | {"reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 4},
+        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 4},
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -640,7 +640,7 @@ CASES = {
             "workgroup_size": 64,
             "subgroup_size": 64,
         }
-        | {"reduction[1]": 512, "subgroup_basis[1]": 1, "lane_basis[1]": 64, "thread[1]": 4},
+        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 1, "lane_basis[1]": 64, "thread[1]": 4},
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -664,8 +664,8 @@ CASES = {
         image(28, inputs=64, outputs=256),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 1, 2, 32, 128)
-        | of_dimensions("sg", 1, 2, 2, 4)
+        of_dimensions("workgroup", 1, 2, 32, 128)
+        | of_dimensions("subgroup", 1, 2, 2, 4)
         | {
             "reduction[4]": 5,
             "reduction[5]": 2,
@@ -681,8 +681,8 @@ CASES = {
         image(28, inputs=64, outputs=256),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 1, 2, 16, 128)
-        | of_dimensions("sg", 1, 1, 1, 4)
+        of_dimensions("workgroup", 1, 2, 16, 128)
+        | of_dimensions("subgroup", 1, 1, 1, 4)
         | {
             "reduction[4]": 5,
             "reduction[5]": 5,
@@ -699,8 +699,8 @@ CASES = {
         matmul(48, 256, 64, batch=8),
         "gfx942",
         TILE_AND_FUSE,
-        of_dimensions("wg", 8, 64, 64)
-        | of_dimensions("sg", 4, 1, 4)
+        of_dimensions("workgroup", 8, 64, 64)
+        | of_dimensions("subgroup", 4, 1, 4)
         | {
             "reduction[3]": 1,
             "mma_kind": 0,
@@ -715,7 +715,7 @@ CASES = {
         matmul(128, 64, 96, batch=6),
         "gfx950",
         TILE_AND_FUSE,
-        SWIZZLED | of_dimensions("sg", 0, 2, 1) | {"workgroup_size": 512},
+        SWIZZLED | of_dimensions("subgroup", 0, 2, 1) | {"workgroup_size": 512},
         Verdict.NOT_DECIDED,
         compiles=False,
         space=LOADS,
@@ -724,7 +724,7 @@ CASES = {
         matmul(128, 64, 96, batch=6),
         "gfx950",
         TILE_AND_FUSE,
-        SWIZZLED | of_dimensions("sg", 0, 4, 1) | {"workgroup_size": 256},
+        SWIZZLED | of_dimensions("subgroup", 0, 4, 1) | {"workgroup_size": 256},
         Verdict.PROVEN,
         compiles=True,
         space=LOADS,
@@ -798,7 +798,7 @@ def test_copies_under_masks_are_limited() -> None:
     """Each thread reads them by rows, element by element, which takes minutes to compile."""
     trials = Trials.of(matmul(50, 48, 1024), TARGETS["gfx942"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
-    tiles = of_dimensions("wg", 64, 64) | of_dimensions("sg", 2, 2)
+    tiles = of_dimensions("workgroup", 64, 64) | of_dimensions("subgroup", 2, 2)
     assignment = {
         **tiles,
         "mma_kind": 0,
@@ -820,7 +820,7 @@ def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) ->
     trials = Trials.of(source, TARGETS["gfx942"])
     spaces = registry().spaces(trials.workload, VECTOR_DISTRIBUTE)
     space = next(each for each in spaces if each.is_sufficient)
-    knobs = of_dimensions("wg", 256, 256) | {
+    knobs = of_dimensions("workgroup", 256, 256) | {
         "reduction[2]": 32,
         "promote_operands": 3,
         "workgroup_size": 64 * subgroups,
@@ -846,8 +846,8 @@ def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) ->
 def test_many_masked_weights_that_are_dequantized_take_minutes(step: int, *, is_slow: bool) -> None:
     trials = Trials.of(dequantized(8, 96, 1024, "i8", "bf16"), TARGETS["gfx1100"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
-    knobs = of_dimensions("wg", 32, 64) | of_dimensions("pad", 32, 64, 16 * step)
-    knobs |= of_dimensions("sg", 1, 4) | {
+    knobs = of_dimensions("workgroup", 32, 64) | of_dimensions("padding", 32, 64, 16 * step)
+    knobs |= of_dimensions("subgroup", 1, 4) | {
         "reduction[2]": step,
         "promote_operands": 1,
         "workgroup_size": 64,
@@ -866,8 +866,8 @@ def test_many_masked_elements_of_an_image_take_minutes(step: int, *, is_slow: bo
     source = FORMS["channels-first"](random.Random("91102/channels-first/0"))
     trials = Trials.of(source, TARGETS["gfx1201"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
-    knobs = of_dimensions("wg", 2, 16, 1, 48) | of_dimensions("pad", 2, 16, 1, 48, 16 * step)
-    knobs |= of_dimensions("sg", 1, 1, 1, 3) | {
+    knobs = of_dimensions("workgroup", 2, 16, 1, 48) | of_dimensions("padding", 2, 16, 1, 48, 16 * step)
+    knobs |= of_dimensions("subgroup", 1, 1, 1, 3) | {
         "reduction[4]": step,
         "promote_operands": 0,
         "workgroup_size": 64,
@@ -885,7 +885,7 @@ def test_copies_of_bytes_under_masks_are_limited_further() -> None:
     trials = Trials.of(source, TARGETS["gfx942"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
     tiles = (
-        of_dimensions("wg", 32, 64) | of_dimensions("sg", 1, 2) | {"reduction[2]": 1, "mma_kind": 1}
+        of_dimensions("workgroup", 32, 64) | of_dimensions("subgroup", 1, 2) | {"reduction[2]": 1, "mma_kind": 1}
     )
     assignment = {
         **tiles,

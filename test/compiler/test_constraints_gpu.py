@@ -348,7 +348,7 @@ def test_both_matmuls_of_an_attention_have_the_same_subgroups() -> None:
     assert space.assignment(written) == read
     parts = space.template.entries.entries["decomposition_config"]
     part = parts.entries["pv_attrs"].entries["lowering_config"].entries["subgroup_basis"]
-    other = {"subgroup_basis[0]": 1, "subgroup_basis[1]": 1}
+    other = {"subgroup_basis[1]": 1, "subgroup_basis[2]": 1}
     with dispatch.root.context, pytest.raises(MismatchError, match=r"subgroup_basis.* is"):
         part.read("pv_attrs.subgroup_basis", part.write(other), dict(read))
 

@@ -7,7 +7,7 @@
 // Followed, the compiler's verifier makes an error of what its constraints reject. Nothing but errors is said if
 // so wanted, and the nearest valid configuration is given by the knobs that change.
 // CHECK-NOT: remark:
-// CHECK:     note: the nearest valid configuration: workgroup[0]: 96 -> 64, workgroup_size: 384 -> 256{{$}}
+// CHECK:     note: the nearest valid configuration: workgroup[0]: 96 -> 64, workgroup_size[0]: 384 -> 256{{$}}
 // CHECK-NOT: remark:
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
@@ -79,7 +79,7 @@ func.func @wrong_workgroup_size(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5
     attributes {hal.executable.target = #sm_80, translation_info = #iree_codegen.translation_info<
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [256, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #options}>} {
   // expected-note@+4 {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n [workgroup[1] = 64, subgroup[1] = 4]}}
-  // expected-note@+3 {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 256]}}
+  // expected-note@+3 {{violated as well: workgroup_size[0] == total_threads [subgroup_size = 32, workgroup_size[0] = 256]}}
   // expected-note@+2 {{the nearest valid configuration: subgroup[1]: 4 -> 2}}
   // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: prod(workgroup[m]) == prod(subgroup[m]) * subgroup_basis[m] * mma_m [workgroup[0] = 128, subgroup[0] = 4]}}
   %result = linalg.generic {

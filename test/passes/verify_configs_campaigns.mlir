@@ -63,7 +63,7 @@ func.func @untiled_reduction(%lhs: tensor<160x96xf16>, %rhs: tensor<96x160xf16>,
   // expected-warning@+6 {{dim_1 must be divisible by workgroup[1] (160 % 48 == 0)}}
   // expected-note@+5 {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n}}
   // expected-note@+4 {{violated as well: reduction[2] >= 1}}
-  // expected-note@+3 {{violated as well: workgroup_size == total_threads}}
+  // expected-note@+3 {{violated as well: workgroup_size[0] == total_threads}}
   // expected-note@+2 {{violated as well: a thread must have at most 4096 masked elements of operand 1 in a step (4608 <= 4096)}}
   // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 48 -> 16, reduction[2]: 0 -> 1}}
   %result = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}

@@ -93,7 +93,7 @@ func.func @default_promotion(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<2048x1280xf32>) -> tensor<2048x1280xf32>
-  // expected-remark@+2 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup_size <= workgroup[m] OR workgroup_size <= workgroup[n] [workgroup[0] = 128, workgroup[1] = 128, workgroup_size = 256]}}
+  // expected-remark@+2 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: workgroup_size[0] <= workgroup[m] OR workgroup_size[0] <= workgroup[n] [workgroup[0] = 128, workgroup[1] = 128, workgroup_size[0] = 256]}}
   // expected-note@+1 {{the nearest valid configuration: workgroup[1]: 128 -> 256}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>)
@@ -125,7 +125,7 @@ func.func @tile_of_130(%lhs: tensor<2048x5120xf16>, %rhs: tensor<1280x5120xf16>,
   // expected-note@+5 {{violated as well: workgroup[0] must be divisible by mma_m (130 % 16 == 0) [workgroup[0] = 130, mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>]}}
   // expected-note@+4 {{violated as well: workgroup[0] must be divisible by (subgroup_basis[0] * mma_m * subgroup[m]) (130 % 128 == 0) [workgroup[0] = 130, subgroup_basis[0] = 2, mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>]}}
   // expected-note@+3 {{violated as well: lhs_tile_elements must be divisible by thread_count (8320 % 256 == 0) [workgroup[0] = 130, reduction[2] = 64, subgroup_basis[0] = 2, subgroup_basis[1] = 2, subgroup_size = 64]}}
-  // expected-note@+2 {{violated as well: workgroup_size <= workgroup[m] OR workgroup_size <= workgroup[n] [workgroup[0] = 130, workgroup[1] = 128, workgroup_size = 256]}}
+  // expected-note@+2 {{violated as well: workgroup_size[0] <= workgroup[m] OR workgroup_size[0] <= workgroup[n] [workgroup[0] = 130, workgroup[1] = 128, workgroup_size[0] = 256]}}
   // expected-note@+1 {{the nearest valid configuration: workgroup[0]: 130 -> 256}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<1280x5120xf16>) outs(%init : tensor<2048x1280xf32>)

@@ -96,7 +96,7 @@ func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   // gfx1100,gfx1201: note {{violated as well: shared memory must suffice (118784 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 192, reduction[2] = 2, promote_operands = [0, 1]]}}
   // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 192 -> 64, subgroup[1]: 4 -> 2}}
   // sm_80: note {{violated as well: prod(workgroup[n]) == prod(subgroup[n]) * subgroup_basis[n] * mma_n [workgroup[1] = 192, subgroup[1] = 4]}}
-  // sm_80: note {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 128]}}
+  // sm_80: note {{violated as well: workgroup_size[0] == total_threads [subgroup_size = 32, workgroup_size[0] = 128]}}
   // sm_80: note {{the nearest valid configuration: workgroup[1]: 192 -> 64}}
   // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_1 must be divisible by workgroup[1] (1280 % 192 == 0) [workgroup[1] = 192]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, 192, 0]}>}
@@ -122,8 +122,8 @@ func.func @threads(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   // gfx942: note {{the nearest valid configuration: workgroup[1]: 128 -> 16, workgroup_size: 2048 -> 512}}
   // gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (81920 <= 65536 bytes) [workgroup[0] = 128, workgroup[1] = 128, reduction[2] = 2, promote_operands = [0, 1]]}}
   // gfx1100,gfx1201: note {{the nearest valid configuration: workgroup[1]: 128 -> 16, workgroup_size: 2048 -> 256}}
-  // sm_80: note {{violated as well: workgroup_size == total_threads [subgroup_size = 32, workgroup_size = 2048]}}
-  // sm_80: note {{the nearest valid configuration: subgroup[1]: 1 -> 8, workgroup_size: 2048 -> 256}}
+  // sm_80: note {{violated as well: workgroup_size[0] == total_threads [subgroup_size = 32, workgroup_size[0] = 2048]}}
+  // sm_80: note {{the nearest valid configuration: subgroup[1]: 1 -> 8, workgroup_size[0]: 2048 -> 256}}
   // sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: total_threads <= max_threads [subgroup_size = 32]}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [1, 1, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out

@@ -106,7 +106,8 @@ def meaning(place: str, problem: Problem | None = None) -> str:
     reference = KNOBS.get(entry)
     text = reference.meaning if reference else ""
     loop = int(position.rstrip("]")) if position else None
-    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
+    is_tile = loop is not None and entry != WORKGROUP_SIZE
+    if not text or not is_tile or problem is None or loop >= len(problem.dimensions):
         return text
     dimension = problem.dimensions[loop]
     return f"{text}: {dimension.role.value} = {dimension.size or '?'}"

@@ -91,11 +91,8 @@ def knob_names(operation: mlir.Operation) -> dict[str, str]:
 
     def visit(attribute: mlir.Attribute, path: str) -> None:
         if isinstance(attribute, (iree_codegen.IntKnobAttr, iree_codegen.OneOfKnobAttr)):
-            # A workgroup of one dimension has the knob for its threads, and counts precede the loops that they are for.
-            place = path.replace("_basis[0]", "_basis").replace(
-                f"{WORKGROUP_SIZE}[0]", WORKGROUP_SIZE
-            )
-            result.setdefault(attribute.name, place)
+            # The counts of a basis precede the loops that they are for.
+            result.setdefault(attribute.name, path.replace("_basis[0]", "_basis"))
         elif isinstance(attribute, mlir.ArrayAttr):
             for position, element in enumerate(attribute):
                 visit(element, f"{path}[{position}]")
@@ -105,7 +102,11 @@ def knob_names(operation: mlir.Operation) -> dict[str, str]:
                 visit(entry, path if name in _CONTAINERS else f"{prefix}{name}")
 
     visit(operation.attributes["knobs"], "")
-    return result
+    if f"{WORKGROUP_SIZE}[1]" in result.values():
+        return result
+    # A workgroup of one dimension has a knob for all its threads.
+    flat = {f"{WORKGROUP_SIZE}[0]": WORKGROUP_SIZE}
+    return {former: flat.get(place, place) for former, place in result.items()}
 
 
 def dimension_name(index: int) -> str:
