@@ -256,7 +256,12 @@ CASES = {
             "thread[0]": 1,
             "workgroup_size": 512,
         }
-        | {"partial_reduction[1]": 4096, "subgroup_basis[1]": 2, "lane_basis[1]": 64, "thread[1]": 8}
+        | {
+            "partial_reduction[1]": 4096,
+            "subgroup_basis[1]": 2,
+            "lane_basis[1]": 64,
+            "thread[1]": 8,
+        }
         | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.NOT_DECIDED,
         compiles=False,
@@ -575,7 +580,12 @@ CASES = {
             "thread[0]": 8,
             "workgroup_size": 512,
         }
-        | {"partial_reduction[1]": 4096, "subgroup_basis[1]": 8, "lane_basis[1]": 64, "thread[1]": 8}
+        | {
+            "partial_reduction[1]": 4096,
+            "subgroup_basis[1]": 8,
+            "lane_basis[1]": 64,
+            "thread[1]": 8,
+        }
         | {"subgroup_size": 64, "prefetch_num_stages": 1},
         Verdict.REFUTED,
         compiles=False,
@@ -624,7 +634,12 @@ CASES = {
             "workgroup_size": 128,
             "subgroup_size": 16,
         }
-        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 4, "lane_basis[1]": 32, "thread[1]": 4},
+        | {
+            "partial_reduction[1]": 512,
+            "subgroup_basis[1]": 4,
+            "lane_basis[1]": 32,
+            "thread[1]": 4,
+        },
         Verdict.NOT_DECIDED,
         compiles=True,
     ),
@@ -640,7 +655,12 @@ CASES = {
             "workgroup_size": 64,
             "subgroup_size": 64,
         }
-        | {"partial_reduction[1]": 512, "subgroup_basis[1]": 1, "lane_basis[1]": 64, "thread[1]": 4},
+        | {
+            "partial_reduction[1]": 512,
+            "subgroup_basis[1]": 1,
+            "lane_basis[1]": 64,
+            "thread[1]": 4,
+        },
         Verdict.REFUTED,
         compiles=False,
     ),
@@ -866,7 +886,9 @@ def test_many_masked_elements_of_an_image_take_minutes(step: int, *, is_slow: bo
     source = FORMS["channels-first"](random.Random("91102/channels-first/0"))
     trials = Trials.of(source, TARGETS["gfx1201"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[PADDED]
-    knobs = of_dimensions("workgroup", 2, 16, 1, 48) | of_dimensions("padding", 2, 16, 1, 48, 16 * step)
+    knobs = of_dimensions("workgroup", 2, 16, 1, 48) | of_dimensions(
+        "padding", 2, 16, 1, 48, 16 * step
+    )
     knobs |= of_dimensions("subgroup", 1, 1, 1, 3) | {
         "reduction[4]": step,
         "promote_operands": 0,
@@ -885,7 +907,9 @@ def test_copies_of_bytes_under_masks_are_limited_further() -> None:
     trials = Trials.of(source, TARGETS["gfx942"])
     space = registry().spaces(trials.workload, TILE_AND_FUSE)[INTRINSIC]
     tiles = (
-        of_dimensions("workgroup", 32, 64) | of_dimensions("subgroup", 1, 2) | {"reduction[2]": 1, "mma_kind": 1}
+        of_dimensions("workgroup", 32, 64)
+        | of_dimensions("subgroup", 1, 2)
+        | {"reduction[2]": 1, "mma_kind": 1}
     )
     assignment = {
         **tiles,

@@ -105,9 +105,8 @@ def meaning(place: str, problem: Problem | None = None) -> str:
     entry, _, position = place.rpartition(".")[2].partition("[")
     reference = KNOBS.get(entry)
     text = reference.meaning if reference else ""
-    loop = int(position.rstrip("]")) if position else None
-    is_tile = loop is not None and entry != WORKGROUP_SIZE
-    if not text or not is_tile or problem is None or loop >= len(problem.dimensions):
+    loop = int(position.rstrip("]")) if position and entry != WORKGROUP_SIZE else None
+    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
         return text
     dimension = problem.dimensions[loop]
     return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
