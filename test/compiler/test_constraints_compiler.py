@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.spaces import compiler_constraints
+from tuninglink.spaces import compiler_constraints, smt
 from tuninglink.spaces.compiler_constraints import SHARED_PASS_MANAGER, IsolatedPassManager
 from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
 from tuninglink.spaces.configuration import (
@@ -62,7 +63,8 @@ class Export:
         text = iree_codegen.convert_constraints_op_to_smtlib(operation)
         self._solver = z3.Solver(ctx=self._context)
         self._solver.add(z3.parse_smt2_string(text, ctx=self._context))
-        self._unknowns = [z3.Int(name, self._context) for name in knobs]
+        exported = {place: name for name, place in smt.knob_names(operation).items()}
+        self._unknowns = [z3.Int(exported.get(knob, knob), self._context) for knob in knobs]
 
     def has_others(self, solutions: list[tuple[int, ...]]) -> bool:
         """Return whether further solutions exist."""
@@ -177,7 +179,11 @@ def test_every_assertion_keeps_its_message_and_fills_its_placeholders() -> None:
             each.attributes["msg"].value for each in collect(operation, names.CONSTRAINT_ASSERT)
         ]
         ours = [each for each in constraints.assertions if "bounds of" not in each.provenance]
-        assert [each.message for each in ours] == messages
+        former = smt.knob_names(operation)
+        for message, each in zip(messages, ours, strict=True):
+            # Only the words for knobs are others.
+            assert re.sub(r"[\w.]+(\[\w\])?", "", each.message) == re.sub(r"\w+", "", message)
+            assert not any(re.search(rf"\b{name}\b", each.message) for name in former)
         assert all(each.provenance.startswith("the compiler's constraints of") for each in ours)
         wrong = {**next(constraints.enumerate()), "workgroup[0]": 96}
         said = [each.message for each in constraints.check(wrong).violations]
