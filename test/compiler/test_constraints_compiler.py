@@ -183,7 +183,9 @@ def test_every_assertion_keeps_its_message_and_fills_its_placeholders() -> None:
         for message, each in zip(messages, ours, strict=True):
             # Only the words for knobs are others.
             assert re.sub(r"[\w.]+(\[\w\])?", "", each.message) == re.sub(r"\w+", "", message)
-            assert not any(re.search(rf"\b{name}\b", each.message) for name in former)
+            assert not any(
+                re.search(rf"\b{name}\b", each.message) for name in former if former[name] != name
+            )
         assert all(each.provenance.startswith("the compiler's constraints of") for each in ours)
         wrong = {**next(constraints.enumerate()), "workgroup[0]": 96}
         said = [each.message for each in constraints.check(wrong).violations]
