@@ -115,7 +115,9 @@ def dropped_winners(path: Path) -> tuple[int, int]:
         each["knobs"] for each in table["trials"] if each.get("microseconds", default) < default
     ]
     tiles = [
-        (each["workgroup[0]"] * each["workgroup[1]"], each["workgroup_size"]) for each in better if "mma_kind" in each
+        (each["workgroup[0]"] * each["workgroup[1]"], each["workgroup_size"])
+        for each in better
+        if "mma_kind" in each
     ]
     return sum(tile // threads > MOST_ACCUMULATORS for tile, threads in tiles), len(tiles)
 
