@@ -22,6 +22,7 @@ from pathlib import Path
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.spaces.former_names import current_names
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
@@ -49,7 +50,7 @@ def write(prepared: PreparedTask) -> None:
     """Draw the candidates and write them down."""
     found = []
     for space in prepared.spaces.spaces:
-        if any(each.name.startswith("thread_") for each in space.constraints.knobs):
+        if any(each.name.startswith("thread[") for each in space.constraints.knobs):
             continue
         for assignment in space.constraints.sample(FROM_EACH, 0):
             info = space.compilation_info(assignment)
@@ -112,7 +113,9 @@ def dropped_winners(path: Path) -> tuple[int, int]:
     table = json.loads(path.read_text())
     default = table["default"]["microseconds"]
     better = [
-        each["knobs"] for each in table["trials"] if each.get("microseconds", default) < default
+        current_names(each["knobs"])
+        for each in table["trials"]
+        if each.get("microseconds", default) < default
     ]
     tiles = [
         (each["workgroup[0]"] * each["workgroup[1]"], each["workgroup_size"])
