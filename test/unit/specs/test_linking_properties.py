@@ -62,3 +62,37 @@ def test_a_configuration_from_before_decides_nothing_behind_what_the_compiler_ne
     configured = attributes_of(apply_spec(link_specs([nested, last]).spec, program))
     configs = [str(op["lowering_config"]) for op in configured if "lowering_config" in op]
     assert configs == [config.format(2), config.format(1)]
+
+
+def test_preparations_of_the_first_spec_lose_no_decision() -> None:
+    """It only marks the matmul, which is decided all the same; a configuration from before decides nothing."""
+    text = """module attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
+        transform.match.operation_name %op [{}] : !transform.any_op
+        transform.yield %op : !transform.any_op
+      }}
+      transform.named_sequence @apply(%op: !transform.any_op {{transform.readonly}}) {{
+        %value = transform.param.constant 1 : i64 -> !transform.any_param
+        transform.annotate %op "{}" = %value : !transform.any_op, !transform.any_param
+        transform.yield
+      }}
+      transform.named_sequence @main(%root: !transform.any_op {{transform.consumed}}) -> !transform.any_op
+          attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+        %prepared = transform.{} %root : (!transform.any_op) -> !transform.any_op
+        %done = transform.foreach_match in %prepared @match -> @apply : (!transform.any_op) -> !transform.any_op
+        transform.yield %done : !transform.any_op
+      }}
+    }}"""
+    preparation = 'apply_registered_pass "iree-codegen-materialize-device-encoding" to'
+    first = text.format('"linalg.matmul"', "first", preparation)
+    last = text.format('"linalg.matmul", "linalg.copy"', "last", 'select "func.func" in')
+    program = """func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %0 = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%b : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %1 = linalg.copy {lowering_config = #iree_codegen.lowering_config<tile_sizes = [[777]]>}
+        ins(%0 : tensor<8x8xf32>) outs(%b : tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %1 : tensor<8x8xf32>
+    }"""
+    linked = link_specs([load_spec(each.encode()) for each in (first, last)]).spec
+    found = attributes_of(apply_spec(linked, program))
+    marks = [[name for name in ("first", "last") if name in each] for each in found]
+    assert [each for each in marks if each] == [["first"], ["last"]]
