@@ -10,7 +10,7 @@
 // PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 3 candidates tried (trials)
 // PROGRESS: running the whole program with the spec and without
 // PROGRESS-NEXT: relative error of the outputs against llvm-cpu for a generic processor: {{.+}} by default, {{.+}} with the spec
-// PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
+// PROGRESS-NEXT: {{.+}} ms without the spec, {{.+}} ms with it: speedup {{.+}}
 // PROGRESS: tuning under these flags took {{.+}} s, the device busy for {{.+}}% of it: {{.+}} s
 
 // RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC

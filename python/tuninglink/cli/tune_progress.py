@@ -305,8 +305,8 @@ class ProgressLines(CommandListener):
 
 
 def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
-    times = f"{comparison.default_ms:.4g} ms, with the spec {comparison.tuned_ms:.4g} ms"
-    return f"{times}: {comparison.speedup}"
+    times = f"{comparison.default_ms:.4g} ms without the spec, {comparison.tuned_ms:.4g} ms with it"
+    return f"{times}: speedup {comparison.speedup}"
 
 
 def set_outcome(result: SetResult) -> str:

@@ -98,7 +98,7 @@ def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
     else:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
-        process.show(*_busy_warnings(tuned.report))
+        process.show(*busy_warnings(tuned.report))
         stream.write(_result(tuned, stream))
         if options.output != STANDARD_STREAM and not any(failures):
             stream.write(_use(files, _written(files, tuned), ["--spec", options.output]))
@@ -227,7 +227,7 @@ def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str
     return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
 
 
-def _busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
+def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
     """Yield a warning if the machine was too busy to compare programs, with its evidence."""
     if report.noise is not None and report.noise.is_noise:
         message = (

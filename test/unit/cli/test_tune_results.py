@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+
+import pytest
 
 from tuninglink.cli.tune_options import user_flags
-from tuninglink.cli.tune_run import save_result
+from tuninglink.cli.tune_run import busy_warnings, save_result
 from tuninglink.files import write_output
-
-if TYPE_CHECKING:
-    import pytest
+from tuninglink.tuning.deciding import ConfidenceInterval
 
 
 def test_a_result_that_cannot_be_written_is_kept_elsewhere(
@@ -63,3 +63,13 @@ def test_the_command_to_copy_has_the_flags_as_the_user_wrote_them() -> None:
     assert user_flags([*own, "--iree-hal-target-backends", "vmvx"]) == (
         "--iree-hal-target-backends=vmvx",
     )
+
+
+@pytest.mark.parametrize(("driver", "notes"), [("local-task 3.13", 2), ("cuda 570", 1)])
+def test_a_machine_that_is_too_busy_is_a_warning_with_the_evidence(driver: str, notes: int) -> None:
+    report = SimpleNamespace(noise=ConfidenceInterval(0.82, 0.99, 1.18), driver=driver)
+    (warning,) = busy_warnings(report)
+    assert warning.message.endswith("the default against itself is 0.990 [0.820, 1.180]")
+    assert len(warning.notes) == notes
+    for noise in (None, ConfidenceInterval(0.98, 1.0, 1.02)):
+        assert not list(busy_warnings(SimpleNamespace(noise=noise, driver=driver)))

@@ -23,6 +23,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.deciding.round_times import ModelSamples
 from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.inputs import (
@@ -34,6 +35,7 @@ from tuninglink.tuning.devices.inputs import (
 )
 from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
+from tuninglink.tuning.programs.program_calls import FunctionCall
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -458,3 +460,13 @@ def test_changes_of_a_long_input_are_counted_from_the_first() -> None:
     after[places] ^= 0xFF
     after[70] ^= 0xFF  # an output
     assert find_violation(layout, before, after) == OutOfBoundsWrite(200, 4, 1)
+
+
+def test_the_whole_program_is_compared_with_itself() -> None:
+    samples = ModelSamples([FunctionCall("main", 1)], 0)
+    samples.add([(100.0, 50.0), (120.0, 50.0)] * 6)
+    noise = samples.comparison((), None).noise
+    assert noise is not None
+    assert noise.median == pytest.approx(100 / 120)
+    samples.add([(100.0, 50.0)])
+    assert samples.comparison((), None).noise == noise
