@@ -247,7 +247,7 @@ def _whole_line(whole: ModelComparison) -> str:
 def _without_whole(tuned: Tuned) -> str:
     """Return the reason for not having times of the whole program with the result."""
     if not tuned.entries and not tuned.flags:
-        return "nothing is faster than the compiler's own choices"
+        return "nothing wins: no configuration and no set of flags is faster beyond doubt"
     notes = (*filter(None, (tuned.sets.reason if tuned.flags else "",)), *tuned.report.notes)
     return f"whole program: not measured with the result{''.join(f'; {note}' for note in notes)}"
 
