@@ -145,6 +145,19 @@ def test_spec_runs_no_pass_that_acts(folder: Path, name: str, options: str) -> N
         assert not (folder / "written").exists()
 
 
+def test_spec_prints_no_control_characters(folder: Path) -> None:
+    text = PASS.replace("NAME", "cse").replace("with options = { OPTIONS } ", "")
+    printing = 'transform.print %q {name = "TITLE"} : !transform.any_op\n    transform.yield'
+    text = text.replace("transform.yield", printing)
+    (folder / "s.mlir").write_text(text.replace("TITLE", "plain"))
+    assert run("link", "s.mlir", "-o", "out").returncode == 0
+    (folder / "s.mlir").write_text(text.replace("TITLE", EVIL))
+    done = run("compile", "p.mlir", "--spec", "s.mlir", *CPU)
+    assert done.returncode == 1
+    assert "has characters that do not print" in done.stderr
+    assert done.stdout == ""
+
+
 def test_spec_may_run_other_passes(folder: Path) -> None:
     (folder / "s.mlir").write_text(
         PASS.replace("NAME", "canonicalize").replace("OPTIONS", '"max-iterations" = 2')

@@ -138,6 +138,7 @@ class ModuleScan:
         including: the parents of `include` ops, such as sequences.
         looking: the transform ops that may read configurations, or ops other than the matched one.
         lists: the `foreach_match` ops.
+        printing: the `print` ops.
         imports: the ops that import symbols into programs.
         has_declarations: whether a sequence is declared without a body.
         has_nested: whether there is a nested module.
@@ -152,6 +153,7 @@ class ModuleScan:
         self.including: set[mlir.Operation] = set()
         self.looking: list[mlir.Operation] = []
         self.lists: list[mlir.Operation] = []
+        self.printing: list[mlir.Operation] = []
         self.imports: list[mlir.Operation] = []
         self.has_declarations = False
         self.has_nested = False
@@ -225,7 +227,9 @@ class ModuleScan:
                 self.included[reference(operation.attributes["target"])] += 1
                 assert operation.parent is not None
                 self.including.add(operation.parent.operation)
-        return len(operations) > 1 and not relevant
+        printing = [operation for operation in operations if operation.name == names.PRINT]
+        self.printing += printing
+        return len(operations) > 1 and not relevant and not printing
 
 
 def is_entry_point(operation: mlir.Operation) -> bool:

@@ -167,12 +167,19 @@ _ACTING_OPTIONS: Final = re.compile(
 
 
 def _check_passes(spec: Spec) -> None:
-    """Check that a spec runs no pass that could run a program, or read or write a file.
+    """Check that a spec runs no pass that could run a program, or read or write a file, and prints no control characters.
 
     Raises:
-        SpecError: it runs such a pass.
+        SpecError: it does.
     """
-    for operation in spec.anatomy.table.scan.looking:
+    scan = spec.anatomy.table.scan
+    for operation in scan.printing:
+        # The compiler writes the name to standard output as it is.
+        title = operation.attributes.get("name")
+        if isinstance(title, mlir.StringAttr) and not title.value.isprintable():
+            message = "the name in 'transform.print' has characters that do not print"
+            raise SpecError(error(message, operation))
+    for operation in scan.looking:
         if operation.name != names.RUN_REGISTERED:
             continue
         pass_name = mlir.StringAttr(operation.attributes["pass_name"]).value
