@@ -20,13 +20,14 @@ from tuninglink.errors import CompileError, SpecError, printable
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, once
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.rules import Rule
 from tuninglink.solver.answers import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.specs.preprocessing import PREPROCESSING_SPEC, preprocessing_spec
+from tuninglink.specs.spec import Spec, load_spec, read_source
 from tuninglink.specs.verification import check_configurations, verify_spec
 from tuninglink.specs.verification.faults import KnobPlaces
 
@@ -142,8 +143,16 @@ class Checker:
         source_name = printable(name or ("<memory>" if isinstance(source, bytes) else source))
         self.progress.load(source_name)
         try:
+            data = read_source(source)
+            preprocessing = preprocessing_spec(
+                data, source_name, thread_context(), upgrade=self._upgrade, diagnostics=sink
+            )
+            if preprocessing is not None:
+                verify_spec(preprocessing, sink)
+                return SpecReport(source_name, PREPROCESSING_SPEC, tuple(diagnostics))
+            diagnostics.clear()
             spec = load_spec(
-                source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
+                data, name=source_name, upgrade=self._upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))

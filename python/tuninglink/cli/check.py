@@ -20,6 +20,7 @@ from tuninglink.cli.target_options import read_flags
 from tuninglink.cli.terminal import is_quiet, progress, render_table
 from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
+from tuninglink.compiler.preprocessing_specs import spec_diagnostics
 from tuninglink.compiler.session import session_flags, set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target, no_target, read_target
 from tuninglink.errors import SpecError, UsageError, counted, printable
@@ -238,6 +239,7 @@ def check_command(arguments: Sequence[str]) -> int:
     check_output(options.output)
     checker = _checker(options)
     set_up_command_line("tuninglink check", options.process_wide)
+    process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
     writer = _Writer(options)
     reports = _checked(checker, specs, writer)
     if options.shows_diff:

@@ -14,6 +14,7 @@ from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.rules import Rule
 from tuninglink.solver.answers import Verdict
+from tuninglink.specs.preprocessing import PREPROCESSING_SPEC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,6 +81,8 @@ def tables(reports: Sequence[SpecReport], output: str) -> str:
 
 def _table(report: SpecReport, stream: TextIO) -> str:
     """Return the table of a spec, one row for each entry, and the notes below it."""
+    if report.kind == PREPROCESSING_SPEC:
+        return folded(f"{report.source} ({report.kind})\n", stream)
     rows = list(map(_row, report.entries))
     notes = (*_undecided(report), *_in_model(report), *_overlaps(report), *_hidden(report))
     table = render_table(_COLUMNS, rows, _title(report), stream)

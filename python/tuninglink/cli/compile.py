@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets, iree_compile
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
@@ -100,7 +99,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if options.needs_target:
         check_has_target(options.flags, options.input)
-    set_up_command_line(PROGRAM, options.flags)
+    set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
 
     if options.explanation is not None:

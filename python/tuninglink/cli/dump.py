@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
@@ -75,7 +74,7 @@ def dump_command(arguments: Sequence[str]) -> int:
         process.refuse_binary_on_terminal()
     if output != STANDARD_STREAM:
         check_output_directory(output)
-    set_up_command_line("tuninglink dump", reader.flags)
+    set_up_compiler("tuninglink dump", reader.flags)
     with progress("reading"):
         name, content = _read(program, values.get("specs", ()), is_compiled=bool(reader.flags))
         module = parse_module(content, name, thread_context())

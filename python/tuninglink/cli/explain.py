@@ -12,13 +12,12 @@ from tuninglink.cli.explain_device import DEVICE_FLAGS, ProgramMeasurement, devi
 from tuninglink.cli.explanation_output import render
 from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import SPEC_SECTION, Section, Usage
 from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, compile_options
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import UsageError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
@@ -82,7 +81,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if options.needs_target:
         check_has_target(options.flags, path)
-    set_up_command_line(PROGRAM, options.flags)
+    set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     report_format = format_for(options.output, options.report_format)
     times: list[MeasuredTimes] = []
     if options.profile is not None:

@@ -9,13 +9,12 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import SELECTION_FLAGS
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import CompileError, UsageError
 from tuninglink.files import check_output, write_output
@@ -113,7 +112,7 @@ def init_command(arguments: Sequence[str]) -> int:
         raise UsageError(error(f"{flag} is for --suggest; give --suggest=8, too"))
     if suggest is None:
         check_output(options.output)
-    set_up_command_line(PROGRAM, options.flags)
+    set_up_compiler(PROGRAM, options.flags)
     if suggest is not None:
         from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below
         from tuninglink.spaces.selection import SpaceSelection  # noqa: PLC0415 - as below

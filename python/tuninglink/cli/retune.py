@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import MEASURING_FLAGS, RetuneOptions, measuring_values
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, switch
@@ -108,7 +107,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     check_targets(options.flags)
     check_has_target(options.flags)
-    set_up_command_line(PROGRAM, options.flags)
+    set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     check_search(options.settings.search)  # report an unknown one first
     from tuninglink.cli.retune_run import retune  # noqa: PLC0415 - usage errors come before
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tuninglink.cli import process
 from tuninglink.cli.terminal import is_verbose
 from tuninglink.compiler.flags import FlagReader
+from tuninglink.compiler.preprocessing_specs import spec_diagnostics
+from tuninglink.compiler.session import set_up_command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tuninglink.llvm_flags import Flag
+
+
+def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:
+    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs.
+
+    Raises:
+        CompileError: a pass pipeline or a preprocessing spec is malformed.
+    """
+    set_up_command_line(program, flags)
+    process.show(*spec_diagnostics(flags, upgrade=upgrade))
 
 
 def read_flags(own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> FlagReader:

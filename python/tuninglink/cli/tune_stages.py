@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
+from tuninglink.cli.target_options import set_up_compiler
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
 from tuninglink.spaces.selection import (
@@ -52,12 +52,12 @@ def run_stages(options: TuneOptions, command: str) -> None:
     """
     tuning = DispatchTuning(options, progress_listener(command))
     if options.dry_run:
-        set_up_command_line(command, options.flags)
+        set_up_compiler(command, options.flags)
         _show_sizes(prepared_tasks(tuning))
         return
     if options.output != STANDARD_STREAM:
         check_output_directory(options.output)
-    set_up_command_line(command, options.flags)
+    set_up_compiler(command, options.flags)
     if options.settings.stop_after is LastStage.MEASUREMENT:
         _measure(tuning)
         return

@@ -182,13 +182,16 @@ def _upgraded(
 
 def _check(specs: Sequence[str]) -> int:
     """Show outdated or unreadable parts of specs, and return the exit code."""
-    from tuninglink.specs.spec import load_spec  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.specs.preprocessing import preprocessing_spec  # noqa: PLC0415
+    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
 
     code = process.SUCCESS
     for spec in specs:
         try:
             name, data = process.read_input(spec)
-            load_spec(data, name=name, upgrade=False)
+            if preprocessing_spec(data, name, thread_context(), upgrade=False) is None:
+                load_spec(data, name=name, upgrade=False)
         except TuninglinkError as failure:
             process.show(*failure.diagnostics)
             code = process.FAILURE

@@ -13,12 +13,11 @@ from tuninglink.cli.measuring_options import (
     PROGRAM_ARGUMENT,
     VerifyOptions,
 )
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.target_options import read_flags, set_up_compiler
 from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG, Usage
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
 from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.target_flags import check_has_target
 from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM
@@ -133,7 +132,7 @@ def verify_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
-    set_up_command_line(PROGRAM, options.flags)
+    set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     from tuninglink.cli.verify_run import verify  # noqa: PLC0415 - usage errors do not need to load it
 
     return process.SUCCESS if verify(options) else process.FAILURE

@@ -12,6 +12,7 @@ from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.preprocessing_specs import spec_diagnostics
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.compiler.target_flags import named_target
@@ -159,7 +160,7 @@ def read_request(
     if default_specs and options.default_specs:
         directories = several(spec_directories, "spec_directories")
         library = DefaultLibrary((*directories, *options.spec_directories), upgrade=upgrade)
-    warnings: list[Diagnostic] = []
+    warnings = spec_diagnostics(options.flags, upgrade=upgrade)
     sources = (*several(specs, "specs"), *options.specs)
     given, automatic = load_specs(
         sources, upgrade=upgrade, diagnostics=DiagnosticSink(warnings.append)

@@ -17,10 +17,12 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler import native
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
+from tuninglink.compiler.preprocessing_specs import with_current_specs
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, callers, error, note, thread_context
 from tuninglink.mlir.rendering import show_lines_of
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
+from tuninglink.specs.module_scan import PREPROCESSING_FLAG
 
 if TYPE_CHECKING:
     from tuninglink.compiler.compile_options import Phase
@@ -77,7 +79,8 @@ class Session(NativeHandle):
         leaked = [name for name, value in _flags(self.pointer).items() if defaults[name] != value]
         try:
             self._set(*(f"{name}={defaults[name]}" for name in leaked))
-            self._set(*flags)
+            of_process = f"{PREPROCESSING_FLAG}={defaults[PREPROCESSING_FLAG]}"
+            self._set(*with_current_specs((of_process, *flags)))
         except CompileError:
             self.close()
             raise

@@ -256,6 +256,12 @@ def has_entry_point(module: mlir.Operation) -> bool:
     return any(map(is_entry_point, body(module)))
 
 
+def preprocessing_entry_points(module: mlir.Operation) -> list[mlir.Operation]:
+    """Return the sequences that the compiler runs where `module` is a preprocessing spec; empty if it is none."""
+    sequences = (op for op in body(module) if op.name == names.NAMED_SEQUENCE)
+    return [op for op in sequences if symbol_name(op) == names.TRANSFORM_MAIN]
+
+
 def nested_specs(module: mlir.Operation) -> list[mlir.Operation]:
     """Return the specs among the modules nested in `module`."""
     return [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
@@ -264,6 +270,10 @@ def nested_specs(module: mlir.Operation) -> list[mlir.Operation]:
 _MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)
 _SIMILAR: Final = 0.85
 """The similarity of a misspelt marker to a marker; these have at most 0.76 to each other."""
+
+
+PREPROCESSING_FLAG: Final = "--iree-preprocessing-transform-spec-filename"
+"""The compiler's flag for a preprocessing spec."""
 
 
 def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mlir.Operation, str]]:
@@ -276,6 +286,9 @@ def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mli
 
 def no_entry_point(module: mlir.Operation) -> Diagnostic:
     """Return the error for a module without an entry point, with suggestions."""
+    if preprocessing_entry_points(module):
+        remedy = f"pass it with '{PREPROCESSING_FLAG}=FILE'"
+        return error("a preprocessing spec, not a tuning spec", module, [note(remedy)])
     nested = nested_specs(module)
     if nested:
         message = (

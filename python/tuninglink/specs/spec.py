@@ -34,6 +34,7 @@ from tuninglink.mlir.symbols import (
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind, bind_entries, binding_of
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point, nested_specs, unmark
+from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded, sequences_run
 from tuninglink.upgrading.module_reader import read_module
 
@@ -123,19 +124,8 @@ def load_spec(
     targets = several(targets, "targets")
     for target in targets:
         Target.parse(target)
-    if isinstance(source, str | os.PathLike):
-        if mistake := content_as_path(source, "a spec"):
-            raise SpecError(mistake)
-        name = printable(name or source)
-        try:
-            data = Path(source).read_bytes()
-        except OSError as failure:
-            raise SpecError(cannot("read the spec", source, failure)) from None
-    elif isinstance(source, Content):
-        name = printable(name or "<memory>")
-        data = bytes(source)
-    else:
-        raise TypeError(f"a spec is a path, or content as bytes; found {described(source)}")
+    data = read_source(source)
+    name = printable(name or ("<memory>" if isinstance(source, Content) else source))
     where = context or thread_context()
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
     if targets:
@@ -151,8 +141,27 @@ def load_spec(
         # The bindings raise for a name that is not UTF-8.
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
-    _check_passes(spec)
+    check_passes(spec.anatomy.table)
     return spec
+
+
+def read_source(source: str | os.PathLike[str] | Content) -> bytes:
+    """Return the content of a spec.
+
+    Raises:
+        SpecError: the file cannot be read.
+        TypeError: the source has another type.
+    """
+    if isinstance(source, Content):
+        return bytes(source)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a spec is a path, or content as bytes; found {described(source)}")
+    if mistake := content_as_path(source, "a spec"):
+        raise SpecError(mistake)
+    try:
+        return Path(source).read_bytes()
+    except OSError as failure:
+        raise SpecError(cannot("read the spec", source, failure)) from None
 
 
 _ACTING_PASSES: Final = re.compile(
@@ -166,13 +175,13 @@ _ACTING_OPTIONS: Final = re.compile(
 """Options of passes that name a file, a tool, or further passes."""
 
 
-def _check_passes(spec: Spec) -> None:
+def check_passes(table: SequenceTable) -> None:
     """Check that a spec runs no pass that could run a program, or read or write a file, and prints no control characters.
 
     Raises:
         SpecError: it does.
     """
-    scan = spec.anatomy.table.scan
+    scan = table.scan
     for operation in scan.printing:
         # The compiler writes the name to standard output as it is.
         title = operation.attributes.get("name")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -103,7 +104,10 @@ def upgrade_bytes(
 
 def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
     """Apply the rules for changes after a version. Rules that are not decisive apply to old specs only."""
-    rules = [rule for rule in RULES.values() if rule.since > written_for]
+    excluded = _OF_DISPATCHES if _is_preprocessing(outline) else frozenset()
+    rules = [
+        rule for rule in RULES.values() if rule.since > written_for and rule.name not in excluded
+    ]
     operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
     rewrites, attributes, dependent = Rewrites(outline), Rewrites(outline), Rewrites(outline)
     # Decisive rules determine whether the spec is old.
@@ -120,6 +124,15 @@ def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
     rewrites.add(dependent)
     rewrites.add(attributes)
     return rewrites
+
+
+_OF_DISPATCHES: Final = frozenset({"attention-dags", "online-attention"})
+"""Rules for ops as they are in dispatches, which preprocessing specs do not see."""
+
+
+def _is_preprocessing(outline: SpecOutline) -> bool:
+    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in outline.sequences)
+    return has_main and not any(is_entry_point(outline, sequence) for sequence in outline.sequences)
 
 
 def _rewrite_operations(

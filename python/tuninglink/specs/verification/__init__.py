@@ -21,7 +21,11 @@ from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.rules import Rule
 from tuninglink.specs.bindings import check_bindings
-from tuninglink.specs.module_scan import has_entry_point, misspelt_markers
+from tuninglink.specs.module_scan import (
+    has_entry_point,
+    misspelt_markers,
+    preprocessing_entry_points,
+)
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.verification.configuration_faults import check_configurations
@@ -33,7 +37,7 @@ __all__ = ["check_configurations", "verify_spec"]
 
 
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Report all faults of a spec, or of each of the specs nested in a module.
+    """Report all faults of a spec, of a preprocessing spec, or of each of the specs nested in a module.
 
     A construct is an error if the compiler rejects it (immediately, or when the spec is linked or applied), or if it
     changes a program in an invalid way. A construct without effect is a warning. The module is not modified.
@@ -43,7 +47,7 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         diagnostics: receives the findings. The spec is sound if there are no errors.
     """
     sink = once(diagnostics)
-    if has_entry_point(module):
+    if has_entry_point(module) or preprocessing_entry_points(module):
         _verify(module, sink)
         return
     nested = [op for op in body(module) if op.name == names.MODULE]
@@ -82,7 +86,8 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     if not passes_compiler(module, diagnostics):
         return False  # The following checks rely on the compiler's checks.
     table = SequenceTable(module)
-    reach = Reach(table, check_entry_points(module, table, diagnostics))
+    mains = [] if has_entry_point(module) else preprocessing_entry_points(module)
+    reach = Reach(table, mains or check_entry_points(module, table, diagnostics))
     check_bindings([module, *body(module)], diagnostics)
     for operation, message in misspelt_markers([module, *table.scan.entry_points]):
         diagnostics.warning(message, operation, rule=Rule.UNKNOWN_NAME)
@@ -91,6 +96,8 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     entry_checks = EntryChecks(diagnostics)
     for code in reach.codes:
         entry_checks.check_constants(code)
+        if mains:
+            continue  # Its actions may replace ops.
         entry_checks.check_alternatives(code)
         for operation in code.matchers:
             if operation.name == names.FOREACH_MATCH:

@@ -1,0 +1,45 @@
+// Preprocessing specs are upgraded, checked and applied like tuning specs.
+
+// RUN: tuninglink upgrade %S/Inputs/preprocessing_old.mlir -o %t.current.mlir
+// RUN: tuninglink upgrade --check %t.current.mlir
+// RUN: not tuninglink upgrade --check %S/Inputs/preprocessing_old.mlir 2>&1 | filecheck %s --check-prefix=OLD
+// RUN: tuninglink check %S/Inputs/preprocessing_old.mlir 2>&1 | filecheck %s --check-prefix=SOUND
+// RUN: sed 's/get_operand %%root/get_result %%root/' %t.current.mlir > %t.wrong.mlir
+// RUN: not tuninglink check %t.wrong.mlir 2>&1 | filecheck %s --check-prefix=WRONG
+
+// OLD: preprocessing_old.mlir:7:22: error: the spec was written for an older compiler
+// SOUND-NOT: {{warning|error}}:
+// SOUND: preprocessing_old.mlir (preprocessing spec)
+// WRONG: wrong.mlir:8:11: error: 'transform.get_result' cannot be in matcher '@match'
+
+// RUN: tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir --compile-to=preprocessing 2>&1 | filecheck %s --check-prefixes=REMARK,REPLACED
+// RUN: iree-compile %s --iree-preprocessing-transform-spec-filename=%t.current.mlir --compile-to=preprocessing | filecheck %s --check-prefix=REPLACED
+// RUN: not tuninglink compile %s --target host --no-upgrade --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir --compile-to=preprocessing 2>&1 | filecheck %s --check-prefix=OLD
+
+// REMARK: preprocessing_old.mlir' was written for an older compiler, and is upgraded on loading
+// REPLACED-NOT: linalg.matmul
+// REPLACED: arith.negf
+
+// Attention is still one op where these specs are applied, unlike in dispatches.
+// RUN: sed -e '/match.contraction/d' -e 's/\(.*\)get_operand.*/&\n    transform.match.operation_name %%root ["iree_linalg_ext.attention"] : !transform.any_op/' -e 's/apply_dce.*/print %%module {name = "x"} : !transform.any_op/' %S/Inputs/preprocessing_old.mlir > %t.attention.mlir
+// RUN: tuninglink upgrade %t.attention.mlir | filecheck %s --check-prefix=ATTENTION
+
+// ATTENTION: ["iree_linalg_ext.attention"]
+// ATTENTION: transform.print %module name = "x"
+
+// Each kind of spec has its flag, and damaged files are reported with their place.
+// RUN: not tuninglink compile %s --target host --spec %t.current.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=MISTAKEN
+// RUN: not tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%S/Inputs/strategy-wide.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=TUNING
+// RUN: head -c 300 %t.current.mlir > %t.damaged.mlir
+// RUN: not tuninglink compile %s --target host --iree-preprocessing-transform-spec-filename=%t.damaged.mlir -o %t.vmfb 2>&1 | filecheck %s --check-prefix=DAMAGED
+
+// MISTAKEN: error: a preprocessing spec, not a tuning spec
+// MISTAKEN: note: pass it with '--iree-preprocessing-transform-spec-filename=FILE'
+// TUNING: error: a tuning spec, not a spec for '--iree-preprocessing-transform-spec-filename'
+// TUNING: note: pass it with '--spec FILE'
+// DAMAGED: damaged.mlir:{{[0-9]+:[0-9]+}}: error:
+
+func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
