@@ -13,6 +13,9 @@ def escaped(text: str, *, lines: bool = False) -> str:
         text: the text, which may have names from an input.
         lines: whether line breaks are kept, other than those before what a CI service would read as a command.
     """
+    if command := _COMMAND.match(text):
+        start = command.end()
+        return f"{text[:start]}\\{ord(text[start]):02X}{escaped(text[start + 1 :], lines=lines)}"
     if text.isprintable():
         return text
     if lines:
@@ -27,5 +30,8 @@ def _escaped(character: str) -> str:
     data = character.encode(errors="replace")
     return "\ufffd" if data == b"?" else "".join(f"\\{byte:02X}" for byte in data)
 
+
+_COMMAND: Final = re.compile(r" *(?=::|##\[)")
+"""The start of a text that a CI service would read as a command if it began a line."""
 
 _LINE_BREAK: Final = re.compile(r"\n(?!\s*(?:::|##\[))")

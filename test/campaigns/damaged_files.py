@@ -70,8 +70,8 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "pyproject.toml": (("link", "-o", "out.mlir"),),
     "tuninglink.lock": (("lock", "--check"), ("check",)),
     "more.flags": (
-        ("compile", "program.mlir", "-o", "out.vmfb"),
-        ("explain", "program.mlir", "@more.flags"),
+        ("compile", "program.mlir", *CPU, "-o", "out.vmfb"),
+        ("explain", "program.mlir", *CPU, "@more.flags"),
     ),
     "report.json": (
         ("diff", "report.json", "good.json"),
@@ -86,11 +86,9 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("explain", "program.mlir", *CPU, "--database", "trials.db"),
     ),
     "trials.json": (("database", "import", "new.db", "trials.json"),),
-    "weights.irpa": (
-        ("verify", "program.mlir", *CPU, "--parameters", "model=weights.irpa", "--budget", "5s"),
-    ),
+    "weights.irpa": (("verify", "program.mlir", *CPU, "--parameters", "model=weights.irpa"),),
     "problems.txt": (
-        ("tune", "--problems", "problems.txt", *CPU, "--trials", "0", "-o", "out.mlir"),
+        ("tune", "--problems", "problems.txt", *CPU, "--trials", "1", "-o", "out.mlir"),
     ),
 }
 """The commands that read each file."""

@@ -154,7 +154,7 @@ def _render_one(
         return text
     shown, indent = _source_line(line, place.column, width)
     caret = f"{_GREEN}^{_RESET}" if color else "^"
-    return f"{text}{shown}\n{' ' * indent}{caret}\n"
+    return f"{text}{escaped(shown)}\n{' ' * indent}{caret}\n"
 
 
 def code_of(diagnostic: Diagnostic) -> str:

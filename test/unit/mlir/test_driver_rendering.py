@@ -91,8 +91,27 @@ def test_characters_that_do_not_print_are_escaped(text: str, shown: str) -> None
     assert not set("\x1b\x07\r\x7f\x9b\u202e") & set(table)
 
 
+@pytest.mark.parametrize("start", ["::error::x", "##[group]x", "  ::stop-commands::x"])
+def test_no_line_is_a_command_of_a_ci_service(start: str) -> None:
+    sources = Sources({start: start.encode()})
+    table = render_table((start,), [(start,)], start, io.StringIO())
+    text = render(error(start, Place(start, 1, 1)), sources) + table
+    assert "error" in text
+    assert not [line for line in text.splitlines() if line.lstrip().startswith(("::", "##["))]
+
+
 def test_symbols_of_any_characters_are_one_line() -> None:
-    names = ["a", "a b", "é", "a\n::error::", 'q"uo\\te', "\x1b[0m\x9b\u202e", "b\\0A", "x:y\\"]
+    names = [
+        "a",
+        "a b",
+        "é",
+        "a\n::error::",
+        'q"uo\\te',
+        "\x1b[0m\x9b\u202e",
+        "b\\0A",
+        "x:y\\",
+        "::a",
+    ]
     assert split_path(join_path(names)) == names
     assert join_path(["a\n"]) == '"a\\0A"'
     assert join_path(names).isprintable()
