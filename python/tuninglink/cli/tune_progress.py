@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from tuninglink.cli import process
-from tuninglink.cli.folding import columns
+from tuninglink.cli.folding import columns, folded
 from tuninglink.cli.measuring import stopping
 from tuninglink.cli.terminal import (
     Verbosity,
@@ -298,8 +298,8 @@ class ProgressLines(CommandListener):
     def _say(self, text: str, *, is_fleeting: bool = False) -> None:
         erase = "\r\033[K" if self._is_watched else ""
         text = escaped(text)
-        if is_fleeting:
-            text = text[: columns(sys.stderr) - 1]
+        # A worker, which tunes under other flags, has the plain stream.
+        text = text[: columns(sys.stderr) - 1] if is_fleeting else folded(text, sys.stderr)
         with suppress(OSError):  # the terminal may be closed
             print(f"{erase}{text}", end="" if is_fleeting else "\n", file=sys.stderr, flush=True)  # noqa: T201
 

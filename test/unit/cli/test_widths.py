@@ -15,8 +15,10 @@ from rich.cells import cell_len
 
 from tuninglink.cli.folding import folded
 from tuninglink.cli.process import run
-from tuninglink.cli.terminal import render_table
+from tuninglink.cli.terminal import Verbosity, render_table
+from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.usage import SUMMARIES
+from tuninglink.tuning.flag_sets import FlagSet
 
 WIDTHS = (60, 80, 120)
 PROGRAM = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
@@ -175,3 +177,15 @@ def test_lines_are_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None
     spinner = f"\r{'progress ' * 4}"
     assert folded(spinner, Terminal()) == spinner
     assert folded("x" * 30, io.StringIO()) == "x" * 30
+
+
+def test_progress_of_a_worker_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Workers write to the terminal by their plain stream.
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("COLUMNS", "60")
+    ProgressLines("tune", Verbosity.NORMAL).tuning_under(FlagSet("data tiling, " * 8, ()))
+    lines = stream.getvalue().replace("\r\033[K", "").splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 60
