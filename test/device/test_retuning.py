@@ -12,12 +12,11 @@ from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 
 import tuninglink
-from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.emission.spec_writer import write_spec
 from tuninglink.plain_data import plain
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.entry_settings import provenance_of, settings_of
 from tuninglink.specs.revision import Revision, alone
-from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.results import Failure, FailureKind
@@ -26,7 +25,6 @@ from tuninglink.tuning.retuning import EntryProblems, ProblemSource
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
 from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 
@@ -275,25 +273,3 @@ def test_entries_that_unroll_windows_are_measured_like_others(compiler: Candidat
         assert (kept.action == action) is is_kept
         provenance = provenance_of(written.anatomy.table, kept.matcher)
         assert provenance["default_us"] == 200.0
-
-
-def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCompiler) -> None:
-    """It is slow for 128 columns, so that only the rows get a range."""
-    task = prepared(matmul(8, 64, 128), "llvm-cpu")
-    changed = re.search(r"#iree_codegen.compilation_info<.*?>>>", ENTRY, re.DOTALL)
-    assert changed is not None
-    configuration = {"compilation_info": changed[0]}
-    target = task.task.target
-    entry = SpecEntry("own", task.dispatch, task.form, configuration, {"trials": 3}, target)
-    tasks = TaskTuner(SETTINGS, compiler, Devices(times={128: (300.0,)}))
-    general = Generalizer(tasks, FLAGS, Budget()).generalize(entry)
-    assert general is not None
-    assert {loop: str(each) for loop, each in general.ranges.items()} == {0: "4..16 by 4"}
-    assert general.provenance["ranges"] == ["loop 0: 4..16 by 4"]
-    assert general.provenance["trials"] == 3
-
-    written = tuninglink.load_spec(write_spec("general", [general]).encode())
-    for sizes, is_configured in (((12, 64), True), ((10, 64), False), ((12, 96), False)):
-        saved = dispatched(matmul(*sizes, 128), "llvm-cpu").saved
-        configured = apply_specs(saved.content, FLAGS, [written], saved.phase)
-        assert bool(configured.applied) == is_configured

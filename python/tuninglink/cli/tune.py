@@ -47,7 +47,7 @@ USAGE: Final = Usage(
             "Scope",
             ("only", "top", "spec"),
             (
-                *("min-share", "profile", "flag-sets", "only-flags", "generalize"),
+                *("min-share", "profile", "flag-sets", "only-flags"),
                 *(*SELECTION_FLAGS, "search", "seed", "caches"),
                 *("spec-dir", "no-default-specs", "no-upgrade"),
             ),

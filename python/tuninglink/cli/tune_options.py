@@ -128,9 +128,6 @@ TUNE_FLAGS: Final = {
     "no-default-specs": replace(COMPILE_FLAGS["no-default-specs"], help="Try no default specs."),
     "no-upgrade": COMPILE_FLAGS["no-upgrade"],
     "report": Flag("report", metavar="DIR", help="Write a report to DIR, as JSON and as a page."),
-    "generalize": switch(
-        "generalizes", "Add entries for ranges of sizes in which winners are measured not to lose."
-    ),
     "no-model": switch(
         "runs_model", "Do not run the whole program with the spec in the end.", value=False
     ),
@@ -188,9 +185,8 @@ def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
     if not values.get("dry_run") and settings.stop_after is None:
         return values
     stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
-    if values.get("only_flags") or settings.generalizes:
-        flag = "--only-flags" if values.get("only_flags") else "--generalize"
-        raise UsageError(error(f"flag '{flag}' does not apply with '{stopping}'"))
+    if values.get("only_flags"):
+        raise UsageError(error(f"flag '--only-flags' does not apply with '{stopping}'"))
     settings = replace(settings, runs_model=False, checks_defaults=False)
     return {**values, "settings": settings, "flag_sets": NONE}
 

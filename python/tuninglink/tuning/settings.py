@@ -54,7 +54,6 @@ class TuningSettings:
         seed: the seed of samples, inputs and orders.
         search: the name of the search.
         runs_model: whether the whole program is run at the end.
-        generalizes: whether to search for entries for ranges of sizes.
         checks_defaults: whether the compiler's choices are compared with references.
         numerics: the acceptance policy for results.
         pipelines: the names of pipelines to choose from; empty for all.
@@ -75,7 +74,6 @@ class TuningSettings:
     seed: int = 0
     search: str = "model"
     runs_model: bool = True
-    generalizes: bool = False
     checks_defaults: bool = True
     numerics: Numerics = Numerics.ROUNDING
     pipelines: tuple[str, ...] = ()

@@ -33,7 +33,6 @@ from tuninglink.tuning.results.task_result import (
 )
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger, least_seconds
-from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-
-_GENERALIZING: Final = 0.3
-"""The fraction of the time reserved for generalized entries, if requested."""
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
@@ -90,7 +86,6 @@ class Tuner:
         settings = task_tuner.settings
         self._selection = SpaceSelection(settings.pipelines, settings.fixed)
         self._omissions: list[Omission] = []
-        self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
         self._drawing: DrawingProcesses | None = None
 
@@ -125,9 +120,6 @@ class Tuner:
         if self._is_dynamic and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 results = self._with_ranges(results, budget)
-        if self._task_tuner.settings.generalizes and failure is None:
-            with self._ledger.spending(Account.RANGES) as budget:
-                self._generalize(results, budget)
         # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
             model = guard.run(results, self.spec, failure)
@@ -197,11 +189,9 @@ class Tuner:
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
         """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""
-        ledger, settings = self._ledger, self._task_tuner.settings
+        ledger = self._ledger
         if self._is_dynamic:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
-        elif settings.generalizes:
-            ledger.reserve(Account.RANGES, _GENERALIZING * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
             return
         if self._task_tuner.references is not None and self._task_tuner.is_local:
@@ -227,11 +217,6 @@ class Tuner:
         """
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         entries = [entry for result in won for entry in self._entries(result)]
-        general = [
-            self._general[result.task.key] for result in won if result.task.key in self._general
-        ]
-        # Entries for one size precede those for ranges.
-        entries += general
         provenance: dict[str, object] = {} if is_guarded else {"guarded": False}
         if self._set_flags:
             provenance[FLAGS] = list(self._set_flags)
@@ -290,22 +275,6 @@ class Tuner:
         if self._drawing is None:
             return prepare_here()
         return self._drawing.prepare(task, limits, selection, prepare_here)
-
-    def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
-        """Search for ranges of sizes in which winners do not lose."""
-        generalizer = Generalizer(self._task_tuner, self._flags, budget)
-        for result in results:
-            try:
-                entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
-                general = generalizer.generalize(entry) if entry is not None else None
-            except FatalError:
-                return  # the entries for single sizes are kept
-            except Exception as failure:  # noqa: BLE001 - an error loses one range only
-                reason = f"no range for {result.task.name}: {reason_of(failure)}"
-                self._warn(Diagnostic(Severity.WARNING, reason))
-                continue
-            if general is not None:
-                self._general[result.task.key] = general
 
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)

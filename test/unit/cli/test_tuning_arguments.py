@@ -34,10 +34,6 @@ from tuninglink.tuning.problems.reading import read_problems
         ),
         ("p.mlir --stop-after racing", "expected one of candidates, compilation, measurement"),
         ("p.mlir --dry-run --only-flags", "flag '--only-flags' does not apply with '--dry-run'"),
-        (
-            "p.mlir --stop-after measurement --generalize",
-            "flag '--generalize' does not apply with '--stop-after'",
-        ),
         ("p.mlir --budget 0", "invalid value '0' for flag '--budget': expected a time above 0"),
         ("p.mlir --budget soon", "expected a time such as 90s, 10m or 1.5h"),
         ("p.mlir --min-gain 200%", "expected a part such as 2% or 0.02"),
