@@ -17,6 +17,7 @@ from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOpt
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError, printable
+from tuninglink.iree.lowering_configs import TENSOR_UKERNELS_FLAG
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
@@ -245,11 +246,13 @@ class Checker:
         limits: CompileLimits,
     ) -> Sequence[Answer | None]:
         flags = tuple(compile_flags(target))
-        jobs = [
-            Job(program, spec_of(entry), flags)
-            for entry, program in zip(entries, programs, strict=True)
-            if program
-        ]
+        jobs = []
+        for entry, program in zip(entries, programs, strict=True):
+            if program:
+                content = spec_of(entry)
+                is_needed = target.backend == "rocm" and b"ukernel_descriptor<" in content
+                own = (*flags, TENSOR_UKERNELS_FLAG) if is_needed else flags
+                jobs.append(Job(program, content, own))
         answers = iter(compile_all(jobs, limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [

@@ -19,6 +19,7 @@ from tuninglink.compiler import native
 from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.compiler.preprocessing_specs import with_current_specs
 from tuninglink.errors import CompileError
+from tuninglink.iree.lowering_configs import TENSOR_UKERNELS_FLAG
 from tuninglink.mlir.diagnostics import Diagnostic, callers, error, note, thread_context
 from tuninglink.mlir.rendering import show_lines_of
 from tuninglink.mlir.serialization import QUOTE_OPERATIONS
@@ -237,7 +238,7 @@ class Invocation(NativeHandle):
 
     def _handle(self, diagnostic: int) -> None:
         try:
-            self._report(_with_import_remedy(read_diagnostic(diagnostic, callers)))
+            self._report(_with_remedy(read_diagnostic(diagnostic, callers)))
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
 
@@ -326,8 +327,11 @@ _REMEDIES: Final = {
 """Remedies for operators of frameworks that the compiler does not support, by the prefix of their names."""
 
 
-def _with_import_remedy(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic with a note if it is about an operator of PyTorch or ONNX."""
+def _with_remedy(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic with a note if it is about a microkernel, or an operator of PyTorch or ONNX."""
+    if "no ukernel provider found" in diagnostic.message:
+        remedy = note(f"microkernels of tensors need '{TENSOR_UKERNELS_FLAG}'")
+        return replace(diagnostic, notes=(remedy, *diagnostic.notes))
     match = _UNSUPPORTED.search(diagnostic.message)
     if match is None:
         return diagnostic

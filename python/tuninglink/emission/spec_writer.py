@@ -257,7 +257,9 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     operation = block.arguments[0]
     # The body matches the op, and yields it with its configuration.
     with mlir.InsertionPoint(block):
-        create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
+        # The compiler has configured an op that it chose a microkernel for.
+        if names.UKERNEL not in entry.configuration:
+            create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
             match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:

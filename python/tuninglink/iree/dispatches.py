@@ -163,7 +163,7 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
 
     Args:
         root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a
-            dispatch, a `util.func` only inside a variant. Without a target, a function counts as compiled for a GPU.
+            dispatch, a `util.func` only if it is public inside a variant: microkernels are private. Without a target, a function counts as compiled for a GPU.
     """
     functions: list[mlir.Operation] = []
 
@@ -179,9 +179,14 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     return [
         FunctionRoots(function, _roots(function, ops, surroundings), ops.marked)
         for function in functions
-        if function.name == names.FUNCTION or surroundings.variant(function) is not None
+        if function.name == names.FUNCTION
+        or (surroundings.variant(function) is not None and not _is_private(function))
         for ops in [function_ops(function)]
     ]
+
+
+def _is_private(function: mlir.Operation) -> bool:
+    return str(function.attributes.get(names.SYMBOL_VISIBILITY)) == '"private"'
 
 
 def _roots(

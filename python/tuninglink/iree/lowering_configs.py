@@ -38,6 +38,26 @@ TILES: Final = (WORKGROUP, REDUCTION, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_RE
 _LISTS: Final = frozenset({*TILES, PADDING, PROMOTED_OPERANDS})
 """The entries that are ignored if they are not lists of integers."""
 
+TENSOR_UKERNELS_FLAG: Final = "--iree-rocm-enable-tensor-ukernels"
+
+_UKERNEL_FORMS: Final = ("large_{0}", "medium_{0}_expanded", "large_{0}_expanded")
+TENSOR_UKERNELS: Final = {
+    architecture: tuple(
+        f"pingpong_{form.format(type_)}"
+        for type_, forms in (
+            ("f16", _UKERNEL_FORMS),
+            ("bf16", _UKERNEL_FORMS),
+            (eight_bits, (*_UKERNEL_FORMS[1:], *packed)),
+        )
+        for form in forms
+    )
+    for architecture, eight_bits, packed in (
+        ("gfx942", "f8E4M3FNUZ", ("dt_medium_{0}", "dt_large_{0}", "dt_large_f16")),
+        ("gfx950", "f8E4M3FN", ("dt_large_{0}", "dt_medium_f4E2M1FN")),
+    )
+}
+"""The microkernels that the flag adds, by architecture."""
+
 DIRECT_LOAD: Final = "use_global_load_dma"
 """The type of promotion by loads from global memory straight into shared memory."""
 

@@ -121,6 +121,7 @@ TRANSLATION_INFO: Final = "translation_info"
 DECOMPOSITION_CONFIG: Final = "decomposition_config"
 ROOT_OP: Final = "root_op"
 UKERNEL: Final = "iree_codegen.ukernel"
+INNER_TILE_ALIGNMENTS: Final = "inner_tile_alignments"
 SPEC_APPLIED: Final = "__tuning_spec_applied__"
 """The attribute that the compiler's own default specs set on each op that they configure."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def test_each_backend_has_a_list_and_none_turns_it_off() -> None:
     assert flag_sets("llvm-cpu", "", [])
     assert flag_sets("cuda", "", [])
+    assert "tensor microkernels" in [flag_set.name for flag_set in flag_sets("rocm", "", [])]
     assert not flag_sets("vmvx", "", [])
     assert not flag_sets("llvm-cpu", "none", [])
 

@@ -6,6 +6,7 @@ device runs the code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -25,6 +26,7 @@ from tuninglink.iree.lowering_configs import (
     PIPELINE_DEPTH,
     PIPELINE_OPTIONS,
     STORE_STAGE,
+    TENSOR_UKERNELS,
     VECTOR_DISTRIBUTE,
     uses_igemm,
 )
@@ -38,6 +40,7 @@ from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import CONFIGURATIONS, settings_of
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification.faults import (
+    LEVELS,
     Fault,
     KnobPlaces,
     level_faults,
@@ -53,7 +56,13 @@ from tuninglink.specs.verification.gpu_threads import (
 )
 from tuninglink.specs.verification.reach import MatchedOp, matched_op
 
-_READ: Final = CONFIGURATIONS | {names.DECOMPOSITION_CONFIG}
+_HINTS: Final = {
+    names.UKERNEL: '#iree_codegen.ukernel_descriptor<"pingpong_large_f16", tensor>',
+    names.INNER_TILE_ALIGNMENTS: "#iree_cpu.inner_tile_alignments<vector_common_parallel = [Multiple, Equal]>",
+}
+"""The attributes that code generation reads next to a configuration, each with an example."""
+
+_READ: Final = CONFIGURATIONS | {names.DECOMPOSITION_CONFIG, *_HINTS}
 """The attributes of an operation that the compiler takes a configuration from."""
 
 _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
@@ -68,6 +77,12 @@ _TRANSLATION_ENTRIES: Final = (
     "iree_codegen.denormal_fp_math_f32",
 )
 """Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
+
+_LEVEL: Final = re.compile(r"(\w+) = \[")
+"""A level in `#iree_cpu.inner_tile_alignments`."""
+
+_TENSOR_UKERNEL: Final = re.compile(r'"(.*)", tensor>')
+_WITHOUT_UKERNELS: Final = "the microkernels of tensors are for gfx942 and gfx950"
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<", "#iree_gpu.spirv_pipeline<")
 
@@ -95,15 +110,19 @@ def check_configurations(
         matcher = spec.anatomy.table.lookup(entry.matcher)
         is_for_target = target is not None and is_bound_for(entry, target)
         matched = matched_op(matcher)
-        for name, value in (settings_of(spec, entry, _READ) or {}).items():
+        settings = settings_of(spec, entry, _READ) or {}
+        # A microkernel needs no knobs.
+        needless = Rule.MISSING_KNOB if _is_hint(names.UKERNEL, settings) else None
+        for name, value in settings.items():
             key = (name, value, is_for_target, matched)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (
                     *_of_another_kind(name, value),
+                    *_hint_faults(name, value, target if is_for_target else None),
                     *_findings(value, target if is_for_target else None, matched),
                 )
             for finding in faults_by_key[key]:
-                if (value, finding.message) in reported:
+                if (value, finding.message) in reported or finding.rule is needless:
                     continue
                 reported.add((value, finding.message))
                 operation = _constant(matcher, value) or matcher
@@ -152,6 +171,39 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
         remedy = f"set it as '{kinds[0]}'" if kinds else ""
         message = f"'{name}' is set to a '{kind}', which code generation does not read"
         yield Fault(message, remedy, rule=Rule.IGNORED)
+
+
+def _is_hint(name: str, settings: Mapping[str, mlir.Attribute]) -> bool:
+    return str(settings.get(name)).startswith(_HINTS[name].partition("<")[0] + "<")
+
+
+def _hint_faults(name: str, value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
+    """Yield faults of attributes that code generation reads next to a configuration."""
+    if name not in _HINTS:
+        return
+    if not _is_hint(name, {name: value}):
+        # A unit attribute removes the microkernel that the compiler chose.
+        if name != names.UKERNEL or not isinstance(value, mlir.UnitAttr):
+            message = f"'{name}' is set to '{value}', which code generation does not read"
+            yield Fault(message, f"it is such as {_HINTS[name]}", rule=Rule.IGNORED)
+    elif name == names.INNER_TILE_ALIGNMENTS:
+        for level in _LEVEL.findall(str(value)):
+            if level not in LEVELS:
+                suggestion = misspelt(level, LEVELS)
+                message, rule = f"'{level}' is not a level of tiling, and ignored", Rule.UNREAD_KNOB
+                remedy = "" if suggestion else f"the levels are {', '.join(LEVELS)}"
+                yield Fault(message, remedy, knob=level, suggestion=suggestion, rule=rule)
+    elif (ukernel := _TENSOR_UKERNEL.search(str(value))) and target is not None:
+        known = TENSOR_UKERNELS.get(target.architecture or "", ())
+        if ukernel[1] not in known:
+            yield Fault(
+                f"{target} has no microkernel '{ukernel[1]}'",
+                "" if (suggestion := nearest(ukernel[1], known)) else _WITHOUT_UKERNELS,
+                is_error=True,
+                knob=ukernel[1],
+                suggestion=suggestion,
+                rule=Rule.OTHER_TARGET,
+            )
 
 
 def _findings(

@@ -179,7 +179,7 @@ def similar_integers(value: mlir.Attribute) -> list[int]:
     return [int(text) if text.isdecimal() else 0 for text in texts] if issimilar else []
 
 
-_LEVELS: Final = tuple(level.value for level in CpuLevel)
+LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 _LEVELS_OF_GPUS: Final = {
     gpu.WORKGROUP: CpuLevel.DISTRIBUTION.value,
@@ -205,11 +205,11 @@ def level_faults(
     """
     levels = read_cpu_configuration(lowering) or {}
     for name, tiling in levels.items():
-        if name not in _LEVELS:
-            similar = misspelt(name, _LEVELS)
+        if name not in LEVELS:
+            similar = misspelt(name, LEVELS)
             level = similar or _LEVELS_OF_GPUS.get(name, "")
             is_open = bool(similar) or (bool(level) and level not in levels)
-            remedy = "" if is_open else f"the levels are {', '.join(_LEVELS)}"
+            remedy = "" if is_open else f"the levels are {', '.join(LEVELS)}"
             message = f"'{name}' is not a level of tiling, and ignored"
             suggestion = level if is_open else ""
             yield Fault(message, remedy, bool(similar), name, suggestion, Rule.UNREAD_KNOB)

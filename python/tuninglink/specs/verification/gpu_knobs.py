@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -173,6 +174,9 @@ def _malformed(
         expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
         expected = "a list, with one for each of 'promote_operands'"
+    elif name == gpu.PROMOTION_TYPES and (copy := _unread_copy(value)):
+        expected = f"a promotion whose copy is {' or '.join(_COPIES)}"
+        reason = f"and code generation does not read {copy}"
     elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
         example = intrinsic or "MFMA_F32_16x16x16_F16"
         expected = f"an intrinsic, such as #iree_gpu.mma_layout<{example}>"
@@ -186,6 +190,21 @@ def _malformed(
             "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
             is_error=True,
         )
+
+
+_COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_dma")
+"""How copies are distributed, besides a lowering config."""
+
+_COPY: Final = re.compile(r"promote_with_cache_swizzle<(.*)>$|copy_config = (.*), swizzle = ")
+
+
+def _unread_copy(promotions: mlir.Attribute) -> str:
+    """Return the first description of a copy that is not a lowering config; empty if there is none."""
+    assert isinstance(promotions, mlir.ArrayAttr)
+    found = (_COPY.search(str(promotion)) for promotion in promotions)
+    copies = (match[1] or match[2] for match in found if match)
+    readable = (*_COPIES, "#iree_gpu.lowering_config<")
+    return next((copy for copy in copies if not copy.startswith(readable)), "")
 
 
 def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:

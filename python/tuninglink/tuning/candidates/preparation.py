@@ -82,6 +82,10 @@ class Rewriting:
         return rewriting_candidate(default, self.entry.copies)
 
 
+_REPLACING: Final = {names.UKERNEL: "unit"}
+"""The attribute that removes the microkernel that the compiler chose, in a configuration of its own."""
+
+
 @dataclass(frozen=True)
 class PreparedTask(TunableTask):
     """A task that can get a new entry.
@@ -91,12 +95,14 @@ class PreparedTask(TunableTask):
         form: the form of matchers that matches it.
         matcher: a text that identifies the entry: equal for all tasks that one entry configures.
         rewriting: the candidate that rewrites the root op; None without one.
+        has_microkernel: whether the compiler chose a microkernel, which an entry must replace.
     """
 
     dispatch: Workload
     form: str
     matcher: str
     rewriting: Rewriting | None = None
+    has_microkernel: bool = False
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Return the entry that configures the dispatches of the task with a candidate."""
@@ -105,7 +111,8 @@ class PreparedTask(TunableTask):
             return replace(self.rewriting.entry, provenance=provenance)
         # The compiler's choice includes more than the configuration of the root op.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
-        configuration = {} if is_default else candidate.attributes
+        replacing = _REPLACING if self.has_microkernel else {}
+        configuration = {} if is_default else {**candidate.attributes, **replacing}
         return SpecEntry(
             task.label,
             self.dispatch,
@@ -173,7 +180,8 @@ def prepare(
         spaces.given = (rewriting.candidate(spaces.default), *spaces.given)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
-    form = _form(task, dispatch, spaces.default, flags)
+    replacing = _REPLACING if configured.has_microkernel else {}
+    form = _form(task, dispatch, {**spaces.default.attributes, **replacing}, flags)
     content = configured.template
     if collect(dispatch.function, names.MAP_STORE):
         # The compiler makes it of a pack, unless a spec has configured the root op.
@@ -183,7 +191,8 @@ def prepare(
     rewritten = b"" if rewriting is None else rewriting.content
     template = BenchmarkTemplate(content, task.function, task.layout, task.sized, rewritten)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
-    return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting)
+    has_microkernel = configured.has_microkernel
+    return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting, has_microkernel)
 
 
 def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
@@ -247,7 +256,9 @@ def with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
     return replace(dispatch, problem=replace(dispatch.problem, dimensions=tuple(dimensions)))
 
 
-def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
+def _form(
+    task: TuningTask, dispatch: Workload, configuration: Mapping[str, str], flags: Sequence[str]
+) -> str:
     """Return the first form of matchers that matches the dispatch in the compiler's interpreter.
 
     The compiler may change an operation between matching and configuration.
@@ -256,7 +267,7 @@ def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Seque
     none_fits = ""
     for form in FORMS:
         try:
-            entry = SpecEntry(task.label, dispatch, form, default.attributes, bounds=task.bounds)
+            entry = SpecEntry(task.label, dispatch, form, configuration, bounds=task.bounds)
             text = write_spec("trial", [entry])
         except NoMatcherError as failure:
             none_fits = str(failure)  # of the last form, which is the most general

@@ -37,11 +37,13 @@ class ConfiguredDispatch:
         dispatch: the dispatch without its configuration.
         configuration: the removed configuration; None if there was none or several ops were configured.
         template: the configured benchmark with a marked root op, as bytecode.
+        has_microkernel: whether the compiler chose a microkernel.
     """
 
     dispatch: Workload | None
     configuration: Configuration | None
     template: bytes
+    has_microkernel: bool = False
 
 
 def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
@@ -62,11 +64,13 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
         return ConfiguredDispatch(None, None, content)
     ((root, function),) = result
     configuration = read_configuration(root, function)
+    has_microkernel = names.UKERNEL in root.attributes
     root.attributes[_ROOT] = mlir.UnitAttr.get(module.context)
     template = to_bytecode(module)
     del root.attributes[_ROOT]
     strip_configurations(module)
-    return ConfiguredDispatch(read_workload(root, function, module), configuration, template)
+    dispatch = read_workload(root, function, module)
+    return ConfiguredDispatch(dispatch, configuration, template, has_microkernel)
 
 
 def apply_specs(

@@ -13,6 +13,7 @@ from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
+from tuninglink.iree.lowering_configs import TENSOR_UKERNELS_FLAG
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import HIDDEN
 
@@ -120,10 +121,16 @@ _GPU: Final = (
 """On an H200 in f16, code for sm_80: O2 alone gains 1.22 on BERT-base, where it multiplies the error by nine, 1.04 on
 ViT-B/16, and 1.56 on a Llama-style decoder with the same error."""
 
+_ROCM: Final = (
+    FlagSet("tensor microkernels", (TENSOR_UKERNELS_FLAG,)),
+    *_GPU,
+)
+"""The microkernels are for matrices on gfx942 and gfx950; elsewhere the code is the same."""
+
 _NAME: Final = re.compile(r"([^-].*?)\s*:\s+(?=[\"'-])")
 """The name of a set in a file. The comment after its flags may contain colons, too."""
 
-_SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _GPU}
+_SETS: Final = {"llvm-cpu": _CPU, "cuda": _GPU, "rocm": _ROCM}
 
 
 def flag_sets(
