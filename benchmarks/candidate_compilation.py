@@ -21,16 +21,18 @@ from pathlib import Path
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.spaces.former_names import current_names
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.candidates.sampling import MOST_ACCUMULATORS, accumulators_per_thread
-from tuninglink.tuning.candidates.templates import apply_candidate
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.results import Failure
+from tuninglink.mlir import thread_context
+from tuninglink.spaces import ProviderRegistry, current_names
+from tuninglink.tuning.candidates import (
+    MOST_ACCUMULATORS,
+    Candidate,
+    CandidateCompiler,
+    PreparedTask,
+    accumulators_per_thread,
+    apply_candidate,
+    prepare,
+)
+from tuninglink.tuning.programs import Failure, read_program
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parent / "examples" / "mmt_2048x1280x5120.mlir"

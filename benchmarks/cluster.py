@@ -20,9 +20,9 @@ from dask_processes import DaskProcesses
 from programs import TARGETS
 from tuning_programs import matmul, prepared
 
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.devices.cluster_workers import Cluster
-from tuninglink.tuning.results import Failure
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.devices import Cluster
+from tuninglink.tuning.programs import Failure
 
 _SECONDS = 60.0
 

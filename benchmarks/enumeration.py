@@ -23,11 +23,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 from measure import describe_machine, parse_runs, tool
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
-from tuninglink.spaces.smt import knob_template, read_constraints
-from tuninglink.spaces.workload import Problem
+from tuninglink.iree import OpKind
+from tuninglink.mlir import collect, names
+from tuninglink.spaces import knob_template, read_constraints
+from tuninglink.spaces.model import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -35,24 +35,27 @@ from iree.compiler import ir as mlir
 from model_figures import Model, StepError, run
 from models import SUITES, export
 
-from tuninglink.emission.entry_points import Preparation, add_entry_point
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.symbols import rename_symbols
-from tuninglink.mlir.walk import collect
+from tuninglink.emission import Preparation, add_entry_point
+from tuninglink.mlir import DiagnosticSink, collect, names, rename_symbols
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
-from tuninglink.specs.bindings import BINDING, bind, binding_of
-from tuninglink.specs.entry_settings import FLAGS, provenance_of
-from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.revision import Revision
-from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.specs import (
+    BINDING,
+    FLAGS,
+    Revision,
+    Spec,
+    SpecFiles,
+    bind,
+    binding_of,
+    link_specs,
+    provenance_of,
+    read_specs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.specs.structure import Entry
+    from tuninglink.specs import Entry
 
 LEVELS: Final = ("O0", "O2")
 """The levels of optimization, at which operands have different orders."""

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from generate import write_spec
 from measure import describe_machine, parse_runs, scratch
 
-from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.reachability import find_overlaps, find_reachability
+from tuninglink.matching import EntryConditions, find_overlaps, find_reachability
 from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:

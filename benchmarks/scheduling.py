@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.scheduling.task_choice import Pace
-from tuninglink.tuning.scheduling.task_trials import Progress
+from tuninglink.tuning.scheduling import Pace, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,21 +20,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tuninglink.tuning.database import Database
-from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.tables import (
+from tuninglink.tuning.database import (
+    Database,
+    PriorData,
     RecordedPool,
     load_table,
     problem_of_table,
     read_trials,
 )
-from tuninglink.tuning.search import search_named
-from tuninglink.tuning.search.features import fastest_first
+from tuninglink.tuning.search import fastest_first, search_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.database.tables import RecordedTable
+    from tuninglink.tuning.database import RecordedTable
     from tuninglink.tuning.search import Search
 
 SEARCHES = ("random", "neighbors", "model")

@@ -21,15 +21,13 @@ from typing import TYPE_CHECKING, Any
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir import names
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir import collect, names, parse_module
 from tuninglink.payloads import PayloadError, payload_for, spec_of
-from tuninglink.specs.spec import Spec
+from tuninglink.specs import Spec
 from tuninglink.upgrading import upgrade
 
 if TYPE_CHECKING:
-    from tuninglink.specs.structure import Entry
+    from tuninglink.specs import Entry
 
 TARGET_FLAGS = ("--iree-hal-target-device=hip",)
 

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.passes import Pass
+    from tuninglink.mlir import Pass
+
 
 _PREFIX: Final = "tuninglink-"
 

@@ -8,11 +8,9 @@ from typing import ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.spec import check_is_program
+from tuninglink.iree import find_root_ops
+from tuninglink.mlir import DiagnosticSink, Pass, names, option
+from tuninglink.specs import check_is_program
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,9 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.entry_conditions import structural_key
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass
-from tuninglink.mlir.symbols import rename_symbols
-from tuninglink.mlir.walk import collect, postorder
-from tuninglink.specs.side_effects import SequenceScope, scopes
-from tuninglink.specs.transform_ops import pairs_of, set_pairs
+from tuninglink.matching import structural_key
+from tuninglink.mlir import DiagnosticSink, Pass, collect, names, postorder, rename_symbols
+from tuninglink.specs import SequenceScope, pairs_of, scopes, set_pairs
 
 
 @dataclass(frozen=True)

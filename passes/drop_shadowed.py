@@ -7,13 +7,10 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.reachability import find_unreachable
-from tuninglink.mlir.diagnostics import DiagnosticSink, Place
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.side_effects import erase_unused, unused_sequences
-from tuninglink.specs.spec import Spec, specs_in
-from tuninglink.specs.transform_ops import pairs_of, set_pairs
+from tuninglink.errors import Place
+from tuninglink.matching import EntryConditions, find_unreachable
+from tuninglink.mlir import DiagnosticSink, Pass, option
+from tuninglink.specs import Spec, erase_unused, pairs_of, set_pairs, specs_in, unused_sequences
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 from iree.compiler import ir as mlir
 
 from tuninglink.files import write_standard_output
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.embedding import collect_specs
+from tuninglink.mlir import DiagnosticSink, Pass, option
+from tuninglink.specs import collect_specs
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.index import LONGEST_LIST, index_matchers
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass, option
+from tuninglink.matching import LONGEST_LIST, index_matchers
+from tuninglink.mlir import DiagnosticSink, Pass, option
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.linking.linker import link_nested_specs
+from tuninglink.mlir import DiagnosticSink, Pass, option
+from tuninglink.specs import link_nested_specs
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,9 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.materialization import embed_specs, link_dispatches
-from tuninglink.matching.prunable import Pruning
-from tuninglink.matching.specialization_ranges import specialize_dispatches
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import read_specs
-from tuninglink.specs.spec import load_spec
+from tuninglink.matching import Pruning, embed_specs, link_dispatches, specialize_dispatches
+from tuninglink.mlir import DiagnosticSink, Pass, option
+from tuninglink.specs import DefaultLibrary, load_spec, read_specs
 
 
 @dataclass(frozen=True)

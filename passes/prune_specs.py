@@ -7,14 +7,10 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dispatches import ancestors, find_dispatches
-from tuninglink.matching.dispatch_signature import SignatureReader
-from tuninglink.matching.materialization import LinkedDispatch, embed_specs
-from tuninglink.matching.pruning import PruningLinker
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.passes import Pass
-from tuninglink.specs.embedding import carried_spec, check_can_hold_specs, load_embedded_spec
+from tuninglink.iree import ancestors, find_dispatches
+from tuninglink.matching import LinkedDispatch, PruningLinker, SignatureReader, embed_specs
+from tuninglink.mlir import DiagnosticSink, Pass, names
+from tuninglink.specs import carried_spec, check_can_hold_specs, load_embedded_spec
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,17 @@ from typing import ClassVar, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import PipelineError
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import visit
-from tuninglink.specs.spec import check_is_program
+from tuninglink.mlir import (
+    DiagnosticSink,
+    Pass,
+    entries_of,
+    error,
+    names,
+    option,
+    symbol_name,
+    visit,
+)
+from tuninglink.specs import check_is_program
 
 
 class ConfigurationKind(Enum):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, place_of
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.spec import check_is_program
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.iree import find_root_ops
+from tuninglink.mlir import DiagnosticSink, Pass, note, option, place_of
+from tuninglink.specs import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.provider_registry import ProviderRegistry
+    from tuninglink.spaces import ProviderRegistry
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class VerifyConfigs(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Check the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
-        from tuninglink.spaces.provider_registry import ProviderRegistry  # noqa: PLC0415
+        from tuninglink.spaces import ProviderRegistry  # noqa: PLC0415
 
         check_is_program(operation)
         registry = ProviderRegistry(diagnostics.emit)
@@ -79,13 +79,12 @@ class VerifyConfigs(Pass):
         registry: ProviderRegistry,
         diagnostics: DiagnosticSink,
     ) -> None:
-        from tuninglink.solver.answers import Limits, Verdict  # noqa: PLC0415
-        from tuninglink.spaces.configuration import read_configuration  # noqa: PLC0415
-        from tuninglink.spaces.verification import (  # noqa: PLC0415
-            verify_configuration,
-            verify_like_compiler,
+        from tuninglink.solver import Limits, Verdict  # noqa: PLC0415
+        from tuninglink.spaces import verify_configuration, verify_like_compiler  # noqa: PLC0415
+        from tuninglink.spaces.model import (
+            read_configuration,
+            read_workload,
         )
-        from tuninglink.spaces.workload import read_workload  # noqa: PLC0415
 
         configuration = read_configuration(root, function)
         if configuration is None:

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.reachability import find_unreachable
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
-from tuninglink.mlir.passes import Pass, option
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.matching import find_unreachable
+from tuninglink.mlir import DiagnosticSink, Pass, note, option
 from tuninglink.rules import Rule
-from tuninglink.specs.spec import Spec, specs_in
+from tuninglink.specs import Spec, specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
 
 

@@ -9,26 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tuninglink
-from tuninglink.compiler.target_flags import compile_flags
-from tuninglink.iree.lowering_configs import LANE_BASIS, SUBGROUP_BASIS
-from tuninglink.iree.targets import Target
-from tuninglink.opt.help import reference
+from tuninglink.compiler import compile_flags
+from tuninglink.iree import LANE_BASIS, SUBGROUP_BASIS, TILE_AND_FUSE, VECTOR_DISTRIBUTE, Target
+from tuninglink.opt import reference
 from tuninglink.passes import PASSES
 from tuninglink.rules import Rule
-from tuninglink.scaffolding.reading import ProgramReader
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.gpu_provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
-from tuninglink.spaces.knob_reference import KNOBS, meaning
-from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.upgrading.rules import RULES
+from tuninglink.scaffolding import ProgramReader
+from tuninglink.solver import UndecidedError
+from tuninglink.spaces import KNOBS, ProviderRegistry, meaning
+from tuninglink.spaces.gpu import DISTRIBUTE
+from tuninglink.spaces.model import OneOfKnob
+from tuninglink.upgrading import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.scaffolding.scaffold import StartingPoint
-    from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.providers import Space
+    from tuninglink.scaffolding import StartingPoint
+    from tuninglink.spaces.model import Knob, Space
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"

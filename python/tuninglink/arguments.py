@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tuninglink.errors import UsageError
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir import error
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.errors import Diagnostic
 
-Content = bytes | bytearray | memoryview
+
+Content: TypeAlias = bytes | bytearray | memoryview
 
 
 def several(items: Any, name: str) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 PLUGIN_FLAG: Final = "iree-load-plugin"
 PLUGINS_VARIABLE: Final = "IREE_LOAD_PLUGINS"
 """The environment variable with the paths of plug-ins, separated by commas; worker processes inherit it."""
@@ -67,7 +68,7 @@ def check_plugins(failures: Sequence[str]) -> None:
     if failures:
         # Importing these loads the library.
         from tuninglink.errors import TuninglinkError  # noqa: PLC0415
-        from tuninglink.mlir.diagnostics import error, note  # noqa: PLC0415
+        from tuninglink.mlir import error, note  # noqa: PLC0415
 
         remedy = note(f"plug-ins are named by --{PLUGIN_FLAG} and by {PLUGINS_VARIABLE}")
         *others, last = failures

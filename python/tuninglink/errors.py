@@ -8,12 +8,70 @@ from __future__ import annotations
 
 import copyreg
 import os
+import re
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Final
+
+from tuninglink.plain_data import HIDDEN, named
+from tuninglink.rules import Rule  # noqa: TC001 - the JSON Schema resolves the types of fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.mlir.diagnostics import Diagnostic
+
+class Severity(Enum):
+    """The severity of a diagnostic. The value is the word that is printed."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    REMARK = "remark"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a source file; `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A part of a file, from `start` up to `end`, and the text to put there."""
+
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """A message, its place if it has one, and notes about related places.
+
+    Attributes:
+        fix: the replacements in one file that fix the problem; empty if no fix is known.
+        rule: the rule that is broken; None for what is not about a spec.
+    """
+
+    severity: Severity
+    message: str
+    place: Place | None = None
+    notes: tuple[Diagnostic, ...] = ()
+    fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
+    rule: Rule | None = field(default=None, metadata=named("code"))
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.severity.value}: {self.message}"
+
+
+# --- The exceptions of Tuninglink, raised at the boundaries of its layers, and helpers for the words of messages
 
 
 class TuninglinkError(Exception):
@@ -104,3 +162,37 @@ def misspelt(name: str, valid: Sequence[str]) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, whose plural ends in s unless it is given."""
     return f"{number} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
+
+
+# --- Text for people with names from inputs, which may contain any character ---------------------
+
+
+def escaped(text: str, *, lines: bool = False) -> str:
+    """Return text for people, with each character that does not print escaped as MLIR does, by the bytes of UTF-8.
+
+    Args:
+        text: the text, which may have names from an input.
+        lines: whether line breaks are kept, other than those before what a CI service would read as a command.
+    """
+    if command := _COMMAND.match(text):
+        start = command.end()
+        return f"{text[:start]}\\{ord(text[start]):02X}{escaped(text[start + 1 :], lines=lines)}"
+    if text.isprintable():
+        return text
+    if lines:
+        return "\n".join(map(escaped, _LINE_BREAK.split(text)))
+    return "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    # A surrogate is a byte of a file name that is not UTF-8.
+    data = character.encode(errors="replace")
+    return "\ufffd" if data == b"?" else "".join(f"\\{byte:02X}" for byte in data)
+
+
+_COMMAND: Final = re.compile(r" *(?=::|##\[)")
+"""The start of a text that a CI service would read as a command if it began a line."""
+
+_LINE_BREAK: Final = re.compile(r"\n(?!\s*(?:::|##\[))")

@@ -12,13 +12,20 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.errors import TuninglinkError, nearest, printable, reason_for_user
+from tuninglink.errors import (
+    Diagnostic,
+    Place,
+    TuninglinkError,
+    nearest,
+    printable,
+    reason_for_user,
+)
 from tuninglink.interrupt_hooks import interrupt_hook, uninterrupted
-from tuninglink.mlir.diagnostics import Diagnostic, Place, error
-from tuninglink.mlir.rendering import show_lines_of
+from tuninglink.mlir import error, show_lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 STANDARD_STREAM: Final = "-"
 """Denotes standard input or output in place of a path."""

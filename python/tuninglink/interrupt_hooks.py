@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
 SYMBOLIZATION: Final = "LLVM_DISABLE_SYMBOLIZATION"
 """The variable that, with any value, makes LLVM's crash handler omit the names of functions."""
 

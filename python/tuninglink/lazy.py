@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -32,6 +35,61 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], obje
     return get_attribute
 
 
+@contextmanager
+def lazy_imports(namespace: dict[str, object]) -> Iterator[None]:
+    """Defer the imports of a package's face, which stand in a `with` block, to the first use of each name.
+
+    A command imports only what it uses; type checkers and editors see ordinary imports.
+
+    Args:
+        namespace: the `globals()` of the package.
+    """
+    import_now = builtins.__import__
+
+    def defer(name: str, importer: dict[str, object] | None = None, *rest: Any) -> object:
+        return _Module(name) if importer is namespace else import_now(name, importer, *rest)
+
+    with _loading:
+        builtins.__import__ = defer  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            builtins.__import__ = import_now
+    homes = {name: value for name, value in namespace.items() if isinstance(value, _Member)}
+    for name in homes:
+        del namespace[name]
+
+    def get_attribute(name: str) -> object:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
+        value: object = getattr(import_module(home.module), home.name)
+        namespace[name] = value  # skips this function the next time
+        return value
+
+    namespace["__getattr__"] = get_attribute
+    namespace["__all__"] = sorted(homes)
+    namespace["__dir__"] = lambda: sorted({*namespace, *homes})
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A name of a module that is not imported yet."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module that is not imported yet, as an import statement receives it."""
+
+    name: str
+
+    def __getattr__(self, name: str) -> _Member:
+        return _Member(self.name, name)
+
+
 def load_on_use(name: str) -> None:
     """Defer the import of a top-level module until one of its attributes is read.
 
@@ -51,4 +109,4 @@ class _Stub(ModuleType):
         return getattr(import_module(self.__name__), attribute)
 
 
-_loading: Final = RLock()
+_loading: Final[RLock] = RLock()

@@ -15,6 +15,7 @@ from tuninglink.files import meant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _DEEPEST_RESPONSE_FILE = 20

@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 import tuninglink
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir import collect, to_bytecode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.compiler import Compilation
+    from tuninglink.explaining import Explanation
+    from tuninglink.specs import Spec
+    from tuninglink.tuning import Tuned
+    from tuninglink.tuning.deciding import TuningSettings
+    from tuninglink.tuning.programs import CallOptions
+
 
 try:
     import numpy as np
@@ -27,15 +37,6 @@ except ModuleNotFoundError as missing:
     message = f"tuninglink.torch needs the package '{missing.name}'; {remedy}"
     raise ModuleNotFoundError(message, name=missing.name) from missing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.compiler import Compilation
-    from tuninglink.explaining import Explanation
-    from tuninglink.specs import Spec
-    from tuninglink.tuning.programs import CallOptions
-    from tuninglink.tuning.settings import TuningSettings
-    from tuninglink.tuning.tune import Tuned
 
 __all__ = ["backend", "compile", "explain", "export", "tune"]
 
@@ -199,7 +200,7 @@ def tune(
     Raises:
         TuninglinkError: see `tuninglink.tuning.tune.tune`.
     """
-    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
+    from tuninglink.tuning import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
 
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "model.mlirbc"
@@ -293,8 +294,8 @@ def _tuned_spec(
     database: str | Path,
 ) -> Spec:
     """Return the spec of a program's winners under the given flags, the only ones that apply to a compilation here."""
+    from tuninglink.tuning import tune as tune_program  # noqa: PLC0415
     from tuninglink.tuning.flag_sets import NONE  # noqa: PLC0415 - the runtime may be missing
-    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.mlirbc"

@@ -24,16 +24,18 @@ sys.path.append(str(Path(__file__).parents[1] / "support"))
 import iree.runtime as rt
 from tuning_programs import matmul
 
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import prepare
-from tuninglink.tuning.devices.device import open_device
-from tuninglink.tuning.devices.inputs import make_inputs
-from tuninglink.tuning.devices.local import AheadLoader
-from tuninglink.tuning.devices.running import LoadedBenchmark, Loader, Overhead
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.compiler import set_up_command_line
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.tuning.candidates import CandidateCompiler, prepare
+from tuninglink.tuning.devices import (
+    AheadLoader,
+    LoadedBenchmark,
+    Loader,
+    Overhead,
+    make_inputs,
+    open_device,
+)
+from tuninglink.tuning.programs import Benchmark, read_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,18 +20,16 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references import References
-from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.results import Correctness, Failure
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.devices import DeviceProcess
+from tuninglink.tuning.programs import Correctness, Failure, read_program
+from tuninglink.tuning.references import Reference, References
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.devices import Device
+    from tuninglink.tuning.programs import TuningTask
 
 HOST: Final = (
     "--iree-hal-target-device=local",

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from shipped_specs import NAMES, shipped_spec
 
 from tuninglink.checking import Checker, CompileLimits
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver import Verdict
 
 if TYPE_CHECKING:
     from tuninglink.checking import SpecReport

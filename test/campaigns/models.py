@@ -22,18 +22,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from iree.compiler import ir as mlir
 from model_programs import MODELS, program
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import Severity
-from tuninglink.solver.answers import Limits
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import read_workload
+from tuninglink.errors import Severity
+from tuninglink.iree import find_root_ops
+from tuninglink.solver import Limits
+from tuninglink.spaces import ProviderRegistry, verify_configuration
+from tuninglink.spaces.model import read_configuration, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+    from tuninglink.spaces import ConfigurationAnswer
 
 TARGETS: Final = {
     "gfx942": ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"),

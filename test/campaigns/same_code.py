@@ -22,21 +22,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding import Outcome
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.devices import Rounds
-from tuninglink.tuning.devices.device_process import Device, DeviceProcess
-from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
+from tuninglink.tuning.deciding import Contestant, Outcome, Race, RaceRules
+from tuninglink.tuning.devices import Device, DeviceProcess, Measurer, Rounds
+from tuninglink.tuning.programs import CompiledProgram, ProgramInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.deciding.race import RaceResult
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, Request
-    from tuninglink.tuning.results import Failure
+    from tuninglink.tuning.deciding import RaceResult
+    from tuninglink.tuning.devices import Answer, DeviceDescription, Request
+    from tuninglink.tuning.programs import Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
 HOST: Final = (

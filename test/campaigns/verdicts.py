@@ -39,16 +39,16 @@ from iree.compiler import ir as mlir
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials, changed, sampled
 
+from tuninglink.errors import Severity
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Severity
-from tuninglink.solver.answers import UndecidedError, Verdict
-from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.solver import UndecidedError, Verdict
+from tuninglink.spaces import ProviderRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces import ConfigurationAnswer
+    from tuninglink.spaces.model import Space
 
 COLUMNS = ("valid", "warning", "not decided", "refuted")
 ROOT_ATTRIBUTES = (names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG, names.COMPILATION_INFO)

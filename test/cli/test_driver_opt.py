@@ -15,7 +15,7 @@ from places import TOOLS
 from processes import PATIENCE
 from programs import listening
 
-from tuninglink.opt import compiler_passes
+from tuninglink.opt import pass_registry as compiler_passes
 
 TOOL = str(TOOLS / "tuninglink-opt")
 

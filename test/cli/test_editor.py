@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from places import ROOT
 
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
+from tuninglink.errors import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

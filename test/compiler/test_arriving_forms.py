@@ -9,8 +9,8 @@ from arriving_forms import CASES, Case, configured_by_stock
 from iree.compiler import ir as mlir
 
 import tuninglink
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.iree import find_dispatches
+from tuninglink.mlir import thread_context
 
 if TYPE_CHECKING:
     from pathlib import Path

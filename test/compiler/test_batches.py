@@ -8,21 +8,21 @@ import pytest
 from long_specs import long_spec
 from sized_specs import sized_spec
 
-from tuninglink.checking.judging import Judge, JudgingOptions
-from tuninglink.compiler.target_flags import compile_flags, executable_target
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.payloads import PayloadError, Synthesizer, drafts
-from tuninglink.solver.answers import DEFAULT_LIMITS
-from tuninglink.specs.spec import load_spec
+from tuninglink.checking import Judge, JudgingOptions
+from tuninglink.compiler import compile_flags, executable_target
+from tuninglink.iree import Target
+from tuninglink.mlir import thread_context
+from tuninglink.payloads import PayloadError, Synthesizer, synthesis as drafts
+from tuninglink.solver import DEFAULT_LIMITS
+from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.payloads.drafts import Configured, Draft
-    from tuninglink.specs.structure import Entry
+    from tuninglink.payloads import Configured, Draft
+    from tuninglink.specs import Entry
 
 TARGET = Target.parse("gfx942")
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from programs import EXAMPLES
 
-from tuninglink.checking.checker import Checker
-from tuninglink.checking.findings import to_sarif
-from tuninglink.iree.targets import Target
+from tuninglink.checking import Checker, to_sarif
+from tuninglink.iree import Target
 
 if TYPE_CHECKING:
     from pathlib import Path

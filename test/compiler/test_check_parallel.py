@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from long_specs import long_spec
 
-from tuninglink.checking.checker import Checker
-from tuninglink.iree.targets import Target
+from tuninglink.checking import Checker
+from tuninglink.iree import Target
 from tuninglink.plain_data import plain
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver import Verdict
 
 VALID = [256 * (1 + number % 3) for number in range(60)]
 REJECTED = [256 * (1 + number % 22) + 128 for number in range(60)]

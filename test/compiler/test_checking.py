@@ -14,19 +14,15 @@ from places import TOOLS
 from processes import PATIENCE, children, eventually, marked, processor_seconds
 from programs import EXAMPLES, listening
 
-from tuninglink.checking import compiling
-from tuninglink.checking.check_report import CheckReport
-from tuninglink.checking.checker import Checker
-from tuninglink.checking.compiling import CompileLimits, Job, compile_all
-from tuninglink.compiler.target_flags import compile_flags
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import Severity
+from tuninglink.checking import Checker, CheckReport, CompileLimits, Job, compile_all, compiling
+from tuninglink.compiler import compile_flags
+from tuninglink.errors import Severity
+from tuninglink.iree import Target
 from tuninglink.payloads import payload_for, spec_of
 from tuninglink.plain_data import to_json
 from tuninglink.rules import Rule
-from tuninglink.solver.answers import Verdict
-from tuninglink.specs import shipped
-from tuninglink.specs.spec import load_spec
+from tuninglink.solver import Verdict
+from tuninglink.specs import load_spec, shipped
 
 if TYPE_CHECKING:
     from pathlib import Path

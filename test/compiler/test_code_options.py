@@ -9,13 +9,12 @@ from places import ROOT
 from programs import TARGETS
 from tuning_programs import compiler_for, matmul, prepared
 
-from tuninglink.spaces.knobs import FixedKnob
-from tuninglink.spaces.selection import SelectionError, SpaceSelection
-from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.spaces import SelectionError, SpaceSelection
+from tuninglink.spaces.model import FixedKnob
+from tuninglink.tuning.programs import Benchmark
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.candidates import Candidate, PreparedTask
 
 MATMUL = (ROOT / "examples" / "mmt_2048x1280x5120.mlir").read_text()
 ATTENTION = (ROOT / "examples" / "attention_8x512x64.mlir").read_text()

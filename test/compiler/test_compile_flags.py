@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.compiler import compile as compile_program
-from tuninglink.compiler.target_flags import compile_flags
-from tuninglink.iree.targets import Target
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect
+from tuninglink.compiler import compile as compile_program, compile_flags
+from tuninglink.iree import Target
+from tuninglink.mlir import collect, names, parse_module, thread_context
 
 PROGRAM = b"""
 func.func @add(%a: tensor<4xf32>) -> tensor<4xf32> {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.compiler import probing
-from tuninglink.compiler.probing import check_targets, compiler_options
-from tuninglink.compiler.session import registered_backends, session_flags
+from tuninglink.compiler import (
+    check_targets,
+    compiler_options,
+    flags as probing,
+    registered_backends,
+    session_flags,
+)
 from tuninglink.errors import CompileError
-from tuninglink.iree import known_targets
+from tuninglink.iree import targets as known_targets
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,9 @@ from iree.compiler.api import Session as OtherSession
 from programs import TARGETS, iree_compile
 
 import tuninglink
-from tuninglink.compiler import native
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.session import Invocation, Output, Session
-from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+from tuninglink.compiler import Invocation, Output, Phase, Session, session as native
+from tuninglink.errors import CompileError, Diagnostic, Place, Severity
+from tuninglink.mlir import DiagnosticSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,10 +18,8 @@ from iree.compiler import ir as mlir
 from programs import TARGETS, iree_compile
 
 import tuninglink
-from tuninglink.errors import CompileError, SpecError
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
-from tuninglink.mlir.walk import collect
+from tuninglink.errors import CompileError, Diagnostic, Place, Severity, SpecError
+from tuninglink.mlir import DiagnosticSink, collect, names
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from elementwise_specs import spec
 from generated_specs import payloads, spec_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from interpreter import apply_spec, numbered_attributes
 
-from tuninglink.compiler.tagging import TAG, TaggedSpec
+from tuninglink.compiler import TAG, TaggedSpec
 from tuninglink.mlir import names
-from tuninglink.specs import LinkForm, link_specs, load_spec
-from tuninglink.specs.entry_settings import settings_of
+from tuninglink.specs import LinkForm, link_specs, load_spec, settings_of
 
 if TYPE_CHECKING:
     from generated_specs import GeneratedSpec

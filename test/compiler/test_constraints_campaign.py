@@ -14,14 +14,15 @@ from model_programs import rms_norm
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
-from tuninglink.mlir.diagnostics import Severity
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.cpu.cpu_provider import CpuProvider
-from tuninglink.spaces.gpu.gpu_provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
-from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.errors import Severity
+from tuninglink.iree import TILE_AND_FUSE, VECTOR_DISTRIBUTE
+from tuninglink.solver import Verdict
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.gpu import GpuProvider
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.model import Space
 
 CONVOLUTION_EXPERT = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"
 _FUNCTION = Function("normalized")

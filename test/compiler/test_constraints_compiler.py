@@ -12,26 +12,24 @@ import pytest
 import worker_jobs
 import z3
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops, only_dispatch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from iree.compiler.dialects import iree_codegen
 from processes import PATIENCE
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.mlir import names
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import collect
-from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.spaces import compiler_constraints, smt
-from tuninglink.spaces.compiler_constraints import SHARED_PASS_MANAGER, IsolatedPassManager
-from tuninglink.spaces.compiler_provider import CompilerProvider, _isolated
-from tuninglink.spaces.configuration import (
-    MismatchError,
-    MissingEntryError,
-    read_configuration,
+from tuninglink.iree import OpKind
+from tuninglink.mlir import collect, names, to_bytecode
+from tuninglink.solver import Limits, UndecidedError, Verdict
+from tuninglink.spaces import (
+    SHARED_PASS_MANAGER,
+    CompilerProvider,
+    IsolatedPassManager,
+    compiler_constraints,
+    compiler_constraints as smt,
+    knob_template,
+    read_constraints,
 )
-from tuninglink.spaces.smt import knob_template, read_constraints
-from tuninglink.spaces.workload import Problem
+from tuninglink.spaces.compiler_constraints import _isolated
+from tuninglink.spaces.model import MismatchError, MissingEntryError, Problem, read_configuration
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -39,9 +37,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.model import ConstraintSet, Space, Workload
 
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "sm_80")
 CASES = [

@@ -18,25 +18,17 @@ from cpu_dispatches import (
     sources_for,
 )
 from generated_programs import random_program
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 from programs import TARGETS, configure, configured_programs
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree import CpuLevel, OpKind, find_root_ops, read_cpu_configuration
 from tuninglink.mlir import names
-from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_provider import CpuProvider
-from tuninglink.spaces.cpu.cpu_rules import PIPELINES
-from tuninglink.spaces.cpu.cpu_space import CpuSpace
-from tuninglink.spaces.cpu.neighboring_ops import neighbors
-from tuninglink.spaces.cpu.nest import LOOP_PEELING
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Problem, Workload, read_workload
+from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces import verify_configuration
+from tuninglink.spaces.cpu import LOOP_PEELING, PIPELINES, CpuProvider, CpuSpace, neighbors
+from tuninglink.spaces.model import Problem, Workload, read_configuration, read_workload
 
 MMT4D = "#iree_cpu.pipeline<Mmt4dTilingExpert>"
 X86 = (

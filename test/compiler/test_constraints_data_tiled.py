@@ -10,24 +10,16 @@ from cpu_dispatches import flags_for, registry
 from iree.compiler import ir as mlir
 from programs import run
 
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.prepared_dispatches import materialize_encodings
-from tuninglink.compiler.program_sources import compiler_run
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import to_text
-from tuninglink.mlir.walk import collect
+from tuninglink.compiler import Phase, compiler_run, materialize_encodings
+from tuninglink.iree import find_root_ops
+from tuninglink.mlir import collect, names, thread_context, to_text
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_space import CpuSpace
-from tuninglink.spaces.workload import Workload, read_workload
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import prepare
-from tuninglink.tuning.deciding.winner_checks import WinnerVerification
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.results import Failure
+from tuninglink.solver import Verdict
+from tuninglink.spaces.cpu import CpuSpace
+from tuninglink.spaces.model import Workload, read_configuration, read_workload
+from tuninglink.tuning.candidates import CandidateCompiler, prepare
+from tuninglink.tuning.deciding import WinnerVerification
+from tuninglink.tuning.programs import Failure, read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,43 +11,36 @@ import programs
 import pytest
 from configured_programs import configured, only_dispatch
 from gpu_programs import attention, configured_source, matmul
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from iree.compiler import ir as mlir
 from mlir_function import Function
 from model_programs import rms_norm, softmax
 from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.solver import evaluate
-from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
-from tuninglink.solver.expressions import number
-from tuninglink.spaces.compiler_constraints import IsolatedPassManager
-from tuninglink.spaces.compiler_provider import CompilerProvider
-from tuninglink.spaces.configuration import (
+from tuninglink.iree import TILE_AND_FUSE, VECTOR_DISTRIBUTE, find_root_ops
+from tuninglink.solver import AssignmentError, UndecidedError, Verdict, evaluate, number
+from tuninglink.spaces import (
+    CompilerProvider,
+    IsolatedPassManager,
+    ProviderRegistry,
+    verify_configuration,
+)
+from tuninglink.spaces.gpu import DISTRIBUTE, MOST_INTRINSICS, GpuProvider, GpuSpace, is_derivable
+from tuninglink.spaces.model import (
     Configuration,
+    Dimension,
     MismatchError,
+    Workload,
     read_configuration,
+    read_workload,
 )
-from tuninglink.spaces.gpu.gpu_provider import (
-    DISTRIBUTE,
-    TILE_AND_FUSE,
-    VECTOR_DISTRIBUTE,
-    GpuProvider,
-)
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
-from tuninglink.spaces.gpu.gpu_space import GpuSpace
-from tuninglink.spaces.gpu.promotion import is_derivable
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Dimension, Workload, read_workload
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.model import Space
 
 LARGE = matmul(2048, 1280, 5120, transposed=True)
 BATCHED = matmul(64, 96, 128, batch=4)

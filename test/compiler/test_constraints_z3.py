@@ -11,17 +11,16 @@ from constraint_problems import satisfiable
 from iree.compiler import ir as mlir
 from programs import configured_programs
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.solver.answers import Limits, UndecidedError
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.workload import read_workload
+from tuninglink.iree import find_root_ops
+from tuninglink.solver import Limits, UndecidedError
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.spaces.model import read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.errors import Diagnostic
+    from tuninglink.spaces.model import ConstraintSet, Workload
 
 LEAST_SETS = {"hip": 14, "cuda": 14, "llvm-cpu": 40, "vulkan": 4}
 

@@ -6,8 +6,8 @@ import pytest
 from iree.compiler import ir as mlir
 from programs import TARGETS, run
 
-from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.iree import count_calls
+from tuninglink.mlir import thread_context
 
 TENSOR = "tensor<64x64xf32>"
 MATMUL = f"""

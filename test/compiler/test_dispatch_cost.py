@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, TARGETS, dispatched, matmul
 
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.program_sources import compiler_run
-from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
-from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.compiler import Phase, compiler_run
+from tuninglink.iree import DispatchCost, cost_of, find_dispatches
 
 ELEMENTWISE = """
 func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {

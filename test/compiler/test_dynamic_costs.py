@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tuninglink
-from tuninglink.cli.explanation_output import render
-from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.iree.given_sizes import GivenSizes, combinations
+from tuninglink.cli.page_output import render
+from tuninglink.compiler import ExplanationFormat
+from tuninglink.iree import GivenSizes, combinations
 
 FLAGS = [
     "--iree-hal-target-device=local",

@@ -6,8 +6,8 @@ import pytest
 from places import ROOT
 
 import tuninglink
-from tuninglink.compiler.target_flags import compile_flags
-from tuninglink.iree.targets import Target
+from tuninglink.compiler import compile_flags
+from tuninglink.iree import Target
 
 EXAMPLES = ROOT / "examples"
 TWO_DEVICES = (

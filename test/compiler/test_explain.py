@@ -15,18 +15,20 @@ from programs import EXAMPLES, PROGRAMS, TARGETS, run
 from tuning_programs import matmul
 
 import tuninglink
-from tuninglink.compiler import compilation
-from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
+from tuninglink.compiler import DispatchSources, PreparedDispatches, compilation
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.explaining import read_profile, with_times
-from tuninglink.explaining.dispatch_report import Status
-from tuninglink.explaining.explanation import Explanation, Profile
-from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.explaining import Explanation, Profile, Status, read_profile, with_times
+from tuninglink.iree import find_dispatches
 from tuninglink.json_schema import schema_of
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.mlir import (
+    DiagnosticSink,
+    collect,
+    error,
+    names,
+    symbol_name,
+    thread_context,
+    visit,
+)
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import to_json_by_line
 
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tuninglink.compiler.compile_options import Phase
-    from tuninglink.compiler.session import Session
-    from tuninglink.explaining.dispatch_report import DispatchReport
+    from tuninglink.compiler import Phase, Session
+    from tuninglink.explaining import DispatchReport
 
 HIP = TARGETS["hip"]
 VMVX = TARGETS["vmvx"]

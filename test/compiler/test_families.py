@@ -9,20 +9,24 @@ import pytest
 from long_specs import long_spec
 from sized_specs import SIZES, sized_spec
 
-from tuninglink.checking.checker import Checker
-from tuninglink.compiler.target_flags import compile_flags, executable_target
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.checking import Checker
+from tuninglink.compiler import compile_flags, executable_target
+from tuninglink.iree import Target
+from tuninglink.mlir import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
-from tuninglink.spaces.compiler_constraints import FamilyConstraints, FixedSize, UnsizedConstraints
-from tuninglink.spaces.compiler_provider import CompilerProvider
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.specs.spec import load_spec
+from tuninglink.spaces import (
+    CompilerProvider,
+    FamilyConstraints,
+    FixedSize,
+    ProviderRegistry,
+    UnsizedConstraints,
+    verify_configuration,
+)
+from tuninglink.spaces.model import read_configuration
+from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.model import Workload
 
 ENTRIES = 20
 

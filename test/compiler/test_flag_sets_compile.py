@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 from cpu_dispatches import flags_for
 from programs import TARGETS, run
 
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.tuning.flag_sets import CHANNELS_LAST, DEFAULT, FlagSet, flag_sets
-from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
+from tuninglink.compiler import Phase
+from tuninglink.tuning.flag_sets import (
+    CHANNELS_LAST,
+    DEFAULT,
+    CompiledSource,
+    FlagSet,
+    ProgramSource,
+    SetCompiler,
+    flag_sets,
+)
 from tuninglink.tuning.programs import ALL_CALLS
 
 if TYPE_CHECKING:

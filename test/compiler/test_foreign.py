@@ -7,11 +7,10 @@ from elementwise_specs import PROGRAM, configuration, spec
 from iree.compiler import ir as mlir
 
 import tuninglink
-from tuninglink.compiler.target_flags import compile_flags, executable_target
+from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import CompileError
-from tuninglink.iree.intrinsics import foreign_reason, instruction_set, is_nvidia
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.iree import Target, foreign_reason, instruction_set, is_nvidia
+from tuninglink.mlir import thread_context
 
 TARGETS = ("gfx942", "sm_80", "x86_64", "vmvx")
 CONFIGURATIONS = {"hip": {"gfx942", "sm_80"}, "llvm-cpu": {"x86_64"}, "vmvx": {"vmvx"}}

@@ -8,11 +8,10 @@ import pytest
 from programs import TARGETS
 from tuning_programs import ZERO, compiler_for, prepared, whole_samples
 
-from tuninglink.spaces.knobs import FixedKnob
-from tuninglink.spaces.selection import SpaceSelection
-from tuninglink.tuning.deciding.winner_checks import WinnerVerification
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.results import Failure
+from tuninglink.spaces import SpaceSelection
+from tuninglink.spaces.model import FixedKnob
+from tuninglink.tuning.deciding import WinnerVerification
+from tuninglink.tuning.programs import Benchmark, Failure
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate

@@ -10,11 +10,10 @@ from programs import TARGETS
 
 import tuninglink
 from tuninglink.checking import Checker, CompileLimits
-from tuninglink.checking.findings import Rule
-from tuninglink.explaining import explain
-from tuninglink.explaining.dispatch_report import Status
-from tuninglink.iree.targets import Target
-from tuninglink.solver.answers import Verdict
+from tuninglink.explaining import Status, explain
+from tuninglink.iree import Target
+from tuninglink.rules import Rule
+from tuninglink.solver import Verdict
 
 PROGRAM = """
 func.func @matmul(%a: tensor<512x128xf16>, %b: tensor<256x128xf16>) -> tensor<512x256xf32> {

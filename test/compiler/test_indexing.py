@@ -16,17 +16,24 @@ from optimization_campaign import Outcome, check_payloads
 from places import SHARED
 from programs import run
 
-from tuninglink.matching.conditions import Condition
-from tuninglink.matching.index import LONGEST_LIST, Indexing, index_matchers
-from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Structure, plan_index
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
-from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.linking.link_form import LinkForm
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.matching import (
+    LONGEST_LIST,
+    Condition,
+    IndexEntry,
+    IndexGroup,
+    Indexing,
+    Structure,
+    index_matchers,
+    plan_index,
+)
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.specs import LinkForm, Spec, link_specs, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.matching.index_plan import Item
+    from tuninglink.matching import Item
 
 CORPUS = SHARED / "corpus"
 

@@ -11,7 +11,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, ONE_IMAGE, REDUCTION, matmul
 
 import tuninglink
 from tuninglink.errors import CompileError
-from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir import DiagnosticSink
 
 if TYPE_CHECKING:
     from tuninglink.scaffolding import InitSpec

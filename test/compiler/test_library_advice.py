@@ -9,13 +9,12 @@ import pytest
 from problem_forms import KN, linear
 
 import tuninglink
-from tuninglink.cli.explanation_output import render
-from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.cli.page_output import render
+from tuninglink.compiler import ExplanationFormat
 from tuninglink.explaining import catalog
-from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir import DiagnosticSink
 from tuninglink.plain_data import plain
-from tuninglink.specs import libraries
-from tuninglink.specs.libraries import LibraryFile
+from tuninglink.specs import LibraryFile, sources as libraries
 
 if TYPE_CHECKING:
     from tuninglink.explaining import Explanation

@@ -7,11 +7,9 @@ from iree.compiler import ir as mlir
 from problem_forms import NK, TARGETS, linear, linear_entry, spec
 
 import tuninglink
-from tuninglink.iree.cpus import known_cpu_vectors
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.specs.bindings import is_like
+from tuninglink.iree import Target, find_dispatches, known_cpu_vectors
+from tuninglink.mlir import thread_context
+from tuninglink.specs import is_like
 
 LOCAL = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
 SOURCES = "--compile-to=executable-sources"

@@ -7,11 +7,11 @@ from iree.compiler import ir as mlir
 from problem_forms import TARGETS, spec
 
 import tuninglink
-from tuninglink.iree.dispatches import find_dispatches, find_root_ops
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.iree import find_dispatches, find_root_ops
+from tuninglink.mlir import thread_context
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.workload import read_workload
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.spaces.model import read_workload
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 PROGRAM = b"""

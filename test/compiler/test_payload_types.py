@@ -6,8 +6,8 @@ import pytest
 
 from tuninglink import load_spec, payload_for
 from tuninglink.checking import Checker, CompileLimits
-from tuninglink.iree.targets import Target
-from tuninglink.solver.answers import Verdict
+from tuninglink.iree import Target
+from tuninglink.solver import Verdict
 
 GPU = """#iree_codegen.compilation_info<
     lowering_config = #iree_gpu.lowering_config<{workgroup = [4, 64], thread = [1, 4]}>,

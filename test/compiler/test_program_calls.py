@@ -14,13 +14,13 @@ from tuninglink.tuning.programs import (
     FunctionWeight,
     GivenInput,
     ParameterFile,
+    read_program,
 )
-from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+    from tuninglink.tuning.programs import FunctionCall, ProgramCalls
 
 CPU = "llvm-cpu"
 

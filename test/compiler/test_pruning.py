@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from generated_specs import GeneratedSpec, Shape, payloads, spec_lists
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from interpreter import apply_spec, numbered_attributes
 from matched_operations import seen, spec_of
 from optimization_campaign import (
@@ -23,16 +22,20 @@ from optimization_campaign import (
 from programs import TARGETS, program_sources
 
 import tuninglink
-from tuninglink.iree.op_kinds import ROLES, OpKind
-from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
-from tuninglink.matching.predicates import Extent
-from tuninglink.matching.prunable import EntryIndex, subsets
-from tuninglink.matching.pruning import PruningLinker, may_restructure
-from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
+from tuninglink.iree import ROLES, OpKind
+from tuninglink.matching import (
+    UNKNOWN_DISPATCH as ANYTHING,
+    DispatchSignature,
+    EntryIndex,
+    Extent,
+    LoopSizes,
+    PruningKey,
+    PruningLinker,
+    may_restructure,
+    subsets,
+)
 from tuninglink.mlir import names
-from tuninglink.specs import Spec, load_spec
-from tuninglink.specs.linking.link_form import LinkForm
-from tuninglink.specs.revision import Subsets
+from tuninglink.specs import LinkForm, Spec, Subsets, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from programs import EXAMPLES, TARGETS
 
 import tuninglink
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.compiler import Phase
+from tuninglink.mlir import DiagnosticSink
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     Database,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
+    recorded_times,
 )
-from tuninglink.tuning.database.prior_data import recorded_times
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

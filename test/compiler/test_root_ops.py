@@ -12,12 +12,8 @@ from iree.compiler.dialects.transform import interpreter
 from programs import MARK_ROOT_OPS, TARGETS, configured_programs, numbered_marks, run
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.root_ops import is_computing
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.iree import find_root_ops, is_computing
+from tuninglink.mlir import DiagnosticSink, collect, names, symbol_name, visit
 from tuninglink.passes.annotate_root_ops import AnnotateRootOps
 from tuninglink.passes.strip_configs import strip_configurations
 

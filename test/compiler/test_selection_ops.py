@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from verdict_trials import TARGETS, Trials
 
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.solver import Verdict
+from tuninglink.spaces import ProviderRegistry
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.model import Space
 
 VALUES: Final = "tensor<64x1024xf32>"
 

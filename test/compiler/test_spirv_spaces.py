@@ -13,16 +13,14 @@ from tuning_programs import CONVOLUTION
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
-from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels
-from tuninglink.solver.answers import UndecidedError, Verdict
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.knob_values import AllowedValues, knob_values
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import pipeline_name
+from tuninglink.iree import SPIRV_LEVELS, read_tile_levels
+from tuninglink.solver import UndecidedError, Verdict
+from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, pipeline_name
+from tuninglink.spaces.model import read_configuration
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces import ConfigurationAnswer
+    from tuninglink.spaces.model import Space
 
 WIDE: Final = matmul(128, 128, 256)
 NARROW: Final = matmul(64, 96, 128, "f32")

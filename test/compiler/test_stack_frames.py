@@ -8,9 +8,9 @@ from iree.compiler import ir as mlir
 from stack_programs import frame_of, overflow_of, overflowing, report_frames, with_function
 from tuning_programs import matmul, prepared, whole_samples
 
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir import collect
 from tuninglink.solver import Grade
-from tuninglink.spaces.cpu.neighboring_ops import live_values
+from tuninglink.spaces.cpu import live_values
 from tuninglink.workers import Pool
 
 

@@ -20,9 +20,7 @@ from programs import (
 )
 
 from tuninglink.errors import PipelineError
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.mlir import DiagnosticSink, collect, names, visit
 from tuninglink.passes.materialize_specs import MaterializeSpecs
 from tuninglink.passes.strip_configs import ConfigurationKind, StripConfigs, strip_configurations
 

@@ -12,14 +12,11 @@ from iree.compiler.api import Session, Source, ctypes_dl
 from iree.compiler.dialects import iree_gpu
 from releases import since_3_13
 
-from tuninglink.compiler import target_flags
+from tuninglink.compiler import flags as target_flags
 from tuninglink.errors import TargetError
-from tuninglink.iree import known_targets
-from tuninglink.iree.targets import Target, read_executable_target
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.walk import collect
-from tuninglink.tuning.devices.hardware import known_compute_units
+from tuninglink.iree import Target, read_executable_target, targets as known_targets
+from tuninglink.mlir import collect, names, thread_context
+from tuninglink.tuning.devices import known_compute_units
 
 T = TypeVar("T")
 PROGRAM = b"""

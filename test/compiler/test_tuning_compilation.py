@@ -9,18 +9,15 @@ import pytest
 from programs import TARGETS, run
 from tuning_programs import matmul, prepared
 
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.candidates import CandidateCompiler, CandidateOrigin
+from tuninglink.tuning.programs import Benchmark, Failure, FailureKind
+from tuninglink.tuning.references import Reproducers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.candidates import Candidate, PreparedTask
 
 FLAGS = TARGETS["llvm-cpu"]
 

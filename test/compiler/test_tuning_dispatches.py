@@ -14,11 +14,10 @@ from programs import TARGETS
 from tuning_programs import REDUCTION, compiler_for, dispatched, matmul
 
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.tuning.candidates.compilation import Compiled
-from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.iree import GivenSizes
+from tuninglink.mlir import thread_context
+from tuninglink.tuning.candidates import Compiled
+from tuninglink.tuning.programs import Access, read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,16 +20,11 @@ from tuning_programs import (
 )
 
 import tuninglink
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.program_sources import compiler_run
-from tuninglink.emission.spec_writer import write_spec
-from tuninglink.iree.dynamic_sizes import SizeRange
-from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.entry_settings import provenance_of
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
+from tuninglink.compiler import Phase, compiler_run
+from tuninglink.emission import write_spec
+from tuninglink.iree import Role, SizeRange, StructuredOp
+from tuninglink.specs import Applicability, provenance_of
+from tuninglink.tuning.candidates import CandidateOrigin, apply_candidate, apply_specs
 
 PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], "trials": 7}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tuning_programs import TARGETS, compiler_for, prepared
 
 from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.deciding.winner_checks import WinnerVerification
-from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.deciding import WinnerVerification
+from tuninglink.tuning.programs import Benchmark
 
 STRIDED = """
 func.func @main(%a: tensor<1x58x58x128xf16>, %b: tensor<3x3x128x256xf16>) -> tensor<1x28x28x256xf32> {

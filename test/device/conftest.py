@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from programs import TARGETS
 
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.devices import DeviceProcess
 from tuninglink.tuning.references import References
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Future
 
-    from tuninglink.compiler.program_sources import SavedProgram
+    from tuninglink.compiler import SavedProgram
 
 
 class KeepingCompiler(CandidateCompiler):

@@ -11,16 +11,16 @@ import pytest
 import tuninglink
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning import Listener
-from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.tune import tune_in_process
+from tuninglink.tuning import tune_in_process
+from tuninglink.tuning.deciding import TuningSettings
+from tuninglink.tuning.flag_sets import Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.deciding import Budget
+    from tuninglink.tuning.flag_sets import FlagsResult
 
 MATMUL = """
 func.func @main(%x: tensor<8x64xf32>, %y: tensor<64x128xf32>) -> tensor<8x128xf32> {

@@ -9,8 +9,7 @@ import pytest
 from iree import runtime as rt
 
 from tuninglink.errors import CompileError
-from tuninglink.tuning.programs import ParameterFile
-from tuninglink.tuning.programs.compiled_program import Parameter, ParameterSource
+from tuninglink.tuning.programs import Parameter, ParameterFile, ParameterSource
 
 WEIGHT = Parameter("model", "w", "f32", (64, 64))
 

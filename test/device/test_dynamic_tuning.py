@@ -12,34 +12,38 @@ from programs import TARGETS
 from recorded_tuning import brief_comparisons, without_pauses
 
 import tuninglink
-from tuninglink.checking.checker import Checker
-from tuninglink.emission.spec_writer import write_spec
-from tuninglink.iree.dynamic_sizes import UNBOUNDED, SizeRange
-from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning import Listener
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
-from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.winner_checks import SizeChecks
+from tuninglink.checking import Checker
+from tuninglink.emission import write_spec
+from tuninglink.iree import UNBOUNDED, GivenSizes, SizeRange
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.tuning import DispatchTuning
+from tuninglink.tuning.candidates import (
+    CandidateCompiler,
+    CandidateOrigin,
+    Compiled,
+    PreparedTask,
+    prepare,
+)
+from tuninglink.tuning.deciding import Ledger, SizeChecks, TuneOptions, TuningSettings
 from tuninglink.tuning.devices import Timing
-from tuninglink.tuning.dispatch_tuning import DispatchTuning
-from tuninglink.tuning.options import TuneOptions
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import (
+    Benchmark,
+    Failure,
+    FailureKind,
+    dynamic_loops,
+    read_program,
+    specialize,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.devices.device_process import DeviceProcess
-    from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.task_result import TrialResult
+    from tuninglink.tuning.deciding import TrialResult
+    from tuninglink.tuning.devices import DeviceProcess
+    from tuninglink.tuning.programs import TuningTask
 
 K, N = 64, 96
 PROGRAM = f"""

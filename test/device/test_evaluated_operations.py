@@ -9,18 +9,16 @@ import numpy as np
 import pytest
 from programs import PROGRAMS
 
-from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.devices.numerics import Outputs
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.compiled_reference import HOST
-from tuninglink.tuning.results import Correctness
+from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.devices import Outputs
+from tuninglink.tuning.programs import Benchmark, Correctness, read_program
+from tuninglink.tuning.references import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.devices.device_process import DeviceProcess
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.devices import DeviceProcess
+    from tuninglink.tuning.programs import TuningTask
     from tuninglink.tuning.references import References
 
 PROGRAM = PROGRAMS / "moving_elements.mlir"

@@ -13,17 +13,13 @@ import pytest
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 from tuning_programs import matmul, prepared
 
-from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.numerics import Outputs
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.compiled_reference import HOST
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.devices import DeviceProcess, Outputs
+from tuninglink.tuning.programs import Benchmark, Failure, FailureKind, read_program
+from tuninglink.tuning.references import HOST, Reproducers
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.programs import TuningTask
 
 
 def task_of(source: str, flags: tuple[str, ...], directory: Path) -> TuningTask:

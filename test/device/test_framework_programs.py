@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 import tuninglink
 from tuninglink.errors import CompileError
 from tuninglink.scaffolding import init_spec
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.deciding import TuningSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,16 @@ import numpy as np
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
-from tuninglink.tuning.problems import ScaledProduct
-from tuninglink.tuning.problems.problem_text import Layout
-from tuninglink.tuning.problems.programs import function_name, program_of
-from tuninglink.tuning.problems.window_programs import convolution_parts
-from tuninglink.tuning.problems.windows import Convolution, Gradient
-from tuninglink.tuning.problems.words import read_words
+from tuninglink.tuning.problems import (
+    Convolution,
+    Gradient,
+    Layout,
+    ScaledProduct,
+    convolution_parts,
+    function_name,
+    program_of,
+    read_words,
+)
 
 if TYPE_CHECKING:
     from tuninglink.tuning.problems import Problem

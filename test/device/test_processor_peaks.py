@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.iree.dispatch_cost import DispatchCost
-from tuninglink.tuning import processor_peaks
-from tuninglink.tuning.devices.device import describe, physical_cores
-from tuninglink.tuning.devices.hardware import last_level_bytes, shared_cache_bytes
-from tuninglink.tuning.processor_peaks import (
+from tuninglink.iree import DispatchCost
+from tuninglink.tuning import (
     ProcessorPeaks,
     peaks_of_processor,
     peaks_or_remark,
+    processor_peaks,
     stored_peaks,
 )
+from tuninglink.tuning.devices import describe, last_level_bytes, physical_cores, shared_cache_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

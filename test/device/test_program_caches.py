@@ -9,20 +9,22 @@ import numpy as np
 import pytest
 from programs import TARGETS
 
-from tuninglink.tuning.devices.buffers import to_device, to_host
-from tuninglink.tuning.devices.device import open_device
-from tuninglink.tuning.devices.inputs import make_inputs
-from tuninglink.tuning.devices.running import Loader
-from tuninglink.tuning.programs import dispatch_uses, dispatches
-from tuninglink.tuning.programs.dispatches import TuningTask, read_program
-from tuninglink.tuning.references.stored_tensors import stored_tensors
-from tuninglink.tuning.results import Correctness, Failure
+from tuninglink.tuning.devices import Loader, make_inputs, open_device, to_device, to_host
+from tuninglink.tuning.programs import (
+    Correctness,
+    Failure,
+    TuningTask,
+    benchmark_building as dispatch_uses,
+    dispatches,
+    read_program,
+)
+from tuninglink.tuning.references import stored_tensors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device_process import DeviceProcess
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.devices import DeviceProcess
     from tuninglink.tuning.references import References
 
 LAYERS = 6

@@ -11,28 +11,27 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
-from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler import Phase
 from tuninglink.errors import CompileError
-from tuninglink.tuning.deciding.model_run import ModelRuns
-from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.deciding.verdicts import judge_default
-from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.flag_sets.compilation import ProgramSource, SourceReference
-from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.program_reference import ProgramReference
-from tuninglink.tuning.results import Failure
-from tuninglink.tuning.settings import Numerics
+from tuninglink.tuning.deciding import ModelRuns, Numerics, OutputJudge, judge_default
+from tuninglink.tuning.devices import Device
+from tuninglink.tuning.flag_sets import ProgramSource, SourceReference
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions, Failure, GivenInput, read_program
+from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
-    from tuninglink.tuning.devices.program_running import CallOutputs
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.devices import (
+        Answer,
+        CallOutputs,
+        DeviceDescription,
+        DeviceProcess,
+        Request,
+    )
+    from tuninglink.tuning.programs import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]
 SPEC = """

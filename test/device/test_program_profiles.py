@@ -15,27 +15,36 @@ from processes import eventually
 from programs import TARGETS, listening
 
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DeviceOptions, ProgramMeasurement
-from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.cli.explain import DeviceOptions, ProgramMeasurement
+from tuninglink.compiler import CompileOptions
 from tuninglink.errors import TuninglinkError
-from tuninglink.explaining import explain, explain_file, read_profile, until_configured
-from tuninglink.explaining.profiles import DispatchEvent, Profile, runtime_tool
-from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.explaining import (
+    DispatchEvent,
+    Profile,
+    explain,
+    explain_file,
+    read_profile,
+    runtime_tool,
+    until_configured,
+)
+from tuninglink.iree import GivenSizes
 from tuninglink.plain_data import to_json_by_line
-from tuninglink.tuning import program_profiles
-from tuninglink.tuning.devices import Settings, Timing
-from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.program_profiles import record_profile, time_dispatches, weighed
-from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
-from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+from tuninglink.tuning import program_profiles, record_profile, time_dispatches, weighed
+from tuninglink.tuning.devices import DeviceError, DeviceProcess, Settings, Timing
+from tuninglink.tuning.programs import (
+    ALL_CALLS,
+    CallOptions,
+    DispatchedProgram,
+    GivenInput,
+    read_program,
+)
+from tuninglink.tuning.scheduling import DefaultQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.programs import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
 ROUNDS = 25

@@ -12,8 +12,8 @@ from iree.compiler import ir as mlir
 from places import ROOT, TOOLS
 
 import tuninglink
-from tuninglink.errors import PipelineError, TuninglinkError, UsageError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.errors import Diagnostic, PipelineError, TuninglinkError, UsageError
+from tuninglink.mlir import DiagnosticSink
 from tuninglink.passes.strip_configs import StripConfigs
 from tuninglink.plain_data import to_json
 

@@ -16,29 +16,24 @@ import pytest
 from programs import PROGRAMS, TARGETS
 from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 
-from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.numerics import Expected, Outputs
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references import References
-from tuninglink.tuning.references.compiled_reference import (
+from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.deciding import JudgedOutputs, Numerics
+from tuninglink.tuning.devices import Device, Expected, Outputs
+from tuninglink.tuning.programs import Benchmark, Correctness, FailureKind, read_program
+from tuninglink.tuning.references import (
     HOST,
     SCALAR,
     Reference,
+    References,
+    Reproducers,
     compute_reference,
     retarget,
+    summation_error,
 )
-from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.results import Correctness, FailureKind
-from tuninglink.tuning.results.reproducers import Reproducers
-from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import DeviceProcess
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.devices import DeviceDescription, DeviceProcess
+    from tuninglink.tuning.programs import DispatchedProgram, TuningTask
 
 
 @cache

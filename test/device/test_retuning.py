@@ -12,28 +12,32 @@ from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 
 import tuninglink
-from tuninglink.emission.spec_writer import write_spec
+from tuninglink.emission import write_spec
 from tuninglink.plain_data import plain
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.specs.entry_settings import provenance_of, settings_of
-from tuninglink.specs.revision import Revision, alone
-from tuninglink.tuning.database import Database
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.specs import Revision, alone, provenance_of, settings_of
+from tuninglink.tuning import (
+    EntryProblems,
+    EntryVerdict,
+    ProblemSource,
+    Retuner,
+    RetuningResult,
+    Standing,
+    retuned_spec,
+    target_of,
+)
+from tuninglink.tuning.database import Database, Journal
+from tuninglink.tuning.deciding import Budget, TuningSettings
 from tuninglink.tuning.devices import Rounds
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.retuning import EntryProblems, ProblemSource
-from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec
-from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.programs import Failure, FailureKind
+from tuninglink.tuning.scheduling import TaskTuner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.specs import Spec
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.programs import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
 SETTINGS = TuningSettings(trials=3, search="neighbors")

@@ -10,13 +10,11 @@ import pytest
 from iree import runtime
 
 import tuninglink
-from tuninglink.checking.checker import Checker
-from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Severity
-from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.checking import Checker
+from tuninglink.errors import Severity, SpecError
+from tuninglink.specs import link_specs, load_spec
+from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.programs import read_program
 
 if TYPE_CHECKING:
     from pathlib import Path

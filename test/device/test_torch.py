@@ -11,7 +11,7 @@ from framework_programs import CLOSE, CPU, run
 
 import tuninglink
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.deciding import TuningSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

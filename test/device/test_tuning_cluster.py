@@ -14,20 +14,22 @@ from tuning_programs import dispatched, matmul
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning import Listener
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices import Settings, cluster_workers
-from tuninglink.tuning.devices.cluster_devices import ClusterDevices
-from tuninglink.tuning.devices.cluster_workers import Cluster
-from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_set import BestTime, Measurement
-from tuninglink.tuning.results import FailureKind
-from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.tuner import Tuner
+from tuninglink.tuning import Tuner
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.database import Database, Journal
+from tuninglink.tuning.deciding import Ledger, TuningSettings
+from tuninglink.tuning.devices import (
+    BestTime,
+    Cluster,
+    ClusterDevices,
+    DeviceError,
+    Measurement,
+    Settings,
+    cluster as cluster_workers,
+)
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import FailureKind
+from tuninglink.tuning.scheduling import TaskTuner
 from tuninglink.workers import JobTimeoutError, WorkerCrashedError
 
 if TYPE_CHECKING:

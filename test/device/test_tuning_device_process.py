@@ -26,25 +26,29 @@ from device_benchmarks import (
 from processes import PATIENCE, eventually, marked, processor_seconds
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
-from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.deciding import Outcome
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-from tuninglink.tuning.deciding.judged_outputs import OutputChecks
-from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.devices import Caches, Rounds, Settings, Timing
-from tuninglink.tuning.devices import device as device_module
-from tuninglink.tuning.devices.device import (
+from tuninglink.mlir import error
+from tuninglink.tuning.deciding import Contestant, Outcome, OutputChecks, Race, RaceRules
+from tuninglink.tuning.devices import (
+    AheadLoader,
+    Caches,
     DeviceError,
+    DeviceProcess,
+    Rounds,
+    Settings,
+    Timing,
     describe,
+    device as device_module,
     devices_of,
     open_device,
     runtime_uri,
 )
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.local import AheadLoader
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.programs import (
+    Benchmark,
+    CompiledProgram,
+    Failure,
+    FailureKind,
+    ProgramInput,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,24 +13,26 @@ from processes import eventually
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, tune
 from tuning_programs import dispatched
 
-from tuninglink.tuning import Listener
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.deciding.defaults import DEFAULT_SECONDS
-from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.scheduling import default_queue, open_tasks, scheduler
-from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
-from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning import ProgramGuard
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.deciding import DEFAULT_SECONDS, Account, Budget, Ledger, TuningSettings
+from tuninglink.tuning.devices import DeviceDescription
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.scheduling import (
+    DefaultQueue,
+    TaskTuner,
+    default_queue,
+    scheduler,
+    task_run as open_tasks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.results.task_result import TrialResult
+    from tuninglink.tuning.candidates import PreparedTask
+    from tuninglink.tuning.deciding import TrialResult
+    from tuninglink.tuning.programs import Benchmark
 
 THREE_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>, %d: tensor<32x96xf32>)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from framework_programs import CPU
 from tuning_programs import matmul
 
-from tuninglink.tuning.database.database import Database
+from tuninglink.tuning.database import Database
 
 if TYPE_CHECKING:
     from pathlib import Path

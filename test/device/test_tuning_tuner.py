@@ -15,40 +15,44 @@ from tuning_programs import matmul, prepared
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
-from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver import UndecidedError
 from tuninglink.tuning import tuner as tuner_module
-from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+from tuninglink.tuning.candidates import CandidateCompiler, Compiled
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     Database,
     EnvironmentRecord,
+    Journal,
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.deciding.defaults import MeasuredTask
-from tuninglink.tuning.deciding.winner_checks import WinnerVerification
-from tuninglink.tuning.devices import Settings, Timing
-from tuninglink.tuning.devices import local as devices_module
-from tuninglink.tuning.devices.device import DeviceError, physical_cores
-from tuninglink.tuning.devices.device_set import BestTime, Measurement
-from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.results.task_result import TaskOutcome
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.task_run import tune_task
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.deciding import (
+    Budget,
+    MeasuredTask,
+    TaskOutcome,
+    TuningSettings,
+    WinnerVerification,
+)
+from tuninglink.tuning.devices import (
+    BestTime,
+    DeviceError,
+    Devices,
+    Measurement,
+    Settings,
+    Timing,
+    device_set as devices_module,
+    physical_cores,
+)
+from tuninglink.tuning.programs import Failure, FailureKind
+from tuninglink.tuning.scheduling import TaskTuner, tune_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.compiler.program_sources import SavedProgram
+    from tuninglink.compiler import SavedProgram
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.programs import Benchmark, CompiledProgram, TuningTask
 
 TWO_MATMULS = """
 func.func @main(%a: tensor<8x128xf32>, %b: tensor<128x64xf32>, %c: tensor<64x32xf32>) -> tensor<8x32xf32> {

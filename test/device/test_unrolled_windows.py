@@ -13,17 +13,15 @@ from tuning_programs import ONE_CHANNEL, ONE_IMAGE, POOLING, depthwise, dispatch
 
 import tuninglink
 from tuninglink.checking import Checker, CompileLimits
-from tuninglink.compiler.target_flags import executable_target
-from tuninglink.emission.spec_writer import write_spec
-from tuninglink.explaining import explain
-from tuninglink.explaining.dispatch_report import Status
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.compiler import executable_target
+from tuninglink.emission import write_spec
+from tuninglink.explaining import Status, explain
+from tuninglink.iree import Target
+from tuninglink.mlir import thread_context
+from tuninglink.solver import Verdict
+from tuninglink.spaces import ProviderRegistry
 from tuninglink.specs import link_specs, load_spec
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.candidates.preparation import prepare
+from tuninglink.tuning.candidates import CandidateOrigin, prepare
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,22 +12,22 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
-from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
+from tuninglink.tuning.deciding import ModelRunError, ModelRuns
 from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
     FunctionWeight,
     GivenInput,
     ParameterFile,
+    read_program,
 )
-from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device_process import DeviceProcess
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.devices import DeviceProcess
 
     Runs = Callable[..., ModelRuns]
 

@@ -12,35 +12,30 @@ from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
 from tuninglink.cli.tune_progress import summary
-from tuninglink.tuning import Listener
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning import Tuner
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.deciding import WRONG_DEFAULT, Ledger, TaskOutcome, TuningSettings
+from tuninglink.tuning.devices import DeviceDescription, DeviceProcess
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.references import References
-from tuninglink.tuning.results.task_result import WRONG_DEFAULT, TaskOutcome
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.tuner import Tuner
+from tuninglink.tuning.scheduling import TaskTuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices.numerics import Outputs
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results import OutputVerdict
-    from tuninglink.tuning.results.task_result import (
+    from tuninglink.tuning.candidates import TunableTask
+    from tuninglink.tuning.deciding import (
+        Budget,
         TaskResult,
         TrialResult,
         TuningResult,
         WrongDefaults,
     )
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.devices import Outputs
+    from tuninglink.tuning.programs import Benchmark, OutputVerdict, TuningTask
 
 CHAIN = """
 func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16xf32>, %d: tensor<16x8xf32>)

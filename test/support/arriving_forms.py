@@ -28,9 +28,8 @@ from problem_forms import (
 )
 
 import tuninglink
-from tuninglink.matching.derivation.deriver import expanded_forms
-from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.spec import load_spec
+from tuninglink.matching import expanded_forms
+from tuninglink.specs import link_specs, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

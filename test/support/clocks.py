@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from processes import marked, processor_seconds
 
-from tuninglink.workers import worker_process
+from tuninglink.workers import pool as worker_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,9 @@ from iree.compiler import ir as mlir
 from places import SUPPORT
 from programs import configured_bytecode
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.iree import find_root_ops
+from tuninglink.mlir import collect, names
+from tuninglink.spaces.model import Workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import z3
 from hypothesis import strategies as st
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
-from tuninglink.spaces.workload import Problem
+from tuninglink.iree import OpKind
+from tuninglink.solver import all_of, any_of, negation, number, select
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, OneOfKnob, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.model import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
 RESOURCES = 20_000_000

@@ -12,18 +12,16 @@ from iree.compiler import ir as mlir
 from processes import PATIENCE
 from programs import run
 
-from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree import find_root_ops
 from tuninglink.mlir import names
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_provider import CpuProvider
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.spaces import ProviderRegistry, verify_configuration
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.model import Workload, read_configuration, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+    from tuninglink.spaces import ConfigurationAnswer
 
 DOUBLE_TILING = "#iree_cpu.pipeline<DoubleTilingExpert>"
 CONVOLUTION = "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"

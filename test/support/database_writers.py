@@ -12,7 +12,7 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.programs import Failure, FailureKind
 
 PROBLEM = ProblemRecord("p1", "contraction", "contraction 8x8x8 f32", "func.func @f()")
 HERE = EnvironmentRecord("sm_80", "", "NVIDIA H200", "cuda 1", "3.13.0", "3.13.0")

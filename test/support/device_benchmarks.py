@@ -7,7 +7,7 @@ from typing import Final
 
 from compilations import run_compiler
 
-from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
+from tuninglink.tuning.programs import Access, Benchmark, Binding, BufferLayout
 
 COUNT: Final = 64
 """The elements of either binding."""

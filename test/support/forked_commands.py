@@ -56,7 +56,7 @@ def load_commands() -> None:
     load_on_use("z3")
     load_on_use("numpy")
     import tuninglink.checking.checker  # noqa: PLC0415
-    import tuninglink.cli.tune_run  # noqa: PLC0415
+    import tuninglink.cli.tune  # noqa: PLC0415
     import tuninglink.opt.command  # noqa: F401, PLC0415
     from tuninglink.cli.usage import SUMMARIES, module_of  # noqa: PLC0415
 

@@ -8,8 +8,8 @@ from configured_programs import TARGETS
 from iree.compiler import ir as mlir
 from programs import configured_bytecode
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.iree import find_root_ops
+from tuninglink.spaces.model import Workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects.transform import interpreter
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import collected_diagnostics
-from tuninglink.mlir.symbols import symbols
-from tuninglink.mlir.walk import visit
+from tuninglink.mlir import collected_diagnostics, names, symbols, visit
 
 if TYPE_CHECKING:
     from tuninglink.specs import Spec

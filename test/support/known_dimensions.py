@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.matching.predicates import HasExtent
+    from tuninglink.matching import HasExtent
 
 
 @dataclass(frozen=True)

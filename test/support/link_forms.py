@@ -15,16 +15,18 @@ from linked_specs import random_program, random_specs
 from sequential import ActionError, Alternatives, apply_one_by_one, attributes_of
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.matching.dispatch_signature import SignatureReader
-from tuninglink.matching.index import index_matchers
-from tuninglink.matching.pruning import PruningLinker
-from tuninglink.mlir.diagnostics import DiagnosticSink, thread_context
-from tuninglink.mlir.walk import body
+from tuninglink.matching import PruningLinker, SignatureReader, index_matchers
+from tuninglink.mlir import DiagnosticSink, body, thread_context
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
-from tuninglink.specs import Spec, has_entry_point, link_specs, load_spec
-from tuninglink.specs.linking.link_form import LinkForm
-from tuninglink.specs.linking.linker import link_nested_specs
+from tuninglink.specs import (
+    LinkForm,
+    Spec,
+    has_entry_point,
+    link_nested_specs,
+    link_specs,
+    load_spec,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,10 +12,7 @@ from compilations import run_compiler
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg
 
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect, visit
+from tuninglink.mlir import collect, names, symbol_name, thread_context, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

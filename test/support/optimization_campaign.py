@@ -22,11 +22,14 @@ from matched_operations import matchable, matchers_for, seen, spec_of
 from programs import SOURCES, TARGETS, run
 
 import tuninglink
-from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
-from tuninglink.matching.index import index_matchers
-from tuninglink.matching.prunable import EntryIndex
-from tuninglink.matching.pruning_keys import pruning_key
-from tuninglink.matching.reader import MatcherReader
+from tuninglink.matching import (
+    UNKNOWN_DISPATCH as ANYTHING,
+    EntryIndex,
+    MatcherReader,
+    SignatureReader,
+    index_matchers,
+    pruning_key,
+)
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.payloads import PayloadError
 from tuninglink.specs import Spec, link_specs, load_spec

@@ -9,17 +9,14 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from known_dimensions import NOTHING, Known, holds
 
-from tuninglink.matching.extents import ANYTHING, box
-from tuninglink.mlir import names
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body, collect
+from tuninglink.matching import ANYTHING, box
+from tuninglink.mlir import body, collect, names, symbol_name
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.conditions import Condition
-    from tuninglink.matching.predicates import Dimension
+    from tuninglink.matching import Condition, Dimension
     from tuninglink.specs import Spec
 
 MAPS = {

@@ -23,33 +23,31 @@ from unittest.mock import patch
 from programs import TARGETS
 from tuning_programs import whole_samples
 
-from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning import Listener, program_guard
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.database import Database
-from tuninglink.tuning.deciding.contestants import RaceRules
-from tuninglink.tuning.deciding.model_run import ModelRuns
-from tuninglink.tuning.devices import Rounds, Timing
-from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
-from tuninglink.tuning.devices.device_set import BestTime, Measurement
-from tuninglink.tuning.devices.program_running import CallOutputs
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling import task_tuner
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.settings import TuningSettings
-from tuninglink.tuning.tuner import Tuner
+from tuninglink.mlir import error
+from tuninglink.tuning import Tuner, program_guard
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.database import Database, Journal
+from tuninglink.tuning.deciding import Ledger, ModelRuns, RaceRules, TuningSettings
+from tuninglink.tuning.devices import (
+    BestTime,
+    CallOutputs,
+    DeviceDescription,
+    DeviceError,
+    Measurement,
+    Rounds,
+    Timing,
+)
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import read_program
+from tuninglink.tuning.scheduling import TaskTuner, task_tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.results.task_result import TrialResult, TuningResult
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.candidates import PreparedTask
+    from tuninglink.tuning.deciding import Budget, TrialResult, TuningResult
+    from tuninglink.tuning.programs import Benchmark, CompiledProgram
 
 FLAGS: Final = TARGETS["llvm-cpu"]
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)

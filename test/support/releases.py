@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.iree.release import RELEASE
+from tuninglink.iree import RELEASE
 
 since_3_13 = pytest.mark.skipif(RELEASE < (3, 13), reason="the compiler does so since IREE 3.13")

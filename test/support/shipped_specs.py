@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from tuninglink.iree.targets import Target
-from tuninglink.specs.bindings import binding_of
-from tuninglink.specs.default_library import shipped
-from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.spec import load_spec
+from tuninglink.iree import Target
+from tuninglink.specs import LIBRARY, binding_of, library_files, library_names, load_spec, shipped
 
 NAMES = [
     *(f"default:{each.target}" for each in shipped()),

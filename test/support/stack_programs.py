@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import tuninglink
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.iree.cpus import largest_frame, stack_overflow, stack_report_flag
+from tuninglink.compiler import set_up_command_line
+from tuninglink.iree import largest_frame, stack_overflow, stack_report_flag
 
 OVERFLOWING_FLAGS: Final = (
     "--iree-hal-target-device=local",

@@ -11,12 +11,14 @@ from unittest.mock import patch
 
 from programs import TARGETS
 
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
-from tuninglink.tuning.candidates import sampling
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
+from tuninglink.tuning.candidates import (
+    CandidateCompiler,
+    PreparedTask,
+    candidate_spaces as sampling,
+    prepare,
+)
+from tuninglink.tuning.programs import DispatchedProgram, read_program
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

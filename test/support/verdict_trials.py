@@ -14,24 +14,19 @@ from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
 from processes import PATIENCE
 
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.lowering_configs import SPIRV_LEVELS
+from tuninglink.iree import SPIRV_LEVELS, find_root_ops
 from tuninglink.mlir import names
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.solver import Grade
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.gpu.gpu_space import GpuSpace
-from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.solver import Grade, UndecidedError
+from tuninglink.spaces import verify_configuration
+from tuninglink.spaces.gpu import GpuSpace
+from tuninglink.spaces.model import OneOfKnob, Workload, read_configuration, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
-    from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces import ConfigurationAnswer, ProviderRegistry
+    from tuninglink.spaces.model import Space
 
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"

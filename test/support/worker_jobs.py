@@ -97,7 +97,7 @@ def fail_oddly() -> NoReturn:
 
 
 def give_up(reason: str) -> NoReturn:
-    from tuninglink.solver.answers import UndecidedError  # noqa: PLC0415 - other jobs need no bindings
+    from tuninglink.solver import UndecidedError  # noqa: PLC0415 - other jobs need no bindings
 
     raise UndecidedError(reason)
 

@@ -1,22 +1,31 @@
 """Checking specs: all faults of entries that can be detected before use."""
 
-from typing import TYPE_CHECKING
+from tuninglink.lazy import lazy_imports
 
-from tuninglink.lazy import lazy_getattr
-
-if TYPE_CHECKING:
-    from tuninglink.checking.checker import Checker
-    from tuninglink.checking.compiling import CompileLimits
-    from tuninglink.checking.entry_answers import Answer
-from tuninglink.checking.check_report import CheckReport, EntryReport, SpecReport
-
-__all__ = ["Answer", "CheckReport", "Checker", "CompileLimits", "EntryReport", "SpecReport"]
-
-_HOMES = {
-    "Answer": "checking.entry_answers",
-    "Checker": "checking.checker",
-    "CompileLimits": "checking.compiling",
-    **dict.fromkeys(("CheckReport", "EntryReport", "SpecReport"), "checking.check_report"),
-}
-
-__getattr__ = lazy_getattr(__name__, _HOMES)  # the limits of a command need no solver
+with lazy_imports(globals()):
+    from tuninglink.checking.api import check as check
+    from tuninglink.checking.check_report import (
+        CheckReport as CheckReport,
+        EntryReport as EntryReport,
+        FixedFile as FixedFile,
+        Selection as Selection,
+        SpecReport as SpecReport,
+        fixed_files as fixed_files,
+        read_codes as read_codes,
+        to_github as to_github,
+        to_sarif as to_sarif,
+    )
+    from tuninglink.checking.checker import Checker as Checker
+    from tuninglink.checking.compiling import (
+        CompileLimits as CompileLimits,
+        Job as Job,
+        Model as Model,
+        compile_all as compile_all,
+    )
+    from tuninglink.checking.judging import (
+        MOST_PROPOSALS as MOST_PROPOSALS,
+        Answer as Answer,
+        ConfigurationChecks as ConfigurationChecks,
+        Judge as Judge,
+        JudgingOptions as JudgingOptions,
+    )

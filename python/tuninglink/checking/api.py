@@ -8,22 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import Content, described, several
-from tuninglink.checking.check_report import CheckReport, SpecReport
+from tuninglink.checking.check_report import CheckReport, Selection, SpecReport
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.selection import Selection
-from tuninglink.compiler.api import compiler_flags, program_path
-from tuninglink.compiler.target_flags import no_target, read_target
+from tuninglink.compiler import compiler_flags, no_target, program_path, read_target
 from tuninglink.errors import SpecError
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.solver.answers import Limits
-from tuninglink.specs.sources import read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.solver import Limits
+from tuninglink.specs import Spec, read_specs
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
-    from tuninglink.specs.sources import SpecSource
+    from tuninglink.specs import SpecSource
 
 
 def check(

@@ -5,20 +5,88 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from difflib import unified_diff
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
 
-from tuninglink.checking.selection import Selection
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
+from tuninglink.checking.judging import Answer
+from tuninglink.errors import (
+    Diagnostic,
+    Place,
+    Replacement,
+    Severity,
+    TuninglinkError,
+    did_you_mean,
+    escaped,
+)
+from tuninglink.files import cannot
+from tuninglink.iree import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.mlir import code_of, names, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
-from tuninglink.rules import Rule
-from tuninglink.solver.answers import Verdict
-from tuninglink.specs.entry_settings import IN_ONE, entry_without_effect
+from tuninglink.rules import CODES, Rule
+from tuninglink.solver import Verdict
+from tuninglink.spaces import entries_of_knob
+from tuninglink.specs import IN_ONE, entry_without_effect
+from tuninglink.specs.verification import KnobPlaces
+from tuninglink.upgrading import SpecText
 
 if TYPE_CHECKING:
-    from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.specs.structure import Entry
+    from tuninglink.matching import EntryOverlap
+    from tuninglink.specs import Entry
+
+
+_OF_SPECS: Final = frozenset({Rule.OLD_SYNTAX, Rule.ENTRY_POINT})
+"""The rules whose remarks are about a spec as a whole."""
+
+
+def read_codes(text: str) -> frozenset[Rule]:
+    """Read the codes of rules, separated by commas. The message of a `ValueError` names the unknown one."""
+    codes = list(map(str.strip, text.split(",")))
+    for code in codes:
+        if code not in CODES:
+            hint = did_you_mean(code, CODES) or "; see 'tuninglink check --rules'"
+            raise ValueError(f"there is no rule '{code}'{hint}")
+    return frozenset(rule for rule in Rule if rule.value in codes)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The findings that a check reports.
+
+    Attributes:
+        selected: the rules whose findings are reported, remarks among them; empty for all rules.
+        ignored: the rules whose findings are not reported.
+        is_complete: whether remarks about entries are reported without being selected.
+        is_strict: whether undecided questions are errors.
+    """
+
+    selected: frozenset[Rule] = frozenset()
+    ignored: frozenset[Rule] = frozenset()
+    is_complete: bool = False
+    is_strict: bool = False
+
+    def reported(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the findings to report; undecided questions as errors if the check is strict."""
+        return [finding for finding in map(self._graded, findings) if self._reports(finding)]
+
+    def _graded(self, finding: Diagnostic) -> Diagnostic:
+        is_error = self.is_strict and finding.rule is Rule.UNDECIDED
+        return replace(finding, severity=Severity.ERROR) if is_error else finding
+
+    def _reports(self, finding: Diagnostic) -> bool:
+        rule = finding.rule
+        if rule is Rule.UNREADABLE:
+            return True  # Nothing else is known about the spec.
+        if rule in self.ignored or (self.selected and rule not in self.selected):
+            return False
+        is_minor = finding.severity is Severity.REMARK and rule not in _OF_SPECS
+        return not is_minor or self.is_complete or bool(self.selected)
+
+
+# --- Reports about specs, as diagnostics and as data: the JSON document is `CheckReport` ---------
 
 
 @dataclass(frozen=True)
@@ -310,3 +378,218 @@ def _finding(
 
 def _compiles(report: EntryReport) -> bool:
     return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN
+
+
+# --- Findings, which are diagnostics with a rule: their places and fixes, and their formats for code review tools
+
+
+def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
+    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks the knob.
+
+    Args:
+        answer: the answer, None without one.
+        at: the place of the entry.
+        places: finds knobs in the text of the spec.
+    """
+    if answer is None or not answer.knobs:
+        return None
+    entries = entries_of_knob(answer.knobs[0])
+    is_translation = entries[0] in _TRANSLATION_KNOBS
+    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
+    candidates = (places.find(at, entry) for entry in (*entries, whole))
+    return next((place for place in candidates if place != at), None)
+
+
+_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
+"""The knobs that a `translation_info` has."""
+
+
+def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
+    """Return the replacements for the nearest valid configuration, if the spec's text contains all replaced values.
+
+    Args:
+        answer: see `knob_place`.
+        at: see `knob_place`.
+        places: see `knob_place`.
+    """
+    replaced = () if answer is None else answer.replaced
+    parts = [places.revalued(at, name, value) for name, value in replaced]
+    return tuple(chain.from_iterable(parts)) if all(parts) else ()
+
+
+_LEVELS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.REMARK: "note",
+    Severity.NOTE: "note",
+}
+_RULES: Final = tuple(Rule)
+
+
+def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return a SARIF log with one run, whose results are diagnostics with a rule."""
+    from importlib import metadata  # noqa: PLC0415 - no other format needs the version
+
+    version = metadata.version("tuninglink")
+    driver = {"name": "tuninglink", "version": version, "rules": list(map(_rule, _RULES))}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": list(map(_result, findings))}],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.value,
+        "shortDescription": {"text": rule.description},
+        "defaultConfiguration": {"level": _LEVELS[Severity(rule.severity)]},
+    }
+
+
+def _result(diagnostic: Diagnostic) -> dict[str, Any]:
+    assert diagnostic.rule is not None
+    placeless = [note.message for note in diagnostic.notes if note.place is None]
+    sarif_result: dict[str, Any] = {
+        "ruleId": diagnostic.rule.value,
+        "ruleIndex": _RULES.index(diagnostic.rule),
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": "\n".join([diagnostic.message, *placeless])},
+        "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
+    }
+    related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
+    if related:
+        sarif_result["relatedLocations"] = related
+    if diagnostic.fix:
+        sarif_result["fixes"] = [_fix(diagnostic)]
+    return sarif_result
+
+
+def _fix(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Return the replacements of a finding, all in one file."""
+    is_name = diagnostic.rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
+    source = "suggested name" if is_name else "values of the nearest valid configuration"
+    replacements = diagnostic.fix
+    written = [
+        {
+            "deletedRegion": {
+                "startLine": part.start.line,
+                "startColumn": part.start.column,
+                "endLine": part.end.line,
+                "endColumn": part.end.column,
+            },
+            "insertedContent": {"text": part.text},
+        }
+        for part in replacements
+    ]
+    artifact = _location(replacements[0].start)["physicalLocation"]["artifactLocation"]
+    return {
+        "description": {"text": f"Take the {source}."},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": written}],
+    }
+
+
+def _related(diagnostic: Diagnostic, place: Place) -> dict[str, Any]:
+    return {**_location(place), "message": {"text": diagnostic.message}}
+
+
+def _location(place: Place) -> dict[str, Any]:
+    path = Path(place.file)
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    }
+    if place.line > 0:
+        physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
+    return {"physicalLocation": physical}
+
+
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def to_github(diagnostic: Diagnostic) -> str:
+    """Return the workflow command for a diagnostic with a rule, one line without its terminator."""
+    assert diagnostic.rule is not None
+    properties: dict[str, str] = {}
+    if diagnostic.place is not None:
+        properties["file"] = diagnostic.place.file
+        if diagnostic.place.line > 0:
+            properties |= {
+                "line": str(diagnostic.place.line),
+                "col": str(max(diagnostic.place.column, 1)),
+            }
+    properties["title"] = diagnostic.rule.description
+    written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    text = "\n".join([f"{diagnostic.message}{code_of(diagnostic)}", *map(str, diagnostic.notes)])
+    return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    return escaped(text, lines=True).replace("%", "%25").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# --- Specs with the replacements of findings applied: right names, and values of the nearest valid configuration
+
+
+@dataclass(frozen=True)
+class FixedFile:
+    """A file with replacements applied.
+
+    Attributes:
+        path: the file.
+        before: its text.
+        after: the text with the replacements.
+        count: the number of findings whose replacements are in it.
+    """
+
+    path: str
+    before: str
+    after: str
+    count: int
+
+    def diff(self) -> str:
+        """Return the change as a unified diff."""
+        before, after = (text.splitlines(keepends=True) for text in (self.before, self.after))
+        lines = unified_diff(before, after, self.path, self.path)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def fixed_files(findings: Iterable[Diagnostic]) -> list[FixedFile]:
+    """Return the files that findings have replacements for, fixed. Of two that overlap, the first is applied.
+
+    Raises:
+        TuninglinkError: a file cannot be read.
+    """
+    fixes: dict[str, list[tuple[Replacement, ...]]] = defaultdict(list)
+    for finding in findings:
+        if finding.fix:
+            fixes[finding.fix[0].start.file].append(finding.fix)
+    return [_fixed(path, of_file) for path, of_file in fixes.items()]
+
+
+def _fixed(path: str, fixes: Iterable[tuple[Replacement, ...]]) -> FixedFile:
+    try:
+        before = Path(path).read_bytes().decode()
+    except OSError as failure:
+        raise TuninglinkError(cannot("read", path, failure)) from None
+    source = SpecText(before, path)
+    spans: dict[tuple[int, int], str] = {}
+    count = 0
+    for fix in fixes:
+        parts = {(source.offset(part.start), source.offset(part.end)): part.text for part in fix}
+        overlaps = any(
+            start < other_end and other_start < end and (start, end, text) != (*other, spans[other])
+            for (start, end), text in parts.items()
+            for other in spans
+            for other_start, other_end in [other]
+        )
+        if not overlaps:
+            spans |= parts
+            count += 1
+    after = before
+    for (start, end), text in sorted(spans.items(), reverse=True):
+        after = after[:start] + text + after[end:]
+    return FixedFile(path, before, after, count)

@@ -8,35 +8,46 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from tuninglink.checking.check_report import EntryReport, SpecReport
+from tuninglink.checking.check_report import EntryReport, SpecReport, fix, knob_place
 from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
-from tuninglink.checking.configuration_checks import MOST_PROPOSALS, ConfigurationChecks, Proposals
-from tuninglink.checking.entry_answers import Answer, Reachability, check_sizes
-from tuninglink.checking.findings import fix, knob_place
-from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
-from tuninglink.checking.parallel import Asked, ParallelJudge
-from tuninglink.compiler.target_flags import compile_flags, executable_target
-from tuninglink.errors import CompileError, SpecError, printable
-from tuninglink.iree.lowering_configs import TENSOR_UKERNELS_FLAG
-from tuninglink.iree.targets import Target
-from tuninglink.matching.entry_conditions import MatcherConditions
-from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, once, thread_context
+from tuninglink.checking.judging import (
+    MOST_PROPOSALS,
+    NO_PROGRAM,
+    Answer,
+    Asked,
+    ConfigurationChecks,
+    Judge,
+    Judgement,
+    JudgingOptions,
+    ParallelJudge,
+    Proposals,
+    Reachability,
+    check_sizes,
+)
+from tuninglink.compiler import compile_flags, executable_target
+from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
+from tuninglink.iree import TENSOR_UKERNELS_FLAG, Target
+from tuninglink.matching import MatcherConditions, check_ranges
+from tuninglink.mlir import DiagnosticSink, once, thread_context
 from tuninglink.payloads import spec_of
 from tuninglink.rules import Rule
-from tuninglink.solver.answers import DEFAULT_LIMITS, Limits, Verdict
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.preprocessing import PREPROCESSING_SPEC, preprocessing_spec
-from tuninglink.specs.spec import Spec, load_spec, read_source
-from tuninglink.specs.verification import check_configurations, verify_spec
-from tuninglink.specs.verification.faults import KnobPlaces
+from tuninglink.solver import DEFAULT_LIMITS, Limits, Verdict
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.specs import (
+    PREPROCESSING_SPEC,
+    Spec,
+    is_bound_for,
+    load_spec,
+    preprocessing_spec,
+    read_source,
+)
+from tuninglink.specs.verification import KnobPlaces, check_configurations, verify_spec
 
 if TYPE_CHECKING:
     import os
 
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.specs.structure import Entry
+    from tuninglink.specs import Entry
 
 
 class CheckState:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.entry_answers import Answer
+from tuninglink.checking.judging import Answer
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.cpus import stack_overflow, stack_report_flag
-from tuninglink.iree.spills import find_spills
-from tuninglink.solver.answers import Verdict
+from tuninglink.iree import find_spills, stack_overflow, stack_report_flag
+from tuninglink.solver import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
+
 
 _CPU_BACKEND: Final = "=llvm-cpu"
 """The end of a flag for code for a CPU."""
@@ -72,7 +72,7 @@ def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
 
 def _prepare() -> None:
     """Initialize a worker process."""
-    from tuninglink.compiler.session import set_up_command_line  # noqa: PLC0415 - loads the compiler
+    from tuninglink.compiler import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
     import_module("tuninglink.compiler.api")
     set_up_command_line("tuninglink check", (stack_report_flag(),))

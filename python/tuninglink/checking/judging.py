@@ -5,34 +5,66 @@ A program with a fused elementwise op shows how much stack the code of an entry 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
-from tuninglink.checking.entry_answers import Answer, Details
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.diagnostics import Diagnostic, first_error, thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect, visit
-from tuninglink.payloads import PayloadError, Synthesizer
-from tuninglink.payloads.interpretation import apply_alone
-from tuninglink.solver.answers import Limits, Verdict
+from tuninglink.errors import Diagnostic
+from tuninglink.iree import OpKind, StructuredOp
+from tuninglink.matching import (
+    EntryConditions,
+    EntryOverlap,
+    HasExtent,
+    MatcherConditions,
+    Opaque,
+    box,
+    find_overlaps,
+    find_reachability,
+    static_box,
+)
+from tuninglink.mlir import (
+    DiagnosticSink,
+    collect,
+    first_error,
+    names,
+    parse_module,
+    thread_context,
+    visit,
+)
+from tuninglink.payloads import (
+    PayloadError,
+    Synthesizer,
+    apply_alone,
+    configured,
+    describe_fact,
+    spec_of,
+)
+from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
+from tuninglink.rules import Rule
+from tuninglink.solver import Limits, Verdict
+from tuninglink.spaces import (
+    ConfigurationAnswer,
+    ProviderRegistry,
+    miscompilation,
+    replaced_entries,
+    verify_configuration,
+)
 from tuninglink.spaces.cpu import BACKEND as CPU_BACKEND
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.specs.entry_settings import unrolled_loops
+from tuninglink.spaces.model import Configuration, read_configuration
+from tuninglink.specs import Anatomy, Entry, Spec, hidden_failure, unrolled_loops
+from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
-    from tuninglink.iree.targets import Target
-    from tuninglink.matching.entry_conditions import MatcherConditions
-    from tuninglink.payloads import Payload
-    from tuninglink.payloads.drafts import Configured
-    from tuninglink.spaces.workload import Workload
-    from tuninglink.specs.structure import Entry
+    from tuninglink.iree import Target
+    from tuninglink.payloads import Configured, Payload
+    from tuninglink.spaces.model import Workload
 
 
 def with_fused_consumer(program: str) -> str:
@@ -280,3 +312,457 @@ class Judge:
         dispatch = self._synthesizer.configured(entry, self._target).dispatch
         assert dispatch is not None
         return self._checks.details(dispatch)
+
+
+# --- Answers about entries and specs -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question: proven, refuted or undecided.
+
+    Attributes:
+        verdict: proven, refuted or not decided.
+        reason: the reason if it is not proven.
+        details: further sentences for the report.
+        warning: the objection of the compiler's own constraints, if not refuted; may be empty.
+        crash: why the code may crash, if not refuted; may be empty.
+        slow: why the configuration may take minutes to compile, if not decided; may be empty.
+        knobs: the knobs that the answer is about, starting with the one to change; may be empty.
+        replaced: the entries that the nearest valid configuration changes, with their new values; may be empty.
+        spills: the registers that the code spills to memory, in words; empty if none are known.
+        miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
+    """
+
+    verdict: Verdict
+    reason: str = field(default="", metadata=EMPTY_IS_NULL)
+    details: tuple[str, ...] = ()
+    warning: str = field(default="", metadata=EMPTY_IS_NULL)
+    crash: str = field(default="", metadata=EMPTY_IS_NULL)
+    slow: str = field(default="", metadata=EMPTY_IS_NULL)
+    knobs: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = field(default=(), metadata=HIDDEN)
+    miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
+    spills: str = field(default="", metadata=EMPTY_IS_NULL)
+
+
+@dataclass(frozen=True)
+class Details:
+    """The nearest valid configuration, which takes longer to compute than the answer.
+
+    Attributes:
+        notes: the details of the answer, each a sentence.
+        knobs: see `Answer`.
+        replaced: see `Answer`.
+    """
+
+    notes: tuple[str, ...] = ()
+    knobs: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+
+
+class Reachability:
+    """Reachability of entries after the earlier entries of a spec.
+
+    Args:
+        spec: the spec.
+        matchers: the conditions of its matchers that were already read.
+    """
+
+    def __init__(self, spec: Spec, matchers: MatcherConditions) -> None:
+        conditions = EntryConditions(spec, matchers)
+        self._found = {
+            reachability.position: reachability
+            for reachability in find_reachability(spec, conditions=conditions)
+        }
+        self._overlaps = {
+            overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)
+        }
+        self._may_fail = _failing_entry_point(spec)
+
+    def answer(self, position: int) -> Answer:
+        """Return whether the entry at a position can be the first to match."""
+        result = self._found[position]
+        if result.is_unreachable:
+            return Answer(result.verdict, result.why_unreachable)
+        if self._may_fail and result.verdict is Verdict.PROVEN:
+            return Answer(Verdict.NOT_DECIDED, self._may_fail)
+        return Answer(result.verdict, result.reason)
+
+    def overlap(self, position: int) -> EntryOverlap | None:
+        """Return the earlier entries that overlap with the entry at a position; None without any."""
+        return self._overlaps.get(position)
+
+
+def _failing_entry_point(spec: Spec) -> str:
+    """Return why an entry point that may fail makes entries unreachable; empty without such an entry point."""
+    for entry_point in spec.anatomy.entry_points:
+        check = hidden_failure(spec.anatomy.table, entry_point.sequence)
+        if check is not None:
+            return f"entry point '@{entry_point.name}' may fail at '{check.name}'"
+    return ""
+
+
+def check_sizes(
+    entries: Iterable[Entry], matchers: MatcherConditions, diagnostics: DiagnosticSink
+) -> None:
+    """Warn about entries that only match ops over loops or dimensions of size 0.
+
+    The interpreter matches such ops, but the compiler removes them, or crashes on a reduction of size 0, before it
+    applies specs.
+    """
+    for entry in {entry.matcher: entry for entry in entries}.values():
+        condition = matchers.of(entry.matcher)
+        if isinstance(condition, Opaque):
+            continue
+        extents = static_box(box(condition.sizes))
+        sizes = {dimension: extent.static_size() for dimension, extent in extents.items()}
+        if None in sizes.values():
+            continue  # It matches nothing, which is an error.
+        for dimension, size in sizes.items():
+            if size == 0:
+                fact = describe_fact(HasExtent(dimension, extents[dimension]))
+                message = f"entry '{entry.matcher}' can never match: {fact}, and no dispatch has a size of 0"
+                diagnostics.warning(message, entry.place, rule=Rule.MATCHES_NOTHING)
+
+
+# --- Checks of configurations against the constraints of their pipelines -------------------------
+
+_DIGEST_SIZE: Final = 16
+
+_MOST_CACHED: Final = 256
+"""The capacity of the caches of digests and configurations."""
+
+MOST_PROPOSALS: Final = 20
+"""The number of rejected configurations whose nearest valid one is computed, unless specs are fixed."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict about a configuration, which can be sent to another process.
+
+    Attributes:
+        answer: whether the configuration is valid, without the nearest valid one among the details.
+        key: the key of a rejected configuration, the same for equal configurations of equal ops; empty for others.
+        details: computes all details, including the nearest valid configuration, which takes the most time; None for a
+            configuration that is not rejected, and for a verdict from another process.
+    """
+
+    answer: Answer
+    key: bytes = b""
+    details: Callable[[], Details] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"answer": self.answer, "key": self.key, "details": None}
+
+
+class Proposals:
+    """The nearest valid configurations for the first few rejected ones.
+
+    Args:
+        most: the maximum number of rejected configurations whose nearest valid one is computed.
+    """
+
+    def __init__(self, most: int = MOST_PROPOSALS) -> None:
+        self._most = most
+        self._known: dict[bytes, Answer] = {}
+
+    def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
+        """Return the answer about a configuration; the first few rejected ones get the nearest valid one.
+
+        Args:
+            judged: the verdict about the configuration.
+            again: computes all details if `judged` does not provide them.
+        """
+        if not judged.key:
+            return judged.answer
+        if judged.key not in self._known:
+            answer = judged.answer
+            if len(self._known) < self._most:
+                details = (judged.details or again)()
+                knobs = details.knobs or answer.knobs
+                answer = replace(
+                    answer, details=details.notes, knobs=knobs, replaced=details.replaced
+                )
+            self._known[judged.key] = answer
+        return self._known[judged.key]
+
+
+class ConfigurationChecks:
+    """Checks configurations; equal ones of equal ops are checked once.
+
+    Args:
+        registry: the providers of constraints.
+        limits: the time limit of a solver query.
+    """
+
+    def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
+        self._registry = registry
+        self._limits = limits
+        self._known: dict[bytes, Judged] = {}
+        self._digest = lru_cache(_MOST_CACHED)(_digest)
+        self._first_equal = lru_cache(_MOST_CACHED)(_same)
+        self._proposals = Proposals()
+
+    def check(self, dispatch: Workload) -> Answer:
+        """Return whether the configuration of the root op of a dispatch is valid."""
+        return self._proposals.answer(self.judge(dispatch), lambda: self.details(dispatch))
+
+    def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
+        """Return whether the configuration that its entry gives to a payload is valid.
+
+        Args:
+            payload: the payload.
+            target: a `#hal.executable.target`.
+        """
+        return self._proposals.answer(
+            self.judge_payload(payload, target),
+            lambda: self.details(configured(payload.entry, payload, target)),
+        )
+
+    def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Judged:
+        """Return the verdict about the configuration that its entry gives to a payload."""
+        try:
+            dispatch = configured(payload.entry, payload, target)
+        except mlir.MLIRError as failure:
+            reason = f"the compiler refuses it: {first_error(failure)}"
+            return Judged(Answer(Verdict.REFUTED, reason))
+        return self.judge(dispatch)
+
+    def judge(self, dispatch: Workload) -> Judged:
+        """Return the verdict about the configuration of the root op of a dispatch."""
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        if configuration is None:
+            reason = "it sets no lowering_config, so there is nothing to check"
+            return Judged(Answer(Verdict.NOT_DECIDED, reason))
+        configuration = self._first_equal(configuration)
+        key = self._key(dispatch, configuration)
+        judged = self._known.get(key)
+        if judged is None:
+            judged = _judged(self._verify(dispatch, configuration), key, configuration)
+            reason = miscompilation(dispatch, configuration)
+            if reason:
+                judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
+            self._known[key] = replace(
+                judged, details=None
+            )  # the details would keep the constraints alive
+        return judged
+
+    def details(self, dispatch: Workload) -> Details:
+        """Return all details about the configuration of a dispatch, including the nearest valid one."""
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        if configuration is None:
+            return Details()
+        return _details(self._verify(dispatch, configuration), configuration)
+
+    def _verify(self, dispatch: Workload, configuration: Configuration) -> ConfigurationAnswer:
+        return verify_configuration(dispatch, configuration, self._registry, self._limits)
+
+    def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
+        """Return a key that equal dispatches share, in this process and in others."""
+        if dispatch.family is not None:
+            # The operands determine the sizes of the other values.
+            types = ", ".join(str(operand.type) for operand in dispatch.root.operands)
+            parts = (self._digest(dispatch.family), self._digest(configuration), types.encode())
+            return blake2b(b"".join(parts), digest_size=_DIGEST_SIZE).digest()
+        # The local scope leaves other functions of the module alone.
+        text = str(dispatch.function.get_asm(use_local_scope=True))
+        if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
+            text += str(dispatch.target)
+        return _digest(text)
+
+
+def _details(answer: ConfigurationAnswer, configuration: Configuration) -> Details:
+    replaced = replaced_entries(configuration, answer.proposal)
+    return Details(answer.notes, answer.knobs, replaced)
+
+
+def _judged(outcome: ConfigurationAnswer, key: bytes, configuration: Configuration) -> Judged:
+    if outcome.violations:
+        reason = f"{outcome.violations[0]} in pipeline {outcome.pipeline}"
+        knobs = outcome.violations[0].knobs
+        answer = Answer(outcome.verdict, reason, outcome.further_violations, knobs=knobs)
+    elif outcome.discouraged:
+        warning = f"{outcome.discouraged[0]} in pipeline {outcome.pipeline}"
+        knobs = outcome.discouraged[0].knobs
+        answer = Answer(
+            outcome.verdict, outcome.reason, outcome.further_violations, warning, knobs=knobs
+        )
+    elif outcome.unsafe:
+        crash, knobs = str(outcome.unsafe[0]), outcome.unsafe[0].knobs
+        answer = Answer(
+            outcome.verdict, outcome.reason, outcome.further_violations, crash=crash, knobs=knobs
+        )
+    elif outcome.slow:
+        slow, knobs = str(outcome.slow[0]), outcome.slow[0].knobs
+        answer = Answer(
+            outcome.verdict, outcome.reason, outcome.further_violations, slow=slow, knobs=knobs
+        )
+    else:
+        return Judged(Answer(outcome.verdict, outcome.reason))
+    return Judged(answer, key, lambda: _details(outcome, configuration))
+
+
+def _same(configuration: Configuration) -> Configuration:
+    """Return the argument. The cache makes it return the first of equal values, whose properties are cached."""
+    return configuration
+
+
+def _digest(value: Hashable) -> bytes:
+    """Return a digest of the text of a value."""
+    return blake2b(str(value).encode(), digest_size=_DIGEST_SIZE).digest()
+
+
+# --- Parallel judging of the entries of a spec ---------------------------------------------------
+
+_FEW: Final = 100
+"""About as many entries as are judged in the time that a process takes to start."""
+
+_SLICE: Final = 20
+"""The number of entries that are handed to a process at once."""
+
+_SECONDS: Final = 3600.0
+"""The time limit of a slice; its queries have their own limits."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An entry to judge.
+
+    Attributes:
+        position: its position in the spec.
+        entry: the entry.
+        is_asked: whether to judge its configuration, too.
+    """
+
+    position: int
+    entry: Entry
+    is_asked: bool
+
+
+class ParallelJudge:
+    """Judges entries in this process and, for many entries, in further processes.
+
+    This process begins with the first entries and the others with the last, until they meet. The judgements equal those
+    of a single process; only their order differs.
+
+    Args:
+        judge: judges in this process.
+        options: the options of `judge`.
+        processes: the maximum number of busy processes, including this one.
+        warn: receives warnings about unusable plug-ins.
+        finished: receives the findings about an entry, in any order and from any thread.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        options: JudgingOptions,
+        processes: int,
+        warn: Callable[[Diagnostic], None],
+        finished: Callable[[Asked, Judgement], None],
+    ) -> None:
+        self._judge = judge
+        self._judging_options = options
+        self._others = processes - 1
+        self._warn = warn
+        self._finished = finished
+
+    @contextmanager
+    def begin(self, entries: Sequence[Asked]) -> Iterator[Iterator[Judgement]]:
+        """Start the other processes, and yield the judgements in order.
+
+        This process takes part while the caller iterates.
+        """
+        if len(entries) <= _FEW or not self._others:
+            yield self._here(entries)
+            return
+        slices = [entries[start : start + _SLICE] for start in range(0, len(entries), _SLICE)]
+        with Pool(self._others, import_module, (__name__,)) as pool:
+            # All at once: the other processes need not wait while this one does something else.
+            futures = [self._submit(pool, part) for part in reversed(slices)]
+            yield self._together(slices, reversed(futures))
+
+    def _together(
+        self, slices: Iterable[Sequence[Asked]], futures: Iterable[Future[_Outcome]]
+    ) -> Iterator[Judgement]:
+        for entries, future in zip(slices, futures, strict=True):
+            yield from self._there(entries, future)
+
+    def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
+        future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
+        future.add_done_callback(partial(self._note, entries))
+        return future
+
+    def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            for each, judgement in zip(entries, future.result().judgements, strict=True):
+                self._finished(each, judgement)
+
+    def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
+        for start in range(0, len(entries), _SLICE):
+            part = entries[start : start + _SLICE]
+            judgements = self._judge.judge_all([(entry.entry, entry.is_asked) for entry in part])
+            for entry, judgement in zip(part, judgements, strict=True):
+                self._finished(entry, judgement)
+            yield from judgements
+
+    def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
+        """Yield the judgements of another process; a slice that is not begun, or failed, is judged in this process."""
+        if future.cancel() or future.exception() is not None:
+            yield from self._here(entries)
+            return
+        for warning in future.result().warnings:
+            self._warn(warning)
+        yield from future.result().judgements
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """A slice of the entries of a spec, for another process.
+
+    Attributes:
+        spec: a spec with these entries, as bytecode.
+        entries: the matcher and the action of each, and whether to judge its configuration.
+    """
+
+    spec: bytes
+    entries: tuple[tuple[str, str, bool], ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[Asked]) -> _Slice:
+        asked = ((entry.entry.matcher, entry.entry.action, entry.is_asked) for entry in entries)
+        return cls(spec_of(*(asked_entry.entry for asked_entry in entries)), tuple(asked))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The judgements and warnings of another process about a slice."""
+
+    judgements: tuple[Judgement, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
+    """Judge a slice in another process."""
+    anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
+    judge = _judge_for(options)
+    judgements = judge.judge_all(
+        [
+            (Entry(matcher, action, None, anatomy), is_asked)
+            for matcher, action, is_asked in part.entries
+        ]
+    )
+    warnings = tuple(_said)
+    _said.clear()
+    return _Outcome(tuple(judgements), warnings)
+
+
+@lru_cache(maxsize=1)
+def _judge_for(options: JudgingOptions) -> Judge:
+    """Return the judge of a worker process; results are cached."""
+    return Judge(options, _said.append)
+
+
+_said: Final[list[Diagnostic]] = []
+"""The warnings since the last slice."""

@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.entry_answers import Answer
-from tuninglink.compiler.api import read_request
-from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Place, thread_context
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import visit
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.workload import Workload, read_workload, target_around
+from tuninglink.checking.judging import Answer
+from tuninglink.compiler import Compiler, Phase, read_request
+from tuninglink.errors import Diagnostic, Place
+from tuninglink.iree import find_dispatches
+from tuninglink.mlir import names, thread_context, to_bytecode, visit
+from tuninglink.solver import Verdict
+from tuninglink.spaces.model import Workload, read_workload, target_around
 
 if TYPE_CHECKING:
     from tuninglink.checking.compiling import Model
-    from tuninglink.checking.configuration_checks import ConfigurationChecks
-    from tuninglink.compiler.compile_options import Configure
-    from tuninglink.compiler.tracing import Applied
-    from tuninglink.specs.spec import Spec
+    from tuninglink.checking.judging import ConfigurationChecks
+    from tuninglink.compiler import Applied, Configure
+    from tuninglink.specs import Spec
 
 
 @dataclass(frozen=True)

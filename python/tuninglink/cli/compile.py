@@ -7,28 +7,32 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.target_options import read_flags, set_up_compiler
+from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import SPEC_SECTION, Positional, Section, Usage
-from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
-from tuninglink.compiler.flags import COMPILE_FLAGS, compile_options
-from tuninglink.compiler.probing import check_targets, iree_compile
-from tuninglink.compiler.target_flags import check_has_target
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    CompileOptions,
+    ExplanationFormat,
+    check_has_target,
+    check_targets,
+    compile_options,
+    iree_compile,
+)
 from tuninglink.errors import UsageError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
+from tuninglink.mlir import error
+from tuninglink.specs import DefaultLibrary, SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.applying import SpecChoice
+    from tuninglink.compiler import SpecChoice
+
 
 PROGRAM: Final = "tuninglink compile"
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="compile",
     positionals=(
         Positional(
@@ -100,7 +104,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     if options.needs_target:
         check_has_target(options.flags, options.input)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
-    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
+    from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
 
     if options.explanation is not None:
         return _compile_and_explain(options, options.input, project_specs)
@@ -128,8 +132,10 @@ def _check_outputs(options: CompileOptions) -> None:
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # Load the modules of explanations only for an explained compilation.
-    from tuninglink.cli.explanation_output import render  # noqa: PLC0415
-    from tuninglink.cli.page_output import format_for  # noqa: PLC0415
+    from tuninglink.cli.page_output import (
+        format_for,
+        render,
+    )
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
     report_format = format_for(options.explanation or "", None)
@@ -158,7 +164,7 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
         SpecError: a spec cannot be read.
         TargetError: a spec is bound to an invalid target.
     """
-    from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415 - loads linker and matchers
+    from tuninglink.compiler import SpecChoice  # noqa: PLC0415 - loads linker and matchers
 
     upgrade = options.upgrade
     library = None

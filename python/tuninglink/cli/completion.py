@@ -11,10 +11,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
 import typer.completion
 
-from tuninglink.cli.known_values import is_new_word, known_compiler_flags, typed_words
 from tuninglink.cli.usage import (
     COMMON_FLAGS,
     COMPLETION_REQUEST,
@@ -23,16 +21,20 @@ from tuninglink.cli.usage import (
     INSTALL_FLAG,
     SUMMARIES,
     Positional,
+    is_new_word,
+    known_compiler_flags,
+    typed_words,
     usage_of,
 )
 from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import Flag, dashed
-from tuninglink.mlir.diagnostics import error, note
-from tuninglink.specs.libraries import spec_names
+from tuninglink.mlir import error, note
+from tuninglink.specs import spec_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
 
 _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 

@@ -6,33 +6,44 @@ import sys
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
-from tuninglink.cli.database_tables import history_table, insights_table, print_problems
-from tuninglink.cli.known_values import check_recorded, known_records
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
-from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
-from tuninglink.comparing.changes import LEAST_CHANGE
-from tuninglink.compiler.flags import COMPILE_FLAGS
-from tuninglink.errors import UsageError
-from tuninglink.escaping import escaped
-from tuninglink.files import (
-    STANDARD_STREAM,
-    check_output,
-    check_output_directory,
-    write_output,
+from tuninglink.cli.terminal import print_table, render_table
+from tuninglink.cli.usage import (
+    FORMAT_FLAG,
+    Positional,
+    ReportFormat,
+    Usage,
+    check_recorded,
+    known_records,
 )
+from tuninglink.comparing import LEAST_CHANGE
+from tuninglink.compiler import COMPILE_FLAGS
+from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
+from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.llvm_flags import Flag, choice, read_name, switch
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tuninglink.tuning.database import Database
+    from tuninglink.comparing import Estimate
+    from tuninglink.tuning.database import (
+        Database,
+        EnvironmentRecord,
+        Heuristic,
+        History,
+        HistoryPoint,
+        Insights,
+        ProblemHistory,
+        Trial,
+    )
 
-DATABASE: Final = Positional("DATABASE", "The database.")
+
+DATABASE: Final[Positional] = Positional("DATABASE", "The database.")
 
 
 class ExportFormat(Enum):
@@ -200,12 +211,7 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.tuning.database.exporting import (  # noqa: PLC0415
-        export,
-        to_csv,
-        to_t4,
-        write_tables,
-    )
+    from tuninglink.tuning.database import export, to_csv, to_t4, write_tables  # noqa: PLC0415
 
     # Check the output before the database is read.
     if form is not ExportFormat.TABLES:
@@ -241,10 +247,7 @@ def insights_command(arguments: Sequence[str]) -> int:
     from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
 
     try:
-        from tuninglink.tuning.database.insights import (  # noqa: PLC0415 - needs an extra
-            insights_among,
-            to_html,
-        )
+        from tuninglink.tuning.database import insights_among, to_html  # noqa: PLC0415 - needs an extra
 
         with open_database(file, read_only=True) as opened:
             result = insights_among(opened.all_trials())
@@ -265,7 +268,7 @@ def history_command(arguments: Sequence[str]) -> int:
     values, (file, *words) = USAGES["history"].parse(arguments)
     report_format = values.pop("report_format", None)
     least = values.pop("min_change", LEAST_CHANGE)
-    from tuninglink.tuning.database.history import HistoryFilter, history_among  # noqa: PLC0415
+    from tuninglink.tuning.database import HistoryFilter, history_among  # noqa: PLC0415
 
     selected = HistoryFilter(tuple(words), **values)
     with open_database(file, read_only=True) as opened:
@@ -288,10 +291,189 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.tuning.database.tables import read_trials  # noqa: PLC0415
+    from tuninglink.tuning.database import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:
         for table in tables:
             added = opened.record_all(read_trials(Path(table)))
             sys.stdout.write(f"{escaped(table)}: {added} trials added\n")
     return process.SUCCESS
+
+
+# --- Databases of trials as tables: their problems, their trials, their history, and insights ----
+
+
+def print_problems(trials: Sequence[Trial], *, with_trials: bool) -> None:
+    """Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials.
+
+    Args:
+        trials: all trials.
+        with_trials: whether the trials are also printed.
+    """
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    columns = ("problem", "target", "device", "compiler", "trials", "failed")
+    times = ("default µs", "best µs", "speedup", "not checked")
+    print_table((*columns, *times), [_summary(group) for group in groups.values()])
+    if with_trials:
+        for group in groups.values():
+            _print_trials(group)
+
+
+def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
+    from tuninglink.tuning.database import NOT_CHECKED, results_of, winners_among  # noqa: PLC0415
+
+    first = group[0]
+    unchecked = list(results_of(group).values()).count(NOT_CHECKED)
+    (winner,) = winners_among(group) or (None,)
+    best = winner.trial.median if winner else None
+    default = winner.default_us if winner else None
+    return (
+        first.problem.description,
+        first.environment.target,
+        first.environment.device,
+        first.environment.compiler,
+        str(len(group)),
+        str(sum(trial.failure is not None for trial in group)),
+        _figure(default),
+        _figure(best),
+        f"{default / best:.2f}" if default and best else "",
+        str(unchecked),
+    )
+
+
+def _print_trials(group: Sequence[Trial]) -> None:
+    from tuninglink.tuning.database import RIGHT, results_of  # noqa: PLC0415
+
+    results = results_of(group)
+
+    def rank(trial: Trial) -> tuple[bool, bool, float]:
+        """Rank verified configurations before faster unverified ones."""
+        is_right = results[trial.configuration.key] == RIGHT
+        return trial.median is None, not is_right, trial.median or 0.0
+
+    # Right and fast configurations come first.
+    ranked = sorted(group, key=rank)
+    rows = [
+        (
+            _figure(trial.median) or (trial.failure.kind.value if trial.failure else ""),
+            results[trial.configuration.key],
+            trial.stage,
+            trial.origin,
+            trial.configuration.pipeline,
+            ", ".join(f"{name} = {value}" for name, value in trial.configuration.knobs.items()),
+        )
+        for trial in ranked
+    ]
+    sys.stdout.write("\n")
+    print_table(
+        ("µs", "result", "stage", "origin", "pipeline", "knobs"),
+        rows,
+        title=group[0].problem.description,
+    )
+
+
+def _figure(microseconds: float | None) -> str:
+    return "" if microseconds is None else f"{microseconds:.2f}"
+
+
+def insights_table(insights: Insights, stream: TextIO) -> str:
+    """Return a table for each heuristic, and a table of the rules for failures."""
+    parts = [_heuristic(heuristic, stream) for heuristic in insights.heuristics]
+    rows = [
+        (
+            f"{rule.kind} {rule.target}",
+            " and ".join(map(str, rule.conditions)),
+            f"{rule.explained} of {rule.failures}",
+            f"0 of {rule.successes}",
+            str(rule.problems),
+            f"{rule.failure}: {rule.reason}",
+        )
+        for rule in insights.failures
+    ]
+    columns = ("candidates", "fail if", "failures", "successes", "problems", "reason")
+    if rows:
+        parts.append(render_table(columns, rows, "", stream))
+    return "\n".join(parts)
+
+
+def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
+    problems, defaults = heuristic.problems, heuristic.known_defaults
+    regrets = {
+        "of the compiler's choice": heuristic.regret_of_defaults,
+        "on problems that it was not learned from": heuristic.regret_elsewhere,
+    }
+    regret = ", ".join(f"{value:.2f} {name}" for name, value in regrets.items() if value)
+    if heuristic.is_worse_elsewhere:
+        regret += " (worse than the compiler's choice)"
+    rows = [("all candidates", f"{heuristic.regret_of_all:.2f}", "", "")]
+    rows += [
+        (
+            str(step.condition),
+            f"{step.regret:.2f}",
+            f"{step.winners} of {problems}",
+            f"{step.defaults} of {defaults}",
+        )
+        for step in heuristic.steps
+    ]
+    title = (
+        f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates; regret {regret}"
+    )
+    return render_table(("prefer", "regret", "winners", "compiler's choices"), rows, title, stream)
+
+
+def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
+    """Return a table for each problem, and the number of hidden problems.
+
+    Args:
+        history: the history.
+        stream: the output stream.
+        why_hidden: the common property of hidden problems.
+    """
+    parts = [_history(problem, stream) for problem in history.problems]
+    if history.hidden:
+        count = f"{history.hidden:,} other {'problem' if history.hidden == 1 else 'problems'}"
+        parts.append(f"not shown: {count} {why_hidden}\n")
+    elif not history.problems:
+        parts.append("no problem fits\n")
+    return "\n".join(parts)
+
+
+def _history(problem: ProblemHistory, stream: TextIO) -> str:
+    place = [f"for {problem.target} on {problem.device}", problem.flags]
+    if problem.cores:
+        place.insert(1, counted(problem.cores, "thread"))
+    columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
+    return render_table(
+        (*columns, "speedup", "best"),
+        [tuple(_point(point)) for point in problem.points],
+        f"{problem.problem} {', '.join(filter(None, place))}",
+        stream,
+    )
+
+
+_WORDS = {"regression": "slower", "improvement": "faster"}
+
+
+def _point(point: HistoryPoint) -> Iterator[str]:
+    software = point.software
+    is_plain = software.runtime in ("", software.compiler)
+    yield software.compiler if is_plain else f"{software.compiler}, runtime {software.runtime}"
+    yield software.driver
+    yield point.date[: len("2026-11-21")]
+    yield str(point.trials)
+    for estimate, change in (
+        (point.default_us, point.default_change),
+        (point.best_us, point.best_change),
+    ):
+        yield _bounded(estimate)
+        yield _WORDS[change.value] if change else ""
+    yield "" if point.speedup is None else f"{point.speedup:.2f}"
+    yield point.best
+
+
+def _bounded(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.low is None:
+        return _figure(estimate.value if estimate else None)
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

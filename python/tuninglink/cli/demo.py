@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler import compile as compile_program
-from tuninglink.compiler.flags import COMPILE_FLAGS
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.target_flags import expanded_target
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    compile as compile_program,
+    expanded_target,
+    set_up_command_line,
+)
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_output_directory, make_directory, write_file
 from tuninglink.llvm_flags import Flag, read_duration
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.spec import load_spec
+from tuninglink.mlir import error
+from tuninglink.specs import default_spec, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler import Applied, Compilation
+
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 TUNED: Final = "matmul_1x1024x1024.mlir"
@@ -50,7 +52,7 @@ EXAMPLES: Final = (
 )
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="demo",
     flags={
         "output": replace(
@@ -114,10 +116,10 @@ def _tune(seconds: float) -> None:
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return
-    from tuninglink.cli.tune_run import dispatch_table  # noqa: PLC0415 - the extra may be missing
+    from tuninglink.cli.tune import dispatch_table  # noqa: PLC0415 - the extra may be missing
+    from tuninglink.tuning import tune  # noqa: PLC0415 - the extra may be missing
+    from tuninglink.tuning.deciding import TuningSettings  # noqa: PLC0415
     from tuninglink.tuning.flag_sets import NONE  # noqa: PLC0415
-    from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
-    from tuninglink.tuning.tune import tune  # noqa: PLC0415 - the extra may be missing
 
     sys.stdout.write(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n\n")
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)

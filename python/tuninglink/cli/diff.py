@@ -15,7 +15,8 @@ from tuninglink.llvm_flags import switch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-USAGE: Final = Usage(
+
+USAGE: Final[Usage] = Usage(
     name="diff",
     positionals=(
         Positional(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
-from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler import set_up_command_line
 from tuninglink.doctor import Environment, ListedDevice, environment, self_check
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.plain_data import to_json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="doctor",
     flags={"format": FORMAT_FLAG},
     main_flags=("format",),

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.target_options import read_flags, set_up_compiler
+from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
-from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
-from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import UsageError
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    TARGET_FLAG,
+    CompileOptions,
+    Phase,
+    check_has_target,
+    check_targets,
+)
+from tuninglink.errors import Diagnostic, Severity, UsageError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs.embedding import collect_specs
+from tuninglink.mlir import error, note, parse_module, thread_context
+from tuninglink.specs import collect_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="dump",
     positionals=(
         Positional(
@@ -92,7 +95,7 @@ def _read(program: str, specs: tuple[str, ...], *, is_compiled: bool) -> tuple[s
     """Return the name of a program and its content, compiled with specs for the flags of the process if requested."""
     if not is_compiled:
         return process.read_input(program)
-    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - usage errors come before
+    from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
 
     last = Phase.EXECUTABLE_SOURCES
     options = CompileOptions(program, compile_to=last, emit_bytecode=True, specs=specs)

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.folding import columns
+from tuninglink.cli.terminal import columns
 from tuninglink.cli.usage import (
     COMMON_FLAGS,
     COMPLETE_HELP,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tuninglink.llvm_flags import Flag
+
 
 _WIDEST: Final = 120
 _NARROW: Final = 80

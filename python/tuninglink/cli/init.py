@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
-from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import SELECTION_FLAGS
-from tuninglink.cli.target_options import read_flags, set_up_compiler
+from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Usage
-from tuninglink.compiler.compile_options import CompileOptions
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG
-from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import CompileError, UsageError
+from tuninglink.cli.usage import Usage, known_dispatches
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    DIM_FLAG,
+    TARGET_FLAG,
+    CompileOptions,
+    check_has_target,
+    check_targets,
+)
+from tuninglink.errors import CompileError, Diagnostic, Severity, UsageError
 from tuninglink.files import check_output, write_output
 from tuninglink.llvm_flags import Flag, read_count
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.scaffolding import InitSpec
+
 
 PROGRAM: Final = "tuninglink init"
 
@@ -65,7 +69,7 @@ _FLAGS: Final = {
     "compile-from": COMPILE_FLAGS["compile-from"],
 }
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
     flags=_FLAGS,
@@ -115,7 +119,7 @@ def init_command(arguments: Sequence[str]) -> int:
     set_up_compiler(PROGRAM, options.flags)
     if suggest is not None:
         from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below
-        from tuninglink.spaces.selection import SpaceSelection  # noqa: PLC0415 - as below
+        from tuninglink.spaces import SpaceSelection  # noqa: PLC0415 - as below
 
         write_suggestions(options, suggest, SpaceSelection(pipelines, fixed), dispatches, top)
         return process.SUCCESS

@@ -11,28 +11,33 @@ from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import is_verbose, progress
 from tuninglink.cli.usage import Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.target_flags import named_target
-from tuninglink.errors import UsageError, counted
-from tuninglink.escaping import escaped
+from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
+from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, read_name, switch
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.specs.bindings import binding_of, check_bindings
-from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.libraries import spec_names
-from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, LinkedSpec, link_specs
-from tuninglink.specs.module_scan import misspelt_markers
-from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.mlir import error
+from tuninglink.specs import (
+    LINKED_SPEC_NAME,
+    LinkedSpec,
+    LinkForm,
+    Spec,
+    SpecFiles,
+    binding_of,
+    check_bindings,
+    choose_form,
+    default_spec,
+    link_specs,
+    load_spec,
+    misspelt_markers,
+    read_specs,
+    spec_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="link",
     positionals=(
         Positional(
@@ -155,9 +160,7 @@ def _inputs(options: LinkOptions) -> list[Spec]:
         directories = [Path(directory) for directory in options.spec_directories]
         inputs += _default_spec(options.target, directories, upgrade=options.upgrade)
     if options.expand_forms:
-        from tuninglink.matching.derivation.deriver import (  # noqa: PLC0415 - it takes as long as a small link
-            expanded_forms,
-        )
+        from tuninglink.matching import expanded_forms  # noqa: PLC0415 - it takes as long as a small link
 
         inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
     return inputs
@@ -218,7 +221,7 @@ def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
 
 def _indexed(spec: Spec) -> Spec:
     """Return a copy of a spec whose entries are arranged in a tree."""
-    from tuninglink.matching.index import index_matchers  # noqa: PLC0415 - it takes as long as a small link
+    from tuninglink.matching import index_matchers  # noqa: PLC0415 - it takes as long as a small link
 
     module = spec.module.clone()
     index_matchers(module, diagnostics=process.shown_diagnostics())

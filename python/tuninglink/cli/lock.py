@@ -11,14 +11,14 @@ from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
-from tuninglink.specs.project import LOCK_FILE, OWN_FILE
+from tuninglink.mlir import DiagnosticSink, error
+from tuninglink.specs import LOCK_FILE, OWN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="lock",
     flags={
         "project": replace(

@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tuninglink.cli.folding import FoldedText
+from tuninglink.cli.terminal import FoldedText
 from tuninglink.compiler_plugins import load_compiler
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes, run_interrupt_hooks
 from tuninglink.lazy import load_on_use
@@ -181,7 +181,7 @@ def end_with(parent: int) -> None:
 def _report_crash(number: signal.Signals) -> None:
     # Only a crash loads them here.
     from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.mlir.diagnostics import error, note  # noqa: PLC0415
+    from tuninglink.mlir import error, note  # noqa: PLC0415
 
     reason = (signal.strsignal(number) or number.name).lower()
     if number == signal.SIGKILL:

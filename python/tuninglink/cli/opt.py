@@ -24,7 +24,7 @@ def main() -> None:
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     arguments, plugin_failures = load_compiler(sys.argv)
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
-    from tuninglink.opt.command import run  # noqa: PLC0415
+    from tuninglink.opt import run  # noqa: PLC0415
 
     code = run(arguments, plugin_failures)
     for stream in (sys.stdout, sys.stderr):

@@ -8,15 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from tuninglink.comparing.changes import LEAST_CHANGE
-from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.cli.terminal import Block, folded, render_blocks, render_table
+from tuninglink.comparing import LEAST_CHANGE
+from tuninglink.compiler import COMPILE_FLAGS, ExplanationFormat
+from tuninglink.errors import counted, escaped
+from tuninglink.explaining import OperationReport, ProblemRow, Status
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, choice, read_fraction
-from tuninglink.plain_data import to_json
+from tuninglink.pages import render_page
+from tuninglink.plain_data import plain, to_json, to_json_by_line
+from tuninglink.specs import DERIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tuninglink.explaining import EntryReference, Explanation, Match, SpecSummary
+
+    Fact = tuple[str, str]
+
 
 PAGE_FLAGS: Final[Mapping[str, Flag]] = {
     "format": choice(
@@ -32,7 +41,7 @@ PAGE_FLAGS: Final[Mapping[str, Flag]] = {
 }
 """The flags of a command whose report can be a page."""
 
-MIN_CHANGE_FLAG: Final = Flag(
+MIN_CHANGE_FLAG: Final[Flag] = Flag(
     "min_change",
     read_fraction,
     metavar="PART",
@@ -89,3 +98,242 @@ def write_report(
     else:
         text = to_table(sys.stdout if output == STANDARD_STREAM else io.StringIO())
     write_output(output, text)
+
+
+# --- Output of explanations as a table, as JSON or as a page -------------------------------------
+
+
+def render(
+    explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
+) -> str:
+    """Return an explanation as text.
+
+    Args:
+        explanation: the explanation.
+        report_format: the format.
+        stream: the output stream, whose width determines a table; None for a file.
+    """
+    if report_format is ExplanationFormat.JSON:
+        return to_json_by_line(explanation)
+    if report_format is ExplanationFormat.HTML:
+        return to_html(explanation)
+    return _table(explanation, stream or io.StringIO())
+
+
+def _table(explanation: Explanation, stream: TextIO) -> str:
+    parts = []
+    if explanation.dispatches:
+        parts.append(_dispatches(explanation, stream))
+    if explanation.specs:
+        counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
+        headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
+        parts.append(
+            render_table(
+                headings,
+                [
+                    _spec_row(spec)
+                    for spec in explanation.specs
+                    if spec.configured or not spec.is_automatic
+                ],
+                "",
+                stream,
+            )
+        )
+    summary = "".join(f"{line}\n" for line in _summary(explanation))
+    return "\n".join([*parts, folded(summary, stream)])
+
+
+def _dispatches(explanation: Explanation, stream: TextIO) -> str:
+    """Return the dispatches with their outcomes: blocks on a terminal, otherwise one line per fact for grep."""
+    result = [
+        (
+            row.dispatches[0],
+            [(label, escaped(text)) for label, text in _facts(row, explanation)],
+        )
+        for row in explanation.rows
+        if row.dispatches[0].status is not Status.NOT_TUNABLE
+        or row.dispatches[0].microseconds is not None
+    ]
+    if stream.isatty():
+        blocks = (
+            Block(escaped(dispatch.name), facts, dispatch.target) for dispatch, facts in result
+        )
+        return render_blocks(blocks, stream, _STYLES)
+    if not result:
+        return ""
+    name_width = max(len(escaped(dispatch.name)) for dispatch, _ in result)
+    label_width = max(len(label) for _, facts in result for label, _ in facts)
+    return "".join(
+        f"{escaped(dispatch.name):{name_width}}  {label:{label_width}}  {text}\n"
+        for dispatch, facts in result
+        for label, text in facts
+    )
+
+
+_INVALID = f"{Status.TUNED.value}, and invalid"
+
+_STYLES = {
+    Status.TUNED.value: "bold green",
+    _INVALID: "bold red",
+    "invalid": "red",
+    Status.KEPT.value: "bold yellow",
+    Status.NO_EFFECT.value: "bold yellow",
+    Status.UNMATCHED.value: "bold",
+    Status.NO_ENTRY.value: "bold",
+    "cannot tell": "yellow",
+}
+
+
+def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
+    """Return the labeled facts about equal dispatches."""
+    dispatch = row.dispatches[0]
+    facts = []
+    if not dispatch.operations:
+        facts += [(dispatch.status.value, "it moves data"), ("cost", _cost(row, explanation))]
+    for number, operation in enumerate(dispatch.operations):
+        text = f"{operation.words}, at {operation.place}" if operation.place else operation.words
+        is_invalid = bool(operation.invalid)
+        facts.append((_INVALID if is_invalid else dispatch.status.value, text))
+        facts += [("invalid", operation.invalid)] if is_invalid else []
+        if not number:
+            facts.append(("cost", _cost(row, explanation)))
+            facts += [("equal", other.name) for other in row.dispatches[1:]]
+        facts += _facts_of_operation(operation, explanation.specs)
+    return facts
+
+
+def _cost(row: ProblemRow, explanation: Explanation) -> str:
+    dispatch, weight = row.dispatches[0], row.weight
+    share = f"{100 * explanation.share(weight):.1f} % of {explanation.measure}"
+    if dispatch.microseconds is None and not dispatch.cost.is_known:
+        share = "depends on dynamic sizes"
+    elif dispatch.microseconds is None and explanation.measure == "measured time":
+        share = "time unknown"
+    # The work of the calls.
+    parts = [share, counted(weight.calls, "call")]
+    amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
+    parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
+    if dispatch.cost.intensity is not None:
+        parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
+    # The measured times and rates.
+    if dispatch.microseconds is not None:
+        parts.append(f"{dispatch.microseconds:,.1f} µs a call")
+    rates = dispatch.rates
+    if rates.gflops:
+        parts.append(f"{rates.gflops:,.4g} GFLOP/s")
+    if rates.gbps:
+        parts.append(f"{rates.gbps:,.4g} GB/s")
+    if rates.roofline is not None:
+        is_measured = dispatch.peaks is not None and dispatch.peaks.is_measured
+        bound = "measured peak" if is_measured else "roofline"
+        parts.append(f"{100 * rates.roofline:.0f} % of the {bound}")
+    savings = (dispatch.saved_microseconds for dispatch in row.dispatches)
+    saved = [saving for saving in savings if saving is not None]
+    if saved:
+        verb = "saves" if sum(saved) >= 0 else "loses"
+        parts.append(f"the entry {verb} {abs(sum(saved)):,.4g} µs")
+    return ", ".join(parts)
+
+
+def _scaled(number: float) -> str:
+    """Return a number with three digits and an SI prefix."""
+    for prefix in ("", "k", "M", "G", "T"):
+        if number < _THOUSAND or prefix == "T":
+            return f"{number:.3g} {prefix}"
+        number /= _THOUSAND
+    raise AssertionError
+
+
+_THOUSAND = 1000
+
+
+def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
+    if operation.match:
+        yield from _facts_of_match(operation.match, specs)
+    for missed in operation.nearest:
+        yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
+    if operation.rewriting:
+        yield "rewriting", operation.rewriting
+    for line in operation.configuration.lines():
+        yield "configuration", line
+    if operation.compilers_choice:
+        for line in operation.compilers_choice.lines() or ["none"]:
+            yield "compiler's choice", line
+    for entry in operation.shadowed:
+        yield "shadowed", f"{_entry(entry)} matches as well"
+    for reason in operation.cannot_tell:
+        yield "cannot tell", reason
+    if operation.hint:
+        yield "layout", operation.hint
+
+
+def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
+    spec = f"'{specs[match.spec].source}'"
+    yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+    if match.ignored:
+        yield "ignored", match.ignored
+    provenance = dict(match.provenance)
+    if DERIVED in provenance:
+        yield "derived", str(provenance.pop(DERIVED))
+    if provenance:
+        yield "provenance", ", ".join(f"{name} = {value}" for name, value in provenance.items())
+
+
+def _entry(entry: EntryReference) -> str:
+    return f"@{entry.matcher} ({entry.place})" if entry.place else f"@{entry.matcher}"
+
+
+def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
+    share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
+    kind = f"default {spec.kind}" if spec.is_default else spec.kind
+    counts = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
+    return (spec.source, kind, *(f"{count:,}" for count in counts), share)
+
+
+def _summary(explanation: Explanation) -> list[str]:
+    lines = []
+    total = len(explanation.dispatches)
+    if total:
+        lines.append(f"tuned: {_part(explanation, Status.TUNED)}")
+        if explanation.count(Status.NOT_TUNABLE):
+            part = _part(explanation, Status.NOT_TUNABLE)
+            lines.append(f"not tunable, element-wise ops and copies: {part}")
+    lines += [
+        f"{_INVALID}: {row.dispatches[0].name}: {operation.invalid}"
+        for row in explanation.rows
+        for operation in row.dispatches[0].operations
+        if operation.invalid
+    ]
+    ignored = explanation.count(Status.NO_EFFECT)
+    if ignored:
+        lines.append(f"matched without effect: {ignored:,}")
+    kept = explanation.count(Status.KEPT)
+    if kept:
+        lines.append(f"kept a configuration that was there before: {kept:,}")
+    if explanation.unknown_costs:
+        lines.append(
+            f"the cost of {explanation.unknown_costs:,} of {total:,} dispatches depends on dynamic sizes and is not "
+            "counted; '--dim ARGUMENT.DIMENSION=SIZE' gives sizes"
+        )
+    if explanation.weight().microseconds is not None:
+        devices = explanation.peaks.values()
+        lines += dict.fromkeys(f"peak rates of {peaks.device}: {peaks}" for peaks in devices)
+    return [*lines, *explanation.notes, *explanation.advice]
+
+
+def _part(explanation: Explanation, status: Status) -> str:
+    """Return the share of the program with a status: of its cost, its calls and its dispatches."""
+    part, whole = explanation.weight(status), explanation.weight()
+    share = f"{100 * explanation.share(part):.0f} % of {explanation.measure}"
+    calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"
+    dispatches = "dispatch" if whole.dispatches == 1 else "dispatches"
+    return f"{share}, {calls} ({part.dispatches:,} of {whole.dispatches:,} {dispatches})"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.0f} %)" if whole else ""
+
+
+def to_html(explanation: Explanation) -> str:
+    """Return an explanation as a page."""
+    return render_page("tuninglink.explaining", "report.html", plain(explanation))

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.folding import columns
 from tuninglink.cli.help import help_text, overview
-from tuninglink.cli.terminal import is_quiet
+from tuninglink.cli.terminal import columns, is_quiet
 from tuninglink.cli.usage import (
     COMPLETE_HELP,
     COMPLETION_REQUEST,
@@ -21,12 +20,26 @@ from tuninglink.cli.usage import (
     usage_of,
 )
 from tuninglink.compiler_plugins import check_plugins
-from tuninglink.errors import TuninglinkError, UsageError, did_you_mean, printable
+from tuninglink.errors import (
+    Diagnostic,
+    Severity,
+    TuninglinkError,
+    UsageError,
+    did_you_mean,
+    printable,
+)
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.llvm_flags import ambiguous
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
-from tuninglink.mlir.rendering import LONGEST_LINE, Sources, print_diagnostic, show_lines_of
-from tuninglink.mlir.serialization import is_undecodable
+from tuninglink.mlir import (
+    LONGEST_LINE,
+    DiagnosticSink,
+    Sources,
+    error,
+    is_undecodable,
+    note,
+    print_diagnostic,
+    show_lines_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -164,7 +177,7 @@ def fail() -> None:
 def _show_failure(failure: TuninglinkError, command: str) -> int:
     """Show an error, and return the exit code; `compile` has the exit codes of iree-compile."""
     if any(diagnostic.message.startswith(_NO_DEVICES) for diagnostic in failure.diagnostics):
-        from tuninglink.compiler.target_flags import no_target  # noqa: PLC0415 - loads the compiler
+        from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
 
         failure = no_target()
     show(*failure.diagnostics)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli import process
 from tuninglink.cli.process import shown_diagnostics
-from tuninglink.compiler.found_flags import check_found_flags
-from tuninglink.compiler.target_flags import NAMING_FLAGS
+from tuninglink.cli.terminal import is_verbose
+from tuninglink.compiler import (
+    NAMING_FLAGS,
+    FlagReader,
+    check_found_flags,
+    set_up_command_line,
+    spec_diagnostics,
+)
 from tuninglink.errors import UsageError
 from tuninglink.llvm_flags import Flag, read_name, switch
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.project import OWN_FILE, Project
+from tuninglink.mlir import error
+from tuninglink.specs import OWN_FILE, Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 PROJECT_FLAGS: Final = {
     "project": Flag(
@@ -136,3 +145,28 @@ def _joined(words: Iterable[str]) -> list[str]:
 
 def _name(flag: str) -> str:
     return flag.partition("=")[0].lstrip("-")
+
+
+# --- The command lines of commands that take a program and what to compile it for ----------------
+
+
+def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:
+    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs.
+
+    Raises:
+        CompileError: a pass pipeline or a preprocessing spec is malformed.
+    """
+    set_up_command_line(program, flags)
+    process.show(*spec_diagnostics(flags, upgrade=upgrade))
+
+
+def read_flags(own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> FlagReader:
+    """Read a command line, and show what `--target` stands for if the command is verbose.
+
+    Raises:
+        TuninglinkError: the command line is wrong; see `FlagReader`.
+    """
+    reader = FlagReader(own_flags, arguments)
+    if reader.target and is_verbose():
+        sys.stderr.write(f"--target {reader.target}: {' '.join(reader.target_flags)}\n")
+    return reader

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import MEASURING_FLAGS, RetuneOptions, measuring_values
-from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
-from tuninglink.cli.target_options import read_flags, set_up_compiler
-from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
-from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.errors import UsageError
+from tuninglink.cli.measuring_options import (
+    MEASURING_FLAGS,
+    RetuneOptions,
+    check_outputs,
+    measuring_values,
+    stopping,
+    time_left,
+)
+from tuninglink.cli.project_options import (
+    SPEC_PROJECT_FLAGS,
+    project_specs,
+    read_flags,
+    set_up_compiler,
+)
+from tuninglink.cli.terminal import progress, render_table
+from tuninglink.cli.tune_progress import progress_listener
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
+from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
+from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.llvm_flags import Flag, switch
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.libraries import spec_names
+from tuninglink.mlir import error
+from tuninglink.plain_data import to_json
+from tuninglink.specs import SpecFiles, read_specs, spec_names
+from tuninglink.tuning import (
+    COLUMNS,
+    EntryResult,
+    EntryVerdict,
+    Retuner,
+    RetuningResult,
+    open_task_tuner,
+    retuned_spec,
+    rows,
+    target_of,
+)
+from tuninglink.tuning.deciding import Budget
+from tuninglink.tuning.devices import Timeline, check_devices, default_device
+from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.specs import Spec
+
 
 PROGRAM: Final = "tuninglink retune"
 
@@ -49,7 +81,7 @@ _FLAGS: Final = {
     **SPEC_PROJECT_FLAGS,
 }
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="retune",
     positionals=(
         Positional(
@@ -109,9 +141,108 @@ def retune_command(arguments: Sequence[str]) -> int:
     check_has_target(options.flags)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     check_search(options.settings.search)  # report an unknown one first
-    from tuninglink.cli.retune_run import retune  # noqa: PLC0415 - usage errors come before
 
     failure = retune(options, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS
+
+
+# --- The work of `tuninglink retune` after its arguments are parsed ------------------------------
+
+
+def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
+    """Retune specs, and write the new specs and the report.
+
+    Args:
+        options: the options.
+        command: the command name for the message on an interrupt.
+
+    Returns:
+        The error that ended retuning early; None without an error.
+
+    Raises:
+        TuninglinkError: a spec cannot be read, no entry can be measured, or a result cannot be written.
+    """
+    specs = _read(options)
+    outputs = _outputs(options.output, specs)
+    for output in outputs:
+        check_outputs(replace(options, output=output))
+    result = _retune(specs, options, command)
+    for spec, output in zip(specs, outputs, strict=True):
+        write_output(output, retuned_spec(spec, result.of(spec)))
+    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
+    stream.write(_report(specs, result, options.report_format))
+    return result.failure
+
+
+def _read(options: RetuneOptions) -> list[Spec]:
+    sink = process.shown_diagnostics()
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    files = read_specs(specs, sink)
+    return [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
+
+
+def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
+    """Return the output path of each new spec.
+
+    Raises:
+        TuninglinkError: a path is not writable.
+    """
+    if len(specs) == 1:
+        return [output]
+    if output == STANDARD_STREAM:
+        raise UsageError(error("several specs need a directory; name it with -o"))
+    names = [f"{Path(spec.source.replace(':', '-')).stem}.mlir" for spec in specs]
+    if len(set(names)) < len(names):
+        raise TuninglinkError(error("several specs have the same name; retune one at a time"))
+    directory = check_directory(output)
+    return [str(directory / name) for name in names]
+
+
+def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> RetuningResult:
+    budget = Budget(time_left(options.settings.seconds), options.settings.trials)
+    target = target_of(options.flags)
+    uris = options.settings.devices or (default_device(target.backend),)
+    if not options.cluster:
+        check_devices(uris)
+    model = None
+    if options.model:
+        with progress(f"compiling {options.model}"):
+            model = read_program(options.model, options.flags)
+    listener = progress_listener(command)
+    with (
+        open_task_tuner(options, uris, Timeline(), listener) as tuner,
+        stopping(budget, command),
+    ):
+        return Retuner(
+            specs,
+            options.flags,
+            tuner,
+            budget,
+            target,
+            model,
+            improves=options.improves,
+            warn=process.show,
+            tell=_tell,
+        ).run()
+
+
+def _tell(result: EntryResult) -> None:
+    """Emit a remark on an entry that remains unmeasured or undecided."""
+    if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
+        message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
+        process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
+
+
+def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
+    if form is ReportFormat.JSON:
+        return to_json(result)
+    return "\n".join(_table(spec, result) for spec in specs)
+
+
+def _table(spec: Spec, result: RetuningResult) -> str:
+    """Return the outcomes of the entries of a spec as text."""
+    if not spec.entries:
+        return f"{escaped(spec.source)}: the spec has no entries\n"
+    return render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)

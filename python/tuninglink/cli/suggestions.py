@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
-from tuninglink.errors import CompileError, UsageError
+from tuninglink.errors import CompileError, Diagnostic, Severity, UsageError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SelectionError, SpaceSelection
-from tuninglink.tuning.programs.dispatches import Omission, TuningTask, read_program
-from tuninglink.tuning.results import reason_of
-from tuninglink.tuning.scheduling.default_queue import estimated_work
-from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
+from tuninglink.mlir import error, note
+from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection
+from tuninglink.tuning import Question, Suggestions, suggest, suggested_specs
+from tuninglink.tuning.programs import Omission, TuningTask, read_program, reason_of
+from tuninglink.tuning.scheduling import estimated_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.compile_options import CompileOptions
+    from tuninglink.compiler import CompileOptions
 
 
 def write_suggestions(

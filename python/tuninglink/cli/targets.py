@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.iree.targets import Target, known_target_names
+from tuninglink.compiler import set_up_command_line
+from tuninglink.iree import Target, known_target_names
 from tuninglink.llvm_flags import switch
-from tuninglink.specs.bindings import binding_of
-from tuninglink.specs.default_library import ShippedSpec, shipped
-from tuninglink.specs.entry_settings import provenance_of
-from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs import (
+    LIBRARY,
+    ShippedSpec,
+    binding_of,
+    library_files,
+    library_names,
+    load_spec,
+    provenance_of,
+    shipped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="targets",
     flags={"all": switch("all", "List every known target instead, with its default spec if any.")},
     main_flags=("all",),

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+import re
+import shlex
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+from typing import TYPE_CHECKING, Final, Self, TextIO
 
 from tuninglink.cli import process
-from tuninglink.cli.known_values import check_pipelines
-from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT, SELECTION_FLAGS
+from tuninglink.cli.measuring_options import (
+    PROGRAM_ARGUMENT,
+    SELECTION_FLAGS,
+    check_outputs,
+    time_left,
+)
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
-from tuninglink.cli.usage import Section, Usage
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.target_flags import check_has_target
-from tuninglink.files import check_input
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import read_specs
+from tuninglink.cli.terminal import render_table
+from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments, user_flags
+from tuninglink.cli.tune_progress import progress_listener
+from tuninglink.cli.tune_stages import run_stages
+from tuninglink.cli.usage import Section, Usage, check_pipelines
+from tuninglink.compiler import Phase, check_has_target, check_targets
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError, counted
+from tuninglink.files import (
+    STANDARD_STREAM,
+    check_directory,
+    check_input,
+    check_output,
+    temporary_directory,
+    write_output,
+)
+from tuninglink.mlir import DiagnosticSink, error, note
+from tuninglink.specs import DefaultLibrary, read_specs
+from tuninglink.tuning import Tuned, tune_program, write_report
+from tuninglink.tuning.deciding import LastStage, TaskOutcome
+from tuninglink.tuning.devices import THREADED_DRIVER, duration
+from tuninglink.tuning.flag_sets import choose_flags
+from tuninglink.tuning.problems import program_of
 from tuninglink.tuning.search import check_search
-from tuninglink.tuning.settings import LastStage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from tuninglink.tuning.options import TuneOptions
+    from tuninglink.tuning import ProblemReport, TuningReport
+    from tuninglink.tuning.deciding import ModelComparison, TuneOptions
+
 
 PROGRAM: Final = "tuninglink tune"
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="tune",
     positionals=(replace(PROGRAM_ARGUMENT, optional=True),),
     flags={**TUNE_FLAGS, **PROJECT_FLAGS},
@@ -89,7 +114,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_search(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
     if measures and not options.cluster:
-        from tuninglink.tuning.devices.local import check_named_devices  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.devices import check_named_devices  # noqa: PLC0415 - an extra
 
         check_named_devices(options.settings.devices, options.flags)
     check_targets(options.flags)
@@ -98,7 +123,6 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_pipelines(options.settings.pipelines)
     _check_inputs(options)
     # Mistakes in the arguments are reported before the tuner is loaded.
-    from tuninglink.cli.tune_run import run  # noqa: PLC0415
 
     run(options, PROGRAM, arguments)
     return process.SUCCESS
@@ -114,3 +138,242 @@ def _check_inputs(options: TuneOptions) -> None:
         check_input(options.input)
     read_specs(options.specs, DiagnosticSink(lambda _: None))
     DefaultLibrary(options.spec_directories).check_directories()
+
+
+# --- The run of `tuninglink tune` after its arguments are parsed: outputs are checked, and results written and shown
+
+_GROUPING: Final = re.compile(r"[\s'\"\\]")
+"""Characters of a flag that response files do not keep without quotation marks."""
+
+_MOST_ROWS: Final = 20
+"""The number of dispatches in the table; the report has all."""
+
+
+def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
+    """Tune a program; write and show the result.
+
+    Args:
+        options: the options.
+        command: the command name for the message on an interrupt.
+        arguments: the arguments that the user gave, for the command that uses the result.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned, tuning ended early, or a result cannot be written.
+    """
+    settings = replace(options.settings, seconds=time_left(options.settings.seconds))
+    options = replace(options, settings=settings)
+    if not options.problems:
+        _run(options, command, arguments)
+        return
+    process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
+    with temporary_directory() as directory:
+        path = directory / "problems.mlir"
+        path.write_text(program_of(options.problems))
+        _run(replace(options, input=str(path)), command, arguments)
+
+
+_NO_WHOLE_PROGRAM: Final = (
+    "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
+)
+
+
+def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
+    if options.is_partial:
+        run_stages(options, command)
+        return
+    # Results that cannot be written are reported before anything is measured.
+    check_outputs(options)
+    files = _Files.of(options, arguments)
+    files.check()
+    listener = progress_listener(command)
+    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
+    if options.only_flags:
+        sets = choose_flags(options, listener, time.monotonic() + options.settings.seconds).result
+        failures = [save_result(files.flags, lambda path: files.write_flags(path, sets.flags))]
+        if sets.whole is not None:
+            stream.write(f"\n{_whole_line(sets.whole)}\n")
+        if options.output != STANDARD_STREAM and not any(failures):
+            stream.write(_use(files, [f"{files.flags} ({counted(len(sets.flags), 'flag')})"]))
+    else:
+        tuned = tune_program(options, listener, files.write)
+        failures = files.write(tuned)
+        process.show(*busy_warnings(tuned.report))
+        stream.write(_result(tuned, stream))
+        if options.output != STANDARD_STREAM and not any(failures):
+            stream.write(_use(files, _written(files, tuned), ["--spec", options.output]))
+        failures.append(tuned.failure)
+    diagnostics = [
+        diagnostic for failure in failures if failure for diagnostic in failure.diagnostics
+    ]
+    if diagnostics:
+        raise TuninglinkError(*diagnostics)
+
+
+# --- Files -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a result.
+
+    Attributes:
+        options: the options.
+        flags: the path of the response file; `-` for standard output, if the spec goes there.
+        user_flags: the flags of the compiler that the user gave, other than by that file or by a project.
+        kept: the flags in that file that the run was given by it: they are a part of what was tuned.
+        is_in_project: whether a project file names the response file.
+    """
+
+    options: TuneOptions
+    flags: str
+    user_flags: tuple[str, ...]
+    kept: tuple[str, ...]
+    is_in_project: bool
+
+    @classmethod
+    def of(cls, options: TuneOptions, arguments: Sequence[str]) -> Self:
+        """Return the files for options and for the arguments that the user gave."""
+        path = options.output
+        if path != STANDARD_STREAM:
+            path = str(Path(path).with_suffix(".flags"))
+        rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
+        own = user_flags(rest)
+        try:
+            flags = tuple(shlex.split(Path(path).read_text()))
+        except (OSError, ValueError):
+            flags = ()
+        kept = flags if set(flags) <= set(options.flags) - set(own) else ()
+        return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
+
+    def check(self) -> None:
+        """Check that the files other than the spec can be written.
+
+        Raises:
+            TuninglinkError: a file cannot be written.
+        """
+        check_output(self.flags)
+        if self.options.report:
+            check_directory(self.options.report)
+
+    def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
+        """Write the spec, the flags and the report, and return the failures."""
+        options, spec = self.options, tuned.spec
+        failures = [save_result(options.output, lambda path: write_output(path, spec))]
+        if options.output != STANDARD_STREAM:
+            failures += [save_result(self.flags, lambda path: self.write_flags(path, tuned.flags))]
+        if options.report:
+            failures += [
+                save_result(options.report, lambda path: write_report(tuned.report, Path(path)))
+            ]
+        return failures
+
+    def write_flags(self, path: str, flags: Sequence[str]) -> None:
+        """Write the response file."""
+        lines = (
+            shlex.quote(flag) if _GROUPING.search(flag) else flag
+            for flag in dict.fromkeys((*self.kept, *flags))
+        )
+        write_output(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
+    """Write a result, or write it to a new directory if that fails, and return the failure with that place."""
+    try:
+        write(path)
+    except (TuninglinkError, BrokenPipeError) as failure:
+        message = f"cannot write to standard output: {failure}"
+        cause = failure.diagnostics[0] if isinstance(failure, TuninglinkError) else error(message)
+    else:
+        return None
+    name = "tuned.mlir" if path == STANDARD_STREAM else Path(path).name
+    for parent in (gettempdir(), Path.home()):
+        with suppress(OSError, TuninglinkError):
+            place = Path(mkdtemp(prefix="tuninglink-", dir=parent)) / name
+            write(str(place))
+            return TuninglinkError(replace(cause, notes=(note(f"it is in '{place}'"),)))
+    return TuninglinkError(cause)
+
+
+# --- Output ------------------------------------------------------------------------------------------------
+
+
+def _result(tuned: Tuned, stream: TextIO) -> str:
+    """Return the result as text: the whole program and the dispatches."""
+    whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
+    table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
+    return f"\n{whole}\n" + (f"\n{table}" if table else "")
+
+
+def _written(files: _Files, tuned: Tuned) -> list[str]:
+    """Return the files that were written."""
+    options = files.options
+    page = str(Path(options.report) / "index.html") if options.report else ""
+    return [
+        f"{options.output} ({counted(tuned.entries, 'problem')})",
+        f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
+        *filter(None, (page, options.database)),
+    ]
+
+
+def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str:
+    """Return the files that were written, and the command that compiles the program with them."""
+    path, text = files.options.input, f"\nwrote {', '.join(written)}\n"
+    if files.options.problems:
+        return text
+    stem = "program" if path == STANDARD_STREAM else Path(path).stem
+    words = ["tuninglink", "compile", path, "-o", f"{stem}.vmfb", *spec]
+    words += [] if files.is_in_project else [f"@{files.flags}"]
+    return f"{text}\n{shlex.join((*words, *files.user_flags))}\n"
+
+
+def busy_warnings(report: TuningReport) -> Iterator[Diagnostic]:
+    """Yield a warning if the machine was too busy to compare programs, with its evidence."""
+    if report.noise is not None and report.noise.is_noise:
+        message = (
+            f"the machine was too busy: the speedup of the default against itself is {report.noise}"
+        )
+        remedies = [note("smaller gains cannot be told from noise; repeat it without other work")]
+        if report.driver.startswith(THREADED_DRIVER):
+            remedies += [note("--device local-sync counts processor time, for code of one thread")]
+        yield Diagnostic(Severity.WARNING, message, notes=tuple(remedies))
+
+
+def _whole_line(whole: ModelComparison) -> str:
+    times = f"{whole.default_ms:.4g} ms by default, {whole.tuned_ms:.4g} ms tuned"
+    return f"whole program: {times}: speedup {whole.speedup}"
+
+
+def _without_whole(tuned: Tuned) -> str:
+    """Return the reason for not having times of the whole program with the result."""
+    if not tuned.entries and not tuned.flags:
+        return "nothing wins: no configuration and no set of flags is faster beyond doubt"
+    notes = (*filter(None, (tuned.sets.reason if tuned.flags else "",)), *tuned.report.notes)
+    return f"whole program: not measured with the result{''.join(f'; {note}' for note in notes)}"
+
+
+def dispatch_table(report: TuningReport, stream: TextIO) -> str:
+    """Return a table of dispatches with their times, those that take most of the time first."""
+    rows = [_row(problem) for problem in report.dispatches[:_MOST_ROWS]]
+    table = render_table(("dispatch", "default", "tuned", "speedup", "tried"), rows, "", stream)
+    rest = len(report.dispatches) - len(rows)
+    return table + (f"and {rest} more, which --report shows\n" if rest else "")
+
+
+def _row(problem: ProblemReport) -> tuple[str, ...]:
+    tuned = duration(problem.tuned_us) if problem.tuned_us is not None else "-"
+    gain = str(problem.speedup) if problem.speedup else ""
+    note = "" if problem.outcome is TaskOutcome.WON else _OUTCOMES[problem.outcome]
+    return (
+        problem.names[0].partition("::")[0],
+        duration(problem.default_us),
+        tuned,
+        ", ".join(filter(None, (gain, note))),
+        str(problem.trials),
+    )
+
+
+_OUTCOMES: Final = {
+    TaskOutcome.DEFAULT: "nothing is faster",
+    TaskOutcome.UNDECIDED: "undecided",
+    TaskOutcome.LEFT_OUT: "left out, as the program is slower with it",
+}

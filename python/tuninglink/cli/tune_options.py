@@ -6,24 +6,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import (
     CALL_FLAGS,
     MEASURING_FLAGS,
     SELECTION_FLAGS,
     measuring_values,
 )
-from tuninglink.cli.project_options import PROJECT_FLAGS
-from tuninglink.cli.target_options import read_flags
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG, FlagReader
-from tuninglink.errors import UsageError
+from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags
+from tuninglink.cli.usage import known_dispatches
+from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, TARGET_FLAG, FlagReader
+from tuninglink.errors import Diagnostic, Severity, UsageError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir import error, note
+from tuninglink.tuning.deciding import LastStage, Numerics, TuneOptions, TuningSettings
 from tuninglink.tuning.flag_sets import NONE
-from tuninglink.tuning.options import TuneOptions
-from tuninglink.tuning.problems.reading import read_problem_file
-from tuninglink.tuning.problems.words import OPERATIONS, read_words
-from tuninglink.tuning.settings import LastStage, Numerics, TuningSettings
+from tuninglink.tuning.problems import OPERATIONS, read_problem_file, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

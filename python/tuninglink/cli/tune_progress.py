@@ -9,43 +9,39 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from tuninglink.cli import process
-from tuninglink.cli.folding import columns, folded
-from tuninglink.cli.measuring import stopping
+from tuninglink.cli.measuring_options import stopping
 from tuninglink.cli.terminal import (
     Verbosity,
+    columns,
+    folded,
     is_quiet,
     is_verbose,
     progress,
     set_verbosity,
     verbosity,
 )
-from tuninglink.errors import counted
-from tuninglink.escaping import escaped
-from tuninglink.tuning import Listener
+from tuninglink.errors import counted, escaped
+from tuninglink.tuning.deciding import Ending, TaskOutcome, TaskResult, TrialResult, WrongDefaults
 from tuninglink.tuning.devices import duration
-from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
-from tuninglink.tuning.results.task_result import (
-    Ending,
-    TaskOutcome,
-    TaskResult,
-    TrialResult,
-    WrongDefaults,
-)
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import Correctness, OutputComparison, OutputVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding import Decision, FunctionComparison, ModelComparison
-    from tuninglink.tuning.deciding.verdicts import ModelVerdict
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.flag_sets import FlagSet
-    from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.scheduling import Timeline
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.errors import Diagnostic
+    from tuninglink.tuning.candidates import TunableTask
+    from tuninglink.tuning.deciding import (
+        Budget,
+        Decision,
+        FunctionComparison,
+        ModelComparison,
+        ModelVerdict,
+    )
+    from tuninglink.tuning.devices import DeviceDescription, Timeline
+    from tuninglink.tuning.flag_sets import FlagSet, FlagsResult, SetResult
+    from tuninglink.tuning.programs import DispatchedProgram, Omission, TuningTask
 
 
 def summary(result: TaskResult) -> str:

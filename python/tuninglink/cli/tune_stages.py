@@ -8,36 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring import check_outputs
-from tuninglink.cli.target_options import set_up_compiler
+from tuninglink.cli.measuring_options import check_outputs
+from tuninglink.cli.project_options import set_up_compiler
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_progress import progress_listener
+from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
-from tuninglink.mlir.diagnostics import Diagnostic, Severity
-from tuninglink.spaces.selection import (
-    pipeline_name,
-    value_text,
-)
-from tuninglink.tuning.dispatch_tuning import DispatchTuning
-from tuninglink.tuning.report import write_report
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.settings import LastStage
-from tuninglink.tuning.stages import (
+from tuninglink.spaces import pipeline_name, value_text
+from tuninglink.tuning import (
+    DispatchTuning,
     StagedCandidate,
     compiled_candidates,
     drawn_candidates,
     measured_candidates,
     prepared_tasks,
+    space_sizes,
+    write_report,
 )
-from tuninglink.tuning.suggestions import space_sizes
+from tuninglink.tuning.deciding import LastStage, Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.tuning.candidates.preparation import (
-        PreparedTask,
-    )
-    from tuninglink.tuning.options import TuneOptions
+    from tuninglink.tuning.candidates import PreparedTask
+    from tuninglink.tuning.deciding import TuneOptions
 
 
 def run_stages(options: TuneOptions, command: str) -> None:

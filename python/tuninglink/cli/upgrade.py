@@ -8,33 +8,42 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.configuration_checks import ConfigurationChecks
+from tuninglink.checking import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, TARGET_FLAG
-from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.target_flags import compile_flags, executable_target, read_target
-from tuninglink.errors import SpecError, TuninglinkError, UsageError
-from tuninglink.escaping import escaped
+from tuninglink.compiler import (
+    COMPILE_FLAGS,
+    TARGET_FLAG,
+    compile_flags,
+    executable_target,
+    read_target,
+    set_up_command_line,
+)
+from tuninglink.errors import (
+    Diagnostic,
+    Place,
+    Severity,
+    SpecError,
+    TuninglinkError,
+    UsageError,
+    escaped,
+)
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.llvm_flags import Flag, switch
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
-from tuninglink.mlir.serialization import is_bytecode, parse_module
+from tuninglink.mlir import error, is_bytecode, parse_module
 from tuninglink.payloads import PayloadError, payload_for
-from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.upgrading import upgrade_bytes
-from tuninglink.upgrading.upgrade_report import render_report
+from tuninglink.solver import DEFAULT_LIMITS, Verdict
+from tuninglink.spaces import ProviderRegistry
+from tuninglink.upgrading import render_report, upgrade_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iree.compiler.ir import Attribute
 
-    from tuninglink.iree.targets import Target
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
+    from tuninglink.iree import Target
+    from tuninglink.specs import Entry, Spec
     from tuninglink.upgrading import Upgraded
 
 
@@ -45,7 +54,7 @@ def _version(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-USAGE: Final = Usage(
+USAGE: Final[Usage] = Usage(
     name="upgrade",
     positionals=(
         Positional(
@@ -182,9 +191,11 @@ def _upgraded(
 
 def _check(specs: Sequence[str]) -> int:
     """Show outdated or unreadable parts of specs, and return the exit code."""
-    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
-    from tuninglink.specs.preprocessing import preprocessing_spec  # noqa: PLC0415
-    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
+    from tuninglink.mlir import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.specs import (
+        load_spec,
+        preprocessing_spec,
+    )
 
     code = process.SUCCESS
     for spec in specs:
@@ -204,9 +215,12 @@ def _check_links(data: bytes, name: str) -> None:
     Raises:
         SpecError: it cannot be linked.
     """
-    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
-    from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
-    from tuninglink.specs.linking.link_form import choose_form  # noqa: PLC0415
+    from tuninglink.mlir import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.specs import (  # noqa: PLC0415
+        Spec,
+        choose_form,
+        has_entry_point,
+    )
 
     module = parse_module(data, name, thread_context())
     if has_entry_point(module):
@@ -216,7 +230,7 @@ def _check_links(data: bytes, name: str) -> None:
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
     """Return the spec with its DAG matchers converted, and the report on each entry."""
     from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
-    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
+    from tuninglink.specs import load_spec  # noqa: PLC0415
 
     spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
@@ -226,7 +240,7 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Return whether the configuration of each entry is valid on a target."""
-    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
+    from tuninglink.specs import load_spec  # noqa: PLC0415
 
     parsed = read_target(target)
     spec = load_spec(data, name=name, upgrade=False)
@@ -236,7 +250,7 @@ def _configurations(data: bytes, name: str, target: str) -> str:
 
 def _check_bytecode(name: str, data: bytes) -> None:
     """Check that bytecode, which cannot be upgraded, needs no upgrade."""
-    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
         parse_module(data, name, thread_context())

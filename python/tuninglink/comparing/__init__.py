@@ -2,48 +2,244 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from tuninglink.comparing.changes import (
-    LEAST_CHANGE,
-    Change,
-    ChangeKind,
-    ComparedItem,
-    Comparison,
-    Estimate,
-    Side,
-    Source,
-    paired,
-)
-from tuninglink.comparing.report_items import compare_explanations, compare_tunings
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot, load_json
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import error, note, thread_context
+from tuninglink.matching import MatcherReader
+from tuninglink.mlir import error, note, thread_context
 from tuninglink.pages import render_page
-from tuninglink.plain_data import plain
-from tuninglink.specs.entry_settings import provenance_of, rewriting_words, settings_of
-from tuninglink.specs.spec import load_spec
+from tuninglink.plain_data import INFINITE, plain, written
+from tuninglink.specs import load_spec, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
-    from tuninglink.matching.matcher import Matcher
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
+    from tuninglink.matching import Matcher
+    from tuninglink.specs import Entry, Spec
 
     Object = dict[str, Any]
     ReadEntry = tuple[Spec, Entry, Matcher]
 
 
-__all__ = [
-    "LEAST_CHANGE",
-    "Change",
-    "ChangeKind",
-    "ComparedItem",
-    "Comparison",
-    "compare",
-    "to_html",
-]
+_Item = TypeVar("_Item")
+
+LEAST_CHANGE: Final = 0.01
+"""The smallest relevant change of a time: intervals of one run do not contain the drift of clocks between two."""
+
+_WIDTH: Final = 0.05
+"""The smallest relevant change where neither time has an interval: about the width of that of two runs of the same code."""
+
+
+class ChangeKind(Enum):
+    """The direction of a change: for better or worse."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    CHANGE = "change"
+
+
+def kind_of(was: str, now: str, best: str) -> ChangeKind:
+    """Return the kind of a change between two states, given the best state."""
+    if was == best:
+        return ChangeKind.REGRESSION
+    return ChangeKind.IMPROVEMENT if now == best else ChangeKind.CHANGE
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between two reports about one dispatch, or between two specs about one entry.
+
+    Attributes:
+        kind: whether it is for better or worse.
+        what: the dispatch or entry, in words.
+        text: the old and the new state.
+    """
+
+    kind: ChangeKind
+    what: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A measured figure.
+
+    Attributes:
+        value: the figure.
+        low: the lower bound of its interval; None without one.
+        high: the upper bound.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def inverse(self) -> Estimate:
+        """One divided by the figure."""
+        low, high = (
+            None if bound is None else 1 / bound if bound else math.inf
+            for bound in (self.high, self.low)
+        )
+        return Estimate(1 / self.value, low, high)
+
+    def scaled(self, factor: float) -> Estimate:
+        """Return the figure times a factor."""
+        low, high = (None if bound is None else factor * bound for bound in (self.low, self.high))
+        return Estimate(factor * self.value, low, high)
+
+
+def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None:
+    """Return whether a time is longer or shorter than another one; None if the intervals do not show it.
+
+    Times differ if their intervals are disjoint. The interval of a time without bounds is a single point.
+
+    Args:
+        old: a time.
+        new: a later one.
+        least: the smallest relevant change, as a fraction.
+    """
+    if old.low is None and new.low is None:
+        least = max(least, _WIDTH)
+    before, after = (
+        (
+            estimate.value if estimate.low is None else estimate.low,
+            estimate.value if estimate.high is None else estimate.high,
+        )
+        for estimate in (old, new)
+    )
+    if after[0] > before[1] and new.value > old.value * (1 + least):
+        return ChangeKind.REGRESSION
+    if after[1] < before[0] and old.value > new.value * (1 + least):
+        return ChangeKind.IMPROVEMENT
+    return None
+
+
+@dataclass(frozen=True)
+class Side:
+    """A dispatch or an entry in one of two reports or specs.
+
+    Attributes:
+        state: its status or outcome.
+        time: its time with the spec, with an interval if known.
+        unit: the unit of the time.
+        speedup: the speedup over the compiler's choice; 1 without a winner, None if unknown.
+        configuration: its configuration, as MLIR prints it.
+    """
+
+    state: str
+    time: Estimate | None = None
+    unit: str = "µs"
+    speedup: Estimate | None = None
+    configuration: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparedItem:
+    """A dispatch, an entry, or the whole program, in two reports or specs.
+
+    Attributes:
+        what: the item, in words.
+        old: the item in the old one; None if it is missing.
+        new: the item in the new one; None if it is missing.
+        changes: the changes between the old and the new item.
+    """
+
+    what: str
+    old: Side | None
+    new: Side | None
+    changes: tuple[Change, ...]
+
+    @property
+    @written()
+    def kind(self) -> ChangeKind | None:
+        """The kind of the most important change; None without a change."""
+        kinds = {change.kind for change in self.changes}
+        return next((kind for kind in ChangeKind if kind in kinds), None)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One of two reports or specs.
+
+    Attributes:
+        path: its path.
+        facts: the conditions of its figures, such as the device, by name.
+    """
+
+    path: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The changes from one report or spec to a later one, as a JSON document.
+
+    Attributes:
+        subject: the compared documents.
+        old: the old one.
+        new: the new one.
+        items: the dispatches or entries, in the order of the old one, then the new ones; then the whole program.
+        notes: remarks on the whole comparison.
+        format: the kind of the document.
+        version: its version. Additions do not change it; changes and removals do.
+    """
+
+    format: Literal["tuninglink.comparison"] = field(default="tuninglink.comparison", init=False)
+    version: Literal[1] = field(default=1, init=False)
+    subject: str
+    old: Source
+    new: Source
+    items: tuple[ComparedItem, ...]
+    notes: tuple[Change, ...] = ()
+
+    @property
+    @written()
+    def changes(self) -> tuple[Change, ...]:
+        """All changes."""
+        return (*self.notes, *(change for item in self.items for change in item.changes))
+
+    @property
+    @written()
+    def counts(self) -> Mapping[ChangeKind, int]:
+        """The number of changes of each kind."""
+        numbers = Counter(change.kind for change in self.changes)
+        return {kind: numbers[kind] for kind in ChangeKind}
+
+
+def paired(
+    old: Sequence[_Item], new: Sequence[_Item], key: Callable[[_Item], object]
+) -> Iterator[tuple[_Item | None, _Item | None]]:
+    """Yield each old item with the new item of the same key, if any, and then the remaining new items.
+
+    Names are ignored, since compiler versions may number dispatches differently. Items with the same key are
+    paired in order.
+    """
+    numbered = _numbered(new, key)
+    for number, item in _numbered(old, key).items():
+        yield item, numbered.pop(number, None)
+    for item in numbered.values():
+        yield None, item
+
+
+def _numbered(
+    items: Sequence[_Item], key: Callable[[_Item], object]
+) -> dict[tuple[object, int], _Item]:
+    seen: Counter[object] = Counter()
+    numbered = {}
+    for item in items:
+        name = key(item)
+        numbered[name, seen[name]] = item
+        seen[name] += 1
+    return numbered
+
+
+# --- Comparison of two reports or two specs: the changes from one to a later one -----------------
 
 _EXPLANATION: Final = "tuninglink.explanation"
 _TUNING: Final = "tuninglink.tuning"
@@ -177,3 +373,218 @@ def _side(read: ReadEntry) -> Side:
 
 def _time(value: object) -> Estimate | None:
     return Estimate(float(value)) if isinstance(value, int | float) else None
+
+
+# --- Comparison of reports: explanations, and reports of tuning ----------------------------------
+
+_MISSING: Final = "missing"
+
+# --- Explanations --------------------------------------------------------------------------------------------
+
+_TUNED: Final = "tuned"
+_CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_config")
+
+
+def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Comparison:
+    """Return the changes of the dispatches.
+
+    A tuned dispatch that becomes untuned, or is missing, is a regression. A newly tuned dispatch is an improvement.
+
+    Args:
+        paths: the paths of the reports.
+        old: an explanation, as `tuninglink explain` writes it.
+        new: a later one.
+    """
+    items = []
+    for before, after in paired(old["dispatches"], new["dispatches"], _dispatch_name):
+        what = _dispatch_name(before or after or {})
+        change = _change(before, after)
+        changes = () if change is None else (Change(change[0], what, change[1]),)
+        items.append(ComparedItem(what, _explained(before), _explained(after), changes))
+    old_source, new_source = (
+        Source(
+            path,
+            _facts(
+                {
+                    "program": report.get("program"),
+                    "specs": ", ".join(spec["source"] for spec in report.get("specs", ())),
+                    "device": report.get("device"),
+                }
+            ),
+        )
+        for path, report in zip(paths, (old, new), strict=True)
+    )
+    return Comparison("explanations", old_source, new_source, tuple(items))
+
+
+def _facts(facts: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in facts.items() if value}
+
+
+def _dispatch_name(dispatch: Object) -> str:
+    words = ", ".join(operation["words"] for operation in dispatch["operations"])
+    return f"{words or dispatch['name']} for {dispatch['target']}"
+
+
+def _explained(dispatch: Object | None) -> Side | None:
+    if dispatch is None:
+        return None
+    time = dispatch.get("microseconds")
+    configuration = tuple(text for texts in _configurations(dispatch) for text in texts if text)
+    return Side(
+        dispatch["status"], None if time is None else Estimate(time), configuration=configuration
+    )
+
+
+def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, str] | None:
+    was = before["status"] if before else _MISSING
+    status = after["status"] if after else _MISSING
+    if was != status:
+        return kind_of(was, status, _TUNED), f"{was} → {status}"
+    if not before or not after or before["operations"] == after["operations"]:
+        return None
+    entries = [_entries(dispatch) for dispatch in (before, after)]
+    if entries[0] != entries[1]:
+        return ChangeKind.CHANGE, f"entry {entries[0]} → {entries[1]}"
+    if _configurations(before) != _configurations(after):
+        return ChangeKind.CHANGE, "configuration changed"
+    return None
+
+
+def _entries(dispatch: Object) -> str:
+    matches = [operation["match"] for operation in dispatch["operations"] if operation["match"]]
+    return ", ".join(
+        match["entry"]["matcher"] if match["entry"] else match["spec"] for match in matches
+    )
+
+
+def _configurations(dispatch: Object) -> list[list[str | None]]:
+    configurations = [operation["configuration"] for operation in dispatch["operations"]]
+    return [[configuration[name] for name in _CONFIGURATION] for configuration in configurations]
+
+
+# --- Reports of tuning ---------------------------------------------------------------------------------------
+
+_WON: Final = "won"
+_SAME_DEFAULT: Final = ("device", "driver", "compiler")
+
+
+def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: float) -> Comparison:
+    """Return the changes of the problems, and of the program.
+
+    Under one compiler and driver, the compiler's choice is the same code in both reports, and the speedups over it are
+    compared, since clock differences between the runs cancel. Otherwise times are compared.
+
+    Args:
+        paths: the paths of the reports.
+        old: a report, as `tuninglink tune` writes it.
+        new: a later one.
+        least: the smallest relevant change of a time, as a fraction.
+    """
+    notes: tuple[Change, ...] = ()
+    if old["device"] != new["device"]:
+        devices = f"{old['device']} → {new['device']}"
+        text = f"{devices}; times are not compared"
+        notes = (Change(ChangeKind.CHANGE, "device", text),)
+        least = float("inf")
+    has_same_default = _taken_flags(old) == _taken_flags(new) and all(
+        old.get(name) == new.get(name) for name in _SAME_DEFAULT
+    )
+    items = [
+        _compared_problem(before, after, least, has_same_default=has_same_default)
+        for before, after in paired(old["dispatches"], new["dispatches"], _problem_name)
+    ]
+    if old["model"] and new["model"]:
+        sides = [_program(report["model"]) for report in (old, new)]
+        changes = tuple(
+            _time_changes("program", sides[0], sides[1], least, has_same_default=has_same_default)
+        )
+        items.append(ComparedItem("program", sides[0], sides[1], changes))
+    names = ("program", *_SAME_DEFAULT, "date")
+    old_source, new_source = (
+        Source(path, _facts({name: report.get(name) for name in names}))
+        for path, report in zip(paths, (old, new), strict=True)
+    )
+    return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)
+
+
+def _taken_flags(report: Object) -> list[list[str]]:
+    return [result["flags"] for result in report.get("flag_sets", ()) if result["taken"]]
+
+
+def _problem_name(dispatch: Object) -> str:
+    return f"{dispatch['problem']} for {dispatch['target']}"
+
+
+def _compared_problem(
+    before: Object | None, after: Object | None, least: float, *, has_same_default: bool
+) -> ComparedItem:
+    what = _problem_name(before or after or {})
+    old, new = _problem(before), _problem(after)
+    changes: list[Change] = []
+    if old is None or new is None:
+        is_lost = old is not None and old.state == _WON
+        kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
+        changes.append(Change(kind, what, "new" if old is None else "gone"))
+    else:
+        if old.state != new.state:
+            kind = kind_of(old.state, new.state, _WON)
+            changes.append(Change(kind, what, f"{old.state} → {new.state}"))
+        changes += _time_changes(what, old, new, least, has_same_default=has_same_default)
+    return ComparedItem(what, old, new, tuple(changes))
+
+
+def _problem(dispatch: Object | None) -> Side | None:
+    """Return a problem and its time under the spec: the winner's, or else the time of the compiler's choice."""
+    if dispatch is None:
+        return None
+    outcome, tuned = dispatch["outcome"], dispatch["tuned_us"]
+    if outcome != _WON or tuned is None:
+        time = _estimate(float(dispatch["default_us"]), dispatch.get("default_interval"))
+        return Side(outcome, time, speedup=Estimate(1.0, 1.0, 1.0))
+    speedup = _speedup(dispatch)
+    time = _estimate(float(tuned), dispatch.get("tuned_interval"))
+    if time.low is None and speedup is not None:
+        time = speedup.inverse.scaled(speedup.value * time.value)
+    configuration = dispatch.get("configuration")
+    return Side(outcome, time, "µs", speedup, (configuration,) if configuration else ())
+
+
+def _program(model: Object) -> Side:
+    time, speedup = Estimate(float(model["tuned_ms"])), _speedup(model)
+    if speedup is not None:
+        time = speedup.inverse.scaled(speedup.value * time.value)
+    return Side(model.get("failure") or "runs", time, "ms", speedup)
+
+
+def _speedup(measured: Object) -> Estimate | None:
+    value = measured.get("speedup")
+    return _estimate(float(value), measured.get("interval")) if value else None
+
+
+def _estimate(value: float, interval: list[float | str] | None) -> Estimate:
+    if interval is None:
+        return Estimate(value)
+    low, high = (float("inf") if bound == INFINITE else float(bound) for bound in interval)
+    return Estimate(value, low, high)
+
+
+def _time_changes(
+    what: str, old: Side, new: Side, least: float, *, has_same_default: bool
+) -> Iterator[Change]:
+    assert old.time is not None
+    assert new.time is not None
+    text = f"{old.time.value:.4g} {old.unit} → {new.time.value:.4g} {new.unit}"
+    if has_same_default and old.speedup is not None and new.speedup is not None:
+        kind = time_change(old.speedup.inverse, new.speedup.inverse, least)
+        text += f", speedup {_text(old.speedup)} → {_text(new.speedup)}"
+    else:
+        kind = time_change(old.time, new.time, least)
+    if kind is not None:
+        yield Change(kind, what, text)
+
+
+def _text(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.low == estimate.high:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

@@ -1,20 +1,76 @@
 """In-process compilation in phases, with specs applied between them."""
 
-from typing import TYPE_CHECKING
+from tuninglink.lazy import lazy_imports
 
-from tuninglink.lazy import lazy_getattr
-
-if TYPE_CHECKING:
-    from tuninglink.compiler.api import compile  # noqa: A004 - as `re.compile` is
-    from tuninglink.compiler.compilation import Compilation
-    from tuninglink.compiler.tracing import Applied
-
-__all__ = ["Applied", "Compilation", "compile"]
-
-_HOMES = {
-    "Applied": "compiler.tracing",
-    "Compilation": "compiler.compilation",
-    "compile": "compiler.api",
-}
-
-__getattr__ = lazy_getattr(__name__, _HOMES)  # reading flags does not need specs
+with lazy_imports(globals()):
+    from tuninglink.compiler.api import (
+        compile as compile,  # noqa: A004 - as `re.compile` is
+        compile_with as compile_with,
+        compiler_flags as compiler_flags,
+        link as link,
+        program_name as program_name,
+        program_path as program_path,
+        read_request as read_request,
+    )
+    from tuninglink.compiler.compilation import (
+        Compilation as Compilation,
+        Compiler as Compiler,
+        Run as Run,
+        SavedProgram as SavedProgram,
+        SpecChoice as SpecChoice,
+        compiler_run as compiler_run,
+        refuse_spec as refuse_spec,
+    )
+    from tuninglink.compiler.flags import (
+        COMPILE_FLAGS as COMPILE_FLAGS,
+        DIM_FLAG as DIM_FLAG,
+        EXPLAIN_FLAGS as EXPLAIN_FLAGS,
+        NAMING_FLAGS as NAMING_FLAGS,
+        TARGET_FLAG as TARGET_FLAG,
+        FlagReader as FlagReader,
+        check_has_target as check_has_target,
+        check_targets as check_targets,
+        compile_flags as compile_flags,
+        compile_options as compile_options,
+        compiler_options as compiler_options,
+        executable_target as executable_target,
+        expanded_target as expanded_target,
+        iree_compile as iree_compile,
+        listed_values as listed_values,
+        named_target as named_target,
+        no_target as no_target,
+        parse_arguments as parse_arguments,
+        read_target as read_target,
+        target_names as target_names,
+    )
+    from tuninglink.compiler.found_flags import check_found_flags as check_found_flags
+    from tuninglink.compiler.prepared_dispatches import (
+        DispatchSources as DispatchSources,
+        PreparedDispatches as PreparedDispatches,
+        executable_name as executable_name,
+        functions as functions,
+        has_encodings as has_encodings,
+        materialize_encodings as materialize_encodings,
+    )
+    from tuninglink.compiler.preprocessing_specs import spec_diagnostics as spec_diagnostics
+    from tuninglink.compiler.session import (
+        CompileOptions as CompileOptions,
+        Configure as Configure,
+        ExplanationFormat as ExplanationFormat,
+        Invocation as Invocation,
+        Mode as Mode,
+        Output as Output,
+        OutputFormat as OutputFormat,
+        Phase as Phase,
+        Session as Session,
+        StringCallback as StringCallback,
+        StringRef as StringRef,
+        function as function,
+        handled as handled,
+        object_at as object_at,
+        pointer_of as pointer_of,
+        registered_backends as registered_backends,
+        session_flags as session_flags,
+        set_up_command_line as set_up_command_line,
+    )
+    from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

@@ -8,22 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tuninglink.arguments import Content, content_as_path, described, flag_words, several
-from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.compile_options import CompileOptions
-from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler.compilation import Compilation, Compiler, SpecChoice
+from tuninglink.compiler.flags import check_targets, named_target, parse_arguments
 from tuninglink.compiler.preprocessing_specs import spec_diagnostics
-from tuninglink.compiler.probing import check_targets
-from tuninglink.compiler.session import session_flags
-from tuninglink.compiler.target_flags import named_target
-from tuninglink.errors import CompileError, printable
+from tuninglink.compiler.session import CompileOptions, session_flags
+from tuninglink.errors import CompileError, Diagnostic, printable
 from tuninglink.files import STANDARD_STREAM, temporary_directory
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
-from tuninglink.specs.default_library import DefaultLibrary, default_spec
-from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
-from tuninglink.specs.sources import SpecSource, load_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, error
+from tuninglink.specs import (
+    LINKED_SPEC_NAME,
+    DefaultLibrary,
+    Spec,
+    SpecSource,
+    default_spec,
+    link_specs,
+    load_specs,
+)
 
 
 def compile(  # noqa: A001 - the usual word, as in `re`

@@ -7,22 +7,39 @@ the compiler.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import Any, Final
 
-from tuninglink.compiler.compile_options import (
+from iree.compiler import _mlir_libs, ir as mlir
+
+from tuninglink.compiler.session import (
     CompileOptions,
     ExplanationFormat,
+    Invocation,
     Mode,
     OutputFormat,
     Phase,
+    Session,
+    registered_backends,
+    session_flags,
 )
-from tuninglink.compiler.probing import compiler_options
-from tuninglink.compiler.session import session_flags
-from tuninglink.compiler.target_flags import expanded_target, target_names
-from tuninglink.errors import UsageError, did_you_mean
-from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.errors import (
+    CompileError,
+    Diagnostic,
+    Severity,
+    TargetError,
+    UsageError,
+    did_you_mean,
+)
+from tuninglink.iree import GivenSizes, Target, known_target_names, read_executable_target, targets
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
@@ -33,8 +50,239 @@ from tuninglink.llvm_flags import (
     read_number,
     switch,
 )
-from tuninglink.mlir.diagnostics import error, note
-from tuninglink.specs.libraries import spec_names
+from tuninglink.mlir import children, error, note, parameters, thread_context
+from tuninglink.specs import spec_names
+
+_EMPTY_PROGRAM: Final = b"module {}\0"
+"""A program whose only relevant parts are its devices. The null ends its text."""
+
+
+def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
+    """Return the `#hal.executable.target`, or the first of several, that the compiler derives from flags.
+
+    Args:
+        flags: flags of sessions that name a target, each `--name=value`.
+        context: the context of the attribute.
+
+    Raises:
+        CompileError: the target is unknown, or the flags name none.
+    """
+    return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
+
+
+@lru_cache(maxsize=64)
+def _executable_target(flags: tuple[str, ...]) -> str:
+    """Return the attribute as text, which is valid in any context."""
+    check_targets(flags)
+    diagnostics: list[Diagnostic] = []
+    with (
+        Session(flags) as session,
+        session.wrap(_EMPTY_PROGRAM, "target.mlir") as program,
+        Invocation(session, diagnostics.append) as invocation,
+    ):
+        # The first phase after which the module has the devices.
+        succeeded = invocation.parse(program) and invocation.run(Phase.START, Phase.PREPROCESSING)
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
+        if errors or not succeeded:
+            raise CompileError(*errors or [error("the compiler failed to derive a target")])
+        operations = children(invocation.module())
+        values = (operation.attributes.get("initial_value") for operation in operations)
+        targets = (target for value in values if value for target in _targets_in(value))
+        target = next(targets, None)
+        if target is None:
+            raise no_target()
+        return str(target)
+
+
+_EXAMPLES: Final = {
+    "the CPU of this machine": "host",
+    "a GPU of AMD": "gfx942",
+    "a GPU of NVIDIA": "sm_80",
+}
+
+
+def no_target() -> UsageError:
+    """Return the error for a command line without a target, with examples to copy."""
+    notes = [note(f"for {machine}: --target {name}") for machine, name in _EXAMPLES.items()]
+    return UsageError(error("no target; name what to compile for", notes=notes))
+
+
+def check_has_target(flags: Iterable[str], program: str = "") -> None:
+    """Check that a program to compile has a target, before any work.
+
+    Programs that cannot be read twice, and those with the name of the dialect that describes devices, are left to the
+    compiler.
+
+    Args:
+        flags: flags of the compiler.
+        program: the path of the program; empty for a generated program, which has no target.
+
+    Raises:
+        UsageError: neither the flags nor the program name a target.
+    """
+    if any(flag.startswith(_DEVICE_FLAGS) for flag in flags):
+        return
+    path = Path(program)
+    if not program or path.suffix == ".onnx":
+        raise no_target()
+    if path.is_file() and path.stat().st_size:
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            if content.find(b"hal") < 0:
+                raise no_target()
+
+
+_DEVICE_FLAGS: Final = ("--iree-hal-target-device", "--iree-hal-target-backends")
+
+
+def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
+    """Yield the executable targets in a `#hal.device.target`, or in an attribute that lists device targets."""
+    if read_executable_target(attribute) is not None:
+        yield attribute
+        return
+    nested = attribute if isinstance(attribute, mlir.ArrayAttr) else parameters(attribute)
+    for element in nested or ():
+        yield from _targets_in(element)
+
+
+_HOST: Final = "host"
+"""The name of this machine's processor, as in flags of the compiler."""
+
+_HOST_FLAGS: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
+
+
+def _is_host(name: str) -> bool:
+    return name.strip().lower() == _HOST
+
+
+def target_names() -> list[str]:
+    """Return the names that `read_target` accepts."""
+    return [_HOST, *known_target_names()]
+
+
+def named_target(name: str) -> Target:
+    """Return the target with a name; `host` is the processor of this machine.
+
+    Raises:
+        TargetError: the name is unknown.
+    """
+    if _is_host(name):
+        return Target.from_attribute(executable_target(_HOST_FLAGS, thread_context()))
+    return Target.parse(name)
+
+
+def read_target(name: str) -> Target:
+    """Return the target with a name, for which the compiler generates code; `host` is the processor of this machine.
+
+    Raises:
+        TargetError: the name is unknown, or the compiler generates no code for the target.
+    """
+    target = named_target(name)
+    if _is_host(name):
+        return target
+    try:
+        executable_target(compile_flags(target), thread_context())
+    except CompileError:
+        message = f"the compiler generates no code for '{name}'"
+        raise TargetError(error(message, notes=list(_instead_of(target)))) from None
+    return target
+
+
+def _instead_of(target: Target) -> Iterator[Diagnostic]:
+    """Yield notes with alternative names for a target that the compiler does not know."""
+    if target.backend == "rocm":
+        architectures = targets.ROCM.get(target.family, ["gfx942"])
+        if architectures:
+            yield note(f"name the architecture, such as {', '.join(architectures)}")
+        if target.family != target.backend:
+            yield note(f"'vulkan-{target.family}' is its name for the backend vulkan")
+    if target.backend == "cuda":
+        yield note("GPUs run code for older architectures, such as sm_80")
+
+
+_DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
+"""The device of a backend. Other backends run on the local device."""
+
+_TARGET_FLAGS: Final = {
+    "rocm": "--iree-rocm-target",
+    "cuda": "--iree-cuda-target",
+    "vulkan": "--iree-vulkan-target",
+}
+
+
+def expanded_target(name: str, explicit: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the compiler flags that `--target` stands for, without those that are also given explicitly.
+
+    Args:
+        name: the name of the target; see `read_target`.
+        explicit: the other flags of the command line, each `--name=value` or `--name`.
+
+    Raises:
+        TargetError: the name is unknown, or the compiler generates no code for the target.
+        UsageError: an explicit flag names another target.
+    """
+    target = read_target(name)
+    flags = _HOST_FLAGS if _is_host(name) else tuple(compile_flags(target))
+    values = dict(flag.split("=", 1) for flag in flags)
+    for flag in explicit:
+        key = flag.partition("=")[0]
+        is_foreign = key in NAMING_FLAGS and NAMING_FLAGS[key] != target.backend
+        if flag not in flags and (key in values or is_foreign):
+            message = f"--target {name} conflicts with {flag}; it stands for {' '.join(flags)}"
+            raise UsageError(error(message))
+    return tuple(flag for flag in flags if flag not in explicit)
+
+
+def compile_flags(target: Target) -> list[str]:
+    """Return compiler flags for a target, as specific as possible.
+
+    A target that names only a backend leaves the rest to the compiler, which may require more flags.
+
+    Args:
+        target: the target.
+    """
+    backend = target.backend
+    device = _DEVICES.get(backend)
+    if device is None:
+        flags = ["--iree-hal-target-device=local"]
+        flags.append(f"--iree-hal-local-target-device-backends={backend}")
+        return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
+    flags = [f"--iree-hal-target-device={device}"]
+    name = _target_name(target)
+    if backend in _TARGET_FLAGS and name is not None:
+        flags.append(f"{_TARGET_FLAGS[backend]}={name}")
+    return flags
+
+
+NAMING_FLAGS: Final = {
+    **{flag: backend for backend, flag in _TARGET_FLAGS.items()},
+    "--iree-llvmcpu-target-triple": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu": "llvm-cpu",
+    **dict.fromkeys((*_DEVICE_FLAGS, "--iree-hal-local-target-device-backends"), ""),
+}
+"""The flags that name a target, with their backend; empty for any."""
+
+
+def _target_name(target: Target) -> str | None:
+    """Return the most specific name of a GPU that the compiler accepts."""
+    sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
+    family = None if target.family == target.backend else target.family
+    return sku or target.architecture or family
+
+
+def _cpu(target: Target) -> list[str]:
+    if target.family == target.backend:
+        return []
+    return [
+        f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu",
+        f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}",
+    ]
+
+
+# --- The arguments of `iree-compile` and of Tuninglink -------------------------------------------
 
 
 def _on_or_off(text: str) -> bool:
@@ -141,7 +389,7 @@ COMPILE_FLAGS: Final = {
 TARGET_FLAG: Final = COMPILE_FLAGS["target"]
 """The flag for a target. Commands on specs have another text."""
 
-DIM_FLAG: Final = Flag(
+DIM_FLAG: Final[Flag] = Flag(
     "sizes",
     GivenSizes.parse,
     repeats=True,
@@ -281,3 +529,152 @@ _TOOL_FLAGS: Final = frozenset(
 
 _LIKE: Final = 0.75
 _HARDLY_ANOTHER: Final = 0.9
+
+
+# --- Runs of `iree-compile` in a separate process, for flags that could terminate the current process
+
+_PROBED_PROGRAM: Final = """
+func.func @probe(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
+  %sum = arith.addi %a, %b : tensor<4xi32>
+  return %sum : tensor<4xi32>
+}
+"""
+
+_BACKEND_FLAGS: Final = (
+    "--iree-hal-target-backends",
+    "--iree-hal-local-target-device-backends",
+    "--iree-hal-local-host-device-backends",
+)
+
+_PROBED: Final = {
+    "--iree-cuda-target": "cuda",
+    "--iree-vulkan-target": "vulkan-spirv",
+    "--iree-llvmcpu-target-triple": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu": "llvm-cpu",
+    "--iree-llvmcpu-target-cpu-features": "llvm-cpu",
+    "--iree-llvmcpu-target-data-layout": "llvm-cpu",
+}
+"""Flags whose values may crash the compiler, and the backend that reads them."""
+
+_SECONDS: Final = 120
+"""The time limit of the compiler's own tool."""
+
+_CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89"})
+"""Targets known to be valid."""
+
+
+def iree_compile() -> Path:
+    """Return the path of the `iree-compile` that belongs to the loaded compiler."""
+    return Path(_mlir_libs.__path__[0]) / "iree-compile"
+
+
+@cache
+def compiler_options() -> Mapping[str, bool]:
+    """Return the names of all options of `iree-compile`, and whether each requires a value."""
+    return {name: bool(kind) for name, kind in option_kinds().items()}
+
+
+@cache
+def option_kinds() -> Mapping[str, str]:
+    """Return the names of all options of `iree-compile`, with the kind of the required value; empty for none."""
+    pattern = re.compile(r"^  --?([\w.-]+)(?:[= ]<([^>]*)>)?", re.MULTILINE)
+    return dict(pattern.findall(_listing()))
+
+
+def listed_values() -> Mapping[str, list[str]]:
+    """Return the names of all options of `iree-compile`, with the values that its help lists."""
+    values: dict[str, list[str]] = {}
+    for line in _listing().splitlines():
+        if option := re.match(r"  --?([\w.-]+)", line):
+            listed = values.setdefault(option[1], [])
+        elif values and (value := re.match(r"\s+=([\w.-]+) +- ", line)):
+            listed.append(value[1])
+    return values
+
+
+@cache
+def _listing() -> str:
+    """Return the help text of `iree-compile`, with hidden options."""
+    return subprocess.run(  # noqa: S603 - the compiler's own tool
+        [iree_compile(), "--help-list-hidden"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_SECONDS,
+    ).stdout
+
+
+def check_targets(flags: Sequence[str]) -> None:
+    """Check that the compiler supports the backends and targets in flags.
+
+    Args:
+        flags: flags of the compiler, each `--name=value` or `--name`.
+
+    Raises:
+        CompileError: a backend or a target is unknown.
+    """
+    values = [flag.partition("=")[::2] for flag in flags]
+    for name, value in values:
+        if name in _BACKEND_FLAGS and value not in registered_backends():
+            join = ", ".join(registered_backends())
+            raise CompileError(error(f"target backend '{value}' is not registered; known: {join}"))
+    for backend in dict.fromkeys(_PROBED[name] for name, _ in values if name in _PROBED):
+        relevant = tuple(
+            f"{name}={value}" for name, value in values if _PROBED.get(name) == backend
+        )
+        if not _are_known(relevant):
+            _probe(backend, relevant)
+
+
+def _are_known(flags: tuple[str, ...]) -> bool:
+    """Return whether `flags`, all for one backend, name a target that is known to be valid."""
+    given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
+    instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
+        0
+    ]
+    return (
+        len(given) == len(flags)
+        and instruction_set in targets.CPUS
+        and all(_is_known(name, value, instruction_set) for name, value in given.items())
+    )
+
+
+def _is_known(name: str, value: str, instruction_set: str) -> bool:
+    match name:
+        case "--iree-cuda-target":
+            return value in _CUDA_TARGETS
+        case "--iree-llvmcpu-target-triple":
+            return True
+        case "--iree-llvmcpu-target-cpu":
+            return value in ("generic", "host", *targets.CPUS[instruction_set].split())
+        case "--iree-llvmcpu-target-cpu-features":
+            return all(word[:1] in ("+", "-") for word in value.split(","))
+    return False
+
+
+@cache
+def _probe(backend: str, flags: tuple[str, ...]) -> None:
+    arguments = ["-", "-o", os.devnull, f"--iree-hal-target-backends={backend}"]
+    try:
+        result = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+            [iree_compile(), *arguments, *flags],
+            input=_PROBED_PROGRAM,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"the compiler did not finish within {_SECONDS} s with {' '.join(flags)}"
+        raise CompileError(error(message)) from None
+    if result.returncode:
+        raise CompileError(error(f"the compiler rejects {' '.join(flags)}: {_reason(result)}"))
+
+
+def _reason(result: subprocess.CompletedProcess[str]) -> str:
+    """Return the compiler's first error, without its location in the tiny program."""
+    for line in result.stderr.splitlines():
+        reason = line.rpartition("error: ")[2].strip()
+        if reason and not reason.startswith(("Please report", "Stack dump")):
+            return reason
+    return f"it exits with status {result.returncode}"

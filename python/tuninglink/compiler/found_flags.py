@@ -10,12 +10,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.compiler.probing import option_kinds
+from tuninglink.compiler.flags import option_kinds
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir import error, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 _OWN: Final = frozenset(
     {"no-default-specs", "no-upgrade", "no-derived-entries", "skip-failing-entries", "prune"}

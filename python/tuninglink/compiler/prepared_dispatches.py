@@ -20,23 +20,20 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.session import Invocation, Session
-from tuninglink.errors import CompileError
-from tuninglink.iree.dispatches import containers, find_dispatches
-from tuninglink.iree.targets import read_executable_target
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import (
-    Diagnostic,
-    Severity,
+from tuninglink.compiler.session import Invocation, Phase, Session
+from tuninglink.errors import CompileError, Diagnostic, Severity
+from tuninglink.iree import containers, find_dispatches, read_executable_target
+from tuninglink.mlir import (
+    collect,
     collected_diagnostics,
     error,
     from_mlir,
+    names,
+    symbol_name,
     thread_context,
+    to_bytecode,
+    visit,
 )
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect, visit
 
 _CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
 """The backends that change a dispatch after matchers have run."""

@@ -7,12 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
-from tuninglink.errors import CompileError, SpecError, printable
+from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
 from tuninglink.files import cannot
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, thread_context
-from tuninglink.mlir.rendering import show_lines_of
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.specs.module_scan import PREPROCESSING_FLAG
+from tuninglink.mlir import DiagnosticSink, show_lines_of, thread_context, to_bytecode
+from tuninglink.specs import PREPROCESSING_FLAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,9 +63,7 @@ def _read(
 
     The copy has no name, so it vanishes with the process. Its locations are those of the original.
     """
-    from tuninglink.specs.preprocessing import (  # noqa: PLC0415 - rarely needed
-        read_preprocessing_spec,
-    )
+    from tuninglink.specs import read_preprocessing_spec  # noqa: PLC0415 - rarely needed
 
     show_lines_of(path)
     diagnostics: list[Diagnostic] = []

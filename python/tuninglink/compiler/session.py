@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import re
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_char_p, c_uint64, c_void_p
-from dataclasses import replace
-from enum import IntEnum
+from contextlib import contextmanager
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    byref,
+    c_bool,
+    c_char_p,
+    c_int,
+    c_int8,
+    c_size_t,
+    c_ssize_t,
+    c_uint64,
+    c_void_p,
+    py_object,
+)
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Final, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, cast
 
-from iree.compiler import ir as mlir
+from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler import native
-from tuninglink.compiler.native import attach, object_at, read_diagnostic
 from tuninglink.compiler.preprocessing_specs import with_current_specs
-from tuninglink.errors import CompileError
-from tuninglink.iree.lowering_configs import TENSOR_UKERNELS_FLAG
-from tuninglink.mlir.diagnostics import Diagnostic, callers, error, note, thread_context
-from tuninglink.mlir.rendering import show_lines_of
-from tuninglink.mlir.serialization import QUOTE_OPERATIONS
-from tuninglink.specs.module_scan import PREPROCESSING_FLAG
+from tuninglink.errors import CompileError, Diagnostic, Severity
+from tuninglink.iree import TENSOR_UKERNELS_FLAG, GivenSizes
+from tuninglink.mlir import (
+    QUOTE_OPERATIONS,
+    callers,
+    error,
+    note,
+    place_of,
+    show_lines_of,
+    thread_context,
+)
+from tuninglink.specs import PREPROCESSING_FLAG
 
 if TYPE_CHECKING:
-    from tuninglink.compiler.compile_options import Phase
+    from collections.abc import Iterable, Iterator
+
+    from tuninglink.compiler.tracing import Applied
 
     Report = Callable[[Diagnostic], None]
+    Configure = Callable[[bytes, Callable[[mlir.Operation], None]], tuple[Diagnostic, ...]]
+    """Configures a program of executables at `executable-sources`, given as bytecode, under the flags of the
+    compilation, and hands it over if that worked; returns the errors if not."""
 
 
 class Pipeline(IntEnum):
@@ -76,7 +102,7 @@ class Session(NativeHandle):
 
     def __init__(self, flags: Sequence[str] = ()) -> None:
         defaults = _default_flags()
-        super().__init__(native.create_session(), native.destroy_session)
+        super().__init__(create_session(), destroy_session)
         leaked = [name for name, value in _flags(self.pointer).items() if defaults[name] != value]
         try:
             self._set(*(f"{name}={defaults[name]}" for name in leaked))
@@ -88,7 +114,7 @@ class Session(NativeHandle):
 
     def _set(self, *flags: str) -> None:
         arguments = (c_char_p * len(flags))(*map(os.fsencode, flags))
-        native.check(native.set_flags(self.pointer, len(flags), arguments), "malformed flag")
+        check(set_flags(self.pointer, len(flags), arguments), "malformed flag")
 
     def open_file(self, path: str) -> NativeHandle:
         """Open a source file, or standard input for `-`.
@@ -98,17 +124,15 @@ class Session(NativeHandle):
         """
         show_lines_of(path)
         source = c_void_p()
-        native.check(native.open_file(self.pointer, os.fsencode(path), byref(source)))
+        check(open_file(self.pointer, os.fsencode(path), byref(source)))
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
         """Create a source from bytecode or null-terminated text, called `name` in locations."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
-        native.check(
-            native.wrap_buffer(
-                *(self.pointer, os.fsencode(name), data, len(data), is_text, byref(source))
-            )
+        check(
+            wrap_buffer(*(self.pointer, os.fsencode(name), data, len(data), is_text, byref(source)))
         )
         return _source(source.value, keep=data)
 
@@ -131,7 +155,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{QUOTE_OPERATIONS}=false", *flags)
     arguments = [os.fsencode(text) for text in (program, *flags)]
-    native.set_up_command_line(
+    setup_global_cl(
         len(arguments),
         (c_char_p * len(arguments))(*arguments),
         b"",
@@ -167,11 +191,11 @@ def session_flags() -> frozenset[str]:
 
 @cache
 def _default_flags() -> dict[str, str]:
-    session = native.create_session()
+    session = create_session()
     try:
         return _flags(session)
     finally:
-        native.destroy_session(session)
+        destroy_session(session)
 
 
 def _flags(session: int) -> dict[str, str]:
@@ -181,8 +205,8 @@ def _flags(session: int) -> dict[str, str]:
         flag = ctypes.string_at(data, length).decode().partition("=")
         flags[flag[0]] = flag[2]
 
-    callback = native.FlagCallback(keep)
-    native.get_flags(session, False, callback, None)  # noqa: FBT003 - C has no keyword arguments
+    callback = FlagCallback(keep)
+    get_flags(session, False, callback, None)  # noqa: FBT003 - C has no keyword arguments
     return flags
 
 
@@ -194,13 +218,13 @@ def registered_backends() -> tuple[str, ...]:
     def keep(name: bytes, _: int | None) -> None:
         backends.append(name.decode())
 
-    native.enumerate_backends(native.NameCallback(keep), None)
+    enumerate_backends(NameCallback(keep), None)
     return tuple(sorted(backends))
 
 
 def _source(pointer: int | None, keep: object = None) -> NativeHandle:
     assert pointer
-    return NativeHandle(pointer, native.destroy_source, keep)
+    return NativeHandle(pointer, destroy_source, keep)
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
@@ -210,7 +234,7 @@ def split(source: NativeHandle) -> list[NativeHandle]:
     def keep(part: int, _: int | None) -> None:
         parts.append(part)
 
-    native.check(native.split_source(source.pointer, native.SourceCallback(keep), None))
+    check(split_source(source.pointer, SourceCallback(keep), None))
     return [_source(part) for part in parts]
 
 
@@ -221,11 +245,11 @@ class Invocation(NativeHandle):
     """
 
     def __init__(self, session: Session, report: Report) -> None:
-        super().__init__(native.create_invocation(session.pointer), native.destroy_invocation)
+        super().__init__(create_invocation(session.pointer), destroy_invocation)
         self._report = report
         self._module = 0
         self._failures: list[BaseException] = []
-        self._detach = attach(native.borrow_context(session.pointer), self._handle)
+        self._detach = attach(borrow_context(session.pointer), self._handle)
 
     def close(self) -> None:
         """Destroy the invocation and its module. Handles to operations in the module must not be used afterwards."""
@@ -233,7 +257,7 @@ class Invocation(NativeHandle):
             return
         super().close()
         if self._module:
-            native.destroy_operation(self._module)
+            destroy_operation(self._module)
         self._detach()
 
     def _handle(self, diagnostic: int) -> None:
@@ -257,23 +281,23 @@ class Invocation(NativeHandle):
             phase_dumps: a directory for the IR after each phase; empty for no dumps.
             remarks: a pattern of remarks to write, and their file.
         """
-        native.set_verification(self.pointer, verify)
-        native.set_phase_dumps(self.pointer, os.fsencode(phase_dumps))
+        set_verification(self.pointer, verify)
+        set_phase_dumps(self.pointer, os.fsencode(phase_dumps))
         if remarks:
-            native.set_remarks(self.pointer, *map(os.fsencode, remarks))
+            set_remarks(self.pointer, *map(os.fsencode, remarks))
 
     def parse(self, source: NativeHandle) -> bool:
         """Parse and verify the source. Return whether that succeeded."""
-        return self._succeeded(native.parse_source(self.pointer, source.pointer))
+        return self._succeeded(parse_source(self.pointer, source.pointer))
 
     def run(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> bool:
         """Run the phases after `first`, up to and including `last`. Return whether that succeeded.
 
         Handles to operations inside the module become invalid.
         """
-        native.set_first_phase(self.pointer, first.value.encode())
-        native.set_last_phase(self.pointer, last.value.encode())
-        return self._succeeded(native.run_pipeline(self.pointer, pipeline))
+        set_first_phase(self.pointer, first.value.encode())
+        set_last_phase(self.pointer, last.value.encode())
+        return self._succeeded(run_pipeline(self.pointer, pipeline))
 
     def module(self) -> mlir.Operation:
         """Return a view of the module, between runs.
@@ -283,7 +307,7 @@ class Invocation(NativeHandle):
         constant over many sessions.
         """
         if not self._module:
-            self._module = native.steal_module(self.pointer)
+            self._module = steal_module(self.pointer)
         return object_at(mlir.Operation, self._module)
 
     def write(
@@ -297,7 +321,7 @@ class Invocation(NativeHandle):
         failure = function(self.pointer, output.pointer, *arguments)
         if self._failures:
             raise self._failures[0]
-        return None if failure is None else native.take_message(failure)
+        return None if failure is None else take_message(failure)
 
 
 class Output(NativeHandle):
@@ -305,13 +329,13 @@ class Output(NativeHandle):
 
     def __init__(self) -> None:
         pointer = c_void_p()
-        native.check(native.open_memory_output(byref(pointer)))
-        super().__init__(pointer.value or 0, native.destroy_output)
+        check(open_memory_output(byref(pointer)))
+        super().__init__(pointer.value or 0, destroy_output)
 
     def content(self) -> bytes:
         """Return the output so far."""
         data, size = c_void_p(), c_uint64()
-        native.check(native.map_output(self.pointer, byref(data), byref(size)))
+        check(map_output(self.pointer, byref(data), byref(size)))
         return ctypes.string_at(data, size.value) if size.value else b""
 
 
@@ -337,3 +361,408 @@ def _with_remedy(diagnostic: Diagnostic) -> Diagnostic:
         return diagnostic
     remedy = note(_REMEDIES[match[1]].format(match[2]))
     return replace(diagnostic, notes=(remedy, *diagnostic.notes))
+
+
+# --- The C interface of the compiler's shared library, for functions and handlers that the Python bindings lack
+
+
+class StringRef(Structure):
+    """A string reference. The caller keeps the bytes alive as long as the callee may read them."""
+
+    _fields_ = (("data", c_void_p), ("length", c_size_t))
+
+    @staticmethod
+    def of(data: bytes) -> StringRef:
+        """Return a reference to `data`."""
+        return StringRef(ctypes.cast(c_char_p(data), c_void_p), len(data))
+
+    def copy(self) -> bytes:
+        """Return a copy of the bytes."""
+        return ctypes.string_at(self.data, self.length)
+
+
+StringCallback = CFUNCTYPE(None, StringRef, c_void_p)
+
+_Object = TypeVar("_Object")
+_pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_name = ctypes.PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+
+
+def pointer_of(wrapped: Any) -> int:
+    """Return the C interface's pointer to an object of the bindings, such as a context."""
+    capsule = wrapped._CAPIPtr  # noqa: SLF001 - intended for this
+    return cast("int", _pointer(capsule, _name(capsule)))
+
+
+def object_at(kind: type[_Object], pointer: int) -> _Object:
+    """Return an object of the C interface as an object of the bindings.
+
+    Args:
+        kind: the class of the object in `iree.compiler.ir`. A module is freed with its last Python handle. An operation
+            remains owned by its parent.
+        pointer: the pointer to the object.
+    """
+    name = f"iree.compiler.ir.{kind.__name__}._CAPIPtr".encode()
+    create: Callable[[object], _Object] = kind._CAPICreate  # type: ignore[attr-defined]  # noqa: SLF001
+    return create(_capsule(pointer, name, None))
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """Return the compiler's library, which the bindings have loaded already."""
+    return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
+
+
+@functools.cache
+def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
+    """Return a function of the library.
+
+    Args:
+        name: its name.
+        result: the type of its result, or None.
+        parameters: the types of its arguments.
+    """
+    symbol = _library()[
+        name
+    ]  # A private object: other users may declare other types for the same symbol.
+    symbol.restype, symbol.argtypes = result, parameters
+    return cast("Callable[..., Any]", symbol)
+
+
+_SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
+_Handler = CFUNCTYPE(c_int8, c_void_p, c_void_p)
+
+
+@contextmanager
+def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iterator[None]:
+    """Pass the compiler's diagnostics about IR in `context` to a function while the block runs."""
+    detach = attach(pointer_of(context), lambda pointer: handle(read_diagnostic(pointer)))
+    try:
+        yield
+    finally:
+        detach()
+
+
+def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
+    """Call a function with a pointer to each diagnostic of a context. Return the function that detaches it."""
+
+    def called(diagnostic: int, _: int | None) -> int:
+        handle(diagnostic)
+        return 1
+
+    attach_handler = function(
+        "mlirContextAttachDiagnosticHandler", c_uint64, c_void_p, _Handler, c_void_p, c_void_p
+    )
+    detach_handler = function("mlirContextDetachDiagnosticHandler", None, c_void_p, c_uint64)
+    callback = _Handler(called)
+    number = attach_handler(context, callback, None, None)
+
+    def detach(_: object = callback) -> None:  # the default argument keeps the callback alive
+        detach_handler(context, number)
+
+    return detach
+
+
+def read_diagnostic(
+    pointer: int, notes_at: Callable[[mlir.Location], Iterable[Diagnostic]] = lambda _: ()
+) -> Diagnostic:
+    """Convert a diagnostic of the compiler.
+
+    Args:
+        pointer: the diagnostic.
+        notes_at: returns additional notes for a diagnostic at a location, which precede its own notes.
+    """
+    severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)(pointer)
+    bare = object_at(
+        mlir.Location, function("mlirDiagnosticGetLocation", c_void_p, c_void_p)(pointer)
+    )
+    location = mlir.Location.from_attr(bare.attr, bare.context)  # Now of its derived class.
+    count = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)(pointer)
+    get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
+    notes = (read_diagnostic(get_note(pointer, index), notes_at) for index in range(count))
+    return Diagnostic(
+        _SEVERITIES[severity],
+        _message(pointer),
+        place_of(location),
+        (*notes_at(location), *notes),
+    )
+
+
+def _message(pointer: int) -> str:
+    parts: list[bytes] = []
+
+    def take(part: StringRef, _: int | None) -> None:
+        parts.append(part.copy())
+
+    print_message = function("mlirDiagnosticPrint", None, c_void_p, StringCallback, c_void_p)
+    print_message(pointer, StringCallback(take), None)
+    return b"".join(parts).decode(errors="replace").rstrip("\n")
+
+
+FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
+NameCallback = CFUNCTYPE(None, c_char_p, c_void_p)
+SourceCallback = CFUNCTYPE(None, c_void_p, c_void_p)
+
+enumerate_backends = function(
+    "ireeCompilerEnumerateRegisteredHALTargetBackends", None, NameCallback, c_void_p
+)
+setup_global_cl = function(
+    "ireeCompilerSetupGlobalCL", None, c_int, POINTER(c_char_p), c_char_p, c_bool
+)
+error_message = function("ireeCompilerErrorGetMessage", c_char_p, c_void_p)
+destroy_error = function("ireeCompilerErrorDestroy", None, c_void_p)
+
+create_session = function("ireeCompilerSessionCreate", c_void_p)
+destroy_session = function("ireeCompilerSessionDestroy", None, c_void_p)
+borrow_context = function("ireeCompilerSessionBorrowContext", c_void_p, c_void_p)
+set_flags = function("ireeCompilerSessionSetFlags", c_void_p, c_void_p, c_int, POINTER(c_char_p))
+get_flags = function("ireeCompilerSessionGetFlags", None, c_void_p, c_bool, FlagCallback, c_void_p)
+
+open_file = function("ireeCompilerSourceOpenFile", c_void_p, c_void_p, c_char_p, POINTER(c_void_p))
+wrap_buffer = function(
+    "ireeCompilerSourceWrapBuffer",
+    *(c_void_p, c_void_p, c_char_p, c_char_p, c_size_t, c_bool, POINTER(c_void_p)),
+)
+split_source = function("ireeCompilerSourceSplit", c_void_p, c_void_p, SourceCallback, c_void_p)
+destroy_source = function("ireeCompilerSourceDestroy", None, c_void_p)
+
+create_invocation = function("ireeCompilerInvocationCreate", c_void_p, c_void_p)
+destroy_invocation = function("ireeCompilerInvocationDestroy", None, c_void_p)
+parse_source = function("ireeCompilerInvocationParseSource", c_bool, c_void_p, c_void_p)
+set_first_phase = function("ireeCompilerInvocationSetCompileFromPhase", None, c_void_p, c_char_p)
+set_last_phase = function("ireeCompilerInvocationSetCompileToPhase", None, c_void_p, c_char_p)
+set_phase_dumps = function(
+    "ireeCompilerInvocationSetDumpCompilationPhasesTo", None, c_void_p, c_char_p
+)
+set_verification = function("ireeCompilerInvocationSetVerifyIR", None, c_void_p, c_bool)
+set_remarks = function("ireeCompilerInvocationSetupRemarks", None, c_void_p, c_char_p, c_char_p)
+run_pipeline = function("ireeCompilerInvocationPipeline", c_bool, c_void_p, c_int)
+steal_module = function("ireeCompilerInvocationExportStealModule", c_void_p, c_void_p)
+destroy_operation = function("mlirOperationDestroy", None, c_void_p)
+
+open_memory_output = function("ireeCompilerOutputOpenMembuffer", c_void_p, POINTER(c_void_p))
+map_output = function(
+    "ireeCompilerOutputMapMemory", c_void_p, c_void_p, POINTER(c_void_p), POINTER(c_uint64)
+)
+destroy_output = function("ireeCompilerOutputDestroy", None, c_void_p)
+output_ir = function("ireeCompilerInvocationOutputIR", c_void_p, c_void_p, c_void_p)
+output_ir_bytecode = function(
+    "ireeCompilerInvocationOutputIRBytecode", c_void_p, c_void_p, c_void_p, c_int
+)
+output_vm_bytecode = function(
+    "ireeCompilerInvocationOutputVMBytecode", c_void_p, c_void_p, c_void_p
+)
+output_c_source = function("ireeCompilerInvocationOutputVMCSource", c_void_p, c_void_p, c_void_p)
+output_hal_executable = function(
+    "ireeCompilerInvocationOutputHALExecutable", c_void_p, c_void_p, c_void_p
+)
+
+
+def take_message(failure: int) -> str:
+    """Return the message of an error, and destroy the error."""
+    message: str = error_message(failure).decode(errors="replace")
+    destroy_error(failure)
+    return message
+
+
+def check(failure: int | None, doing: str = "") -> None:
+    """Raise the error that a function of the interface returned, if any. `doing` describes the operation.
+
+    Raises:
+        CompileError: the function failed.
+    """
+    if failure is not None:
+        message = take_message(failure)
+        raise CompileError(error(f"{doing}: {message}" if doing else message))
+
+
+# --- The options of a compilation, and its phases in the order in which the compiler runs them ---
+
+
+class Phase(Enum):
+    """A phase, named as in `--compile-to`. Phases compare by their position in the pipeline."""
+
+    START = "start"
+    INPUT = "input"
+    ABI = "abi"
+    PREPROCESSING = "preprocessing"
+    GLOBAL_OPTIMIZATION = "global-optimization"
+    DISPATCH_CREATION = "dispatch-creation"
+    FLOW = "flow"
+    STREAM = "stream"
+    EXECUTABLE_SOURCES = "executable-sources"
+    EXECUTABLE_CONFIGURATIONS = "executable-configurations"
+    EXECUTABLE_TARGETS = "executable-targets"
+    HAL = "hal"
+    VM = "vm"
+    END = "end"
+
+    def __lt__(self, other: Phase) -> bool:
+        return _POSITIONS[self] < _POSITIONS[other]
+
+    def __le__(self, other: Phase) -> bool:
+        return _POSITIONS[self] <= _POSITIONS[other]
+
+
+_POSITIONS = {phase: position for position, phase in enumerate(Phase)}
+
+
+class Observer(Protocol):
+    """An observer of a program before and after specs are applied to it.
+
+    An observer must neither change the program nor keep handles to its operations.
+    """
+
+    def before_specs(self, program: mlir.Operation) -> None:
+        """Inspect a program at `executable-sources`, before specs are embedded."""
+
+    def forget(self) -> None:
+        """Discard the last program, which is compiled again with other specs."""
+
+    def after_specs(
+        self,
+        program: mlir.Operation,
+        applied: Sequence[tuple[mlir.Operation, Applied]],
+        configure: Configure,
+    ) -> None:
+        """Inspect the same program at `executable-configurations`.
+
+        Args:
+            program: the program.
+            applied: the configured operations, each with its spec and entry.
+            configure: configures other programs in the same way, but without specs.
+        """
+
+
+class OutputFormat(Enum):
+    """The format of the compiled program, named as in `--output-format`."""
+
+    BYTECODE = "vm-bytecode"
+    C_SOURCE = "vm-c"
+    ASSEMBLY = "vm-asm"
+
+
+class Mode(Enum):
+    """The compiler's pipeline, named as in `--compile-mode`."""
+
+    STANDARD = "std"
+    VM = "vm"
+    HAL_EXECUTABLE = "hal-executable"
+    PRECOMPILE = "precompile"
+
+
+class ExplanationFormat(Enum):
+    """The format of an explanation, named as in `--format`."""
+
+    TABLE = "table"
+    JSON = "json"
+    HTML = "html"
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The options of a compilation.
+
+    Attributes:
+        input: the path of the program, `-` for standard input, or None.
+        output: the path of the result, `-` for standard output.
+        output_format: the format of the result, unless the compilation ends early.
+        mode: the pipeline.
+        compile_from: the last phase that the input has been through.
+        compile_to: the last phase to run.
+        verify: whether to verify the IR after each pass.
+        phase_dumps: a directory for the IR after each phase; empty for no dumps.
+        emit_bytecode: whether to write IR as bytecode.
+        bytecode_version: the version of that bytecode, or -1 for the current version.
+        remarks_filter: a pattern of the remarks to write to a file; empty for no remarks.
+        remarks_file: the file for the remarks.
+        split_input: whether to compile the parts of the input between `// -----` separately.
+        specs: the paths of the user's specs, in order of precedence.
+        spec_directories: directories of default specs, searched before the shipped ones.
+        default_specs: whether to use default specs.
+        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
+        spec_dumps: a directory for the linked specs, `-` for standard output; empty for no dump.
+        prune: whether each dispatch receives only the entries that may match in it.
+        derived_entries: whether to derive entries for other forms of their problems.
+        skip_failing: whether to compile a dispatch without specs if it fails with them.
+        explanation: the file for an explanation, empty for standard error; None for no explanation.
+        profile: a file with measured times for an explanation, or None.
+        database: a database of trials for an explanation, or None.
+        sizes: the sizes of dynamic dimensions for the costs in an explanation.
+        report_format: the format of the explanation, or None to derive it from the file name.
+        flags: all other flags, each as `--name` or `--name=value`.
+    """
+
+    input: str | None = None
+    output: str = "-"
+    output_format: OutputFormat = OutputFormat.BYTECODE
+    mode: Mode = Mode.STANDARD
+    compile_from: Phase = Phase.START
+    compile_to: Phase = Phase.END
+    verify: bool = True
+    phase_dumps: str = ""
+    emit_bytecode: bool = False
+    bytecode_version: int = -1
+    remarks_filter: str = ""
+    remarks_file: str = "mlir-remarks.yaml"
+    split_input: bool = False
+    specs: tuple[str, ...] = ()
+    spec_directories: tuple[str, ...] = ()
+    default_specs: bool = True
+    upgrade: bool = True
+    spec_dumps: str = ""
+    prune: bool = True
+    derived_entries: bool = True
+    skip_failing: bool = False
+    explanation: str | None = None
+    report_format: ExplanationFormat | None = None
+    profile: str | None = None
+    database: str | None = None
+    sizes: tuple[GivenSizes, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether the compilation passes the phase at which the program must have a target."""
+        return (
+            self.mode is Mode.STANDARD
+            and self.compile_from < Phase.EXECUTABLE_SOURCES <= self.compile_to
+        )
+
+    @property
+    def applies_specs(self) -> bool:
+        """Whether the compilation passes the phase at which specs are embedded."""
+        if self.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
+            return False
+        first, last = self.compile_from, self.compile_to
+        return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
+
+    @property
+    def writes_ir(self) -> bool:
+        """Whether the result is IR, not the compiled program."""
+        if self.compile_to is not Phase.END or self.mode is Mode.PRECOMPILE:
+            return True
+        return self.output_format is OutputFormat.ASSEMBLY and self.mode is not Mode.HAL_EXECUTABLE
+
+    @property
+    def writes_text(self) -> bool:
+        """Whether the result is text: IR, unless it is written as bytecode, or C."""
+        if self.writes_ir:
+            return not self.emit_bytecode
+        return self.output_format is OutputFormat.C_SOURCE and self.mode is not Mode.HAL_EXECUTABLE
+
+    @property
+    def reason_against_specs(self) -> str:
+        """The reason why specs do not take effect; empty if they do."""
+        if self.mode in (Mode.VM, Mode.PRECOMPILE):
+            return f"specs are not applied in --compile-mode={self.mode.value}"
+        if self.compile_to < Phase.EXECUTABLE_SOURCES:
+            return f"the compilation ends before '{Phase.EXECUTABLE_SOURCES.value}'"
+        if self.compile_from > Phase.EXECUTABLE_SOURCES:
+            return f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+        return ""

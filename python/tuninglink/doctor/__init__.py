@@ -16,20 +16,13 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Final
 
-from iree.compiler import _mlir_libs
-from iree.compiler import ir as mlir
+from iree.compiler import _mlir_libs, ir as mlir
 
-from tuninglink.compiler import compile as compile_program
-from tuninglink.compiler.target_flags import compile_flags
+from tuninglink.compiler import compile as compile_program, compile_flags
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.lowering_configs import ENTRIES
-from tuninglink.iree.peak_rates import PeakRates
-from tuninglink.iree.targets import Target
+from tuninglink.iree import ENTRIES, PeakRates, Target
 from tuninglink.mlir import names
-from tuninglink.specs.default_library import shipped
-from tuninglink.specs.libraries import shipped_libraries
-from tuninglink.specs.remote import SPEC_FOLDERS, cache_directory
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs import SPEC_FOLDERS, cache_directory, load_spec, shipped, shipped_libraries
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
@@ -120,7 +113,7 @@ def environment() -> Environment:
 def _peaks() -> tuple[PeakRates, ...]:
     if not _version("iree-base-runtime"):
         return ()
-    from tuninglink.tuning.processor_peaks import stored_peaks  # noqa: PLC0415 - an extra
+    from tuninglink.tuning import stored_peaks  # noqa: PLC0415 - an extra
 
     return tuple(peaks.rates for peaks in stored_peaks())
 
@@ -172,7 +165,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.
     """
-    from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
+    from tuninglink.tuning.devices import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
 
     if driver in LOCAL_DRIVERS:
         return (_with_state(f"{driver}://", describe(driver).name),)
@@ -180,7 +173,7 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
 
 
 def _with_state(uri: str, name: str) -> ListedDevice:
-    from tuninglink.tuning.devices.sensors import sensors_of  # noqa: PLC0415
+    from tuninglink.tuning.devices import sensors_of  # noqa: PLC0415
 
     sensors = sensors_of(uri)
     time.sleep(_READING_SECONDS)

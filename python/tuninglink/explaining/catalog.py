@@ -4,33 +4,57 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.tracing import Applied
+from tuninglink.compiler import Applied, DispatchSources, SpecChoice, executable_name
 from tuninglink.errors import SpecError
-from tuninglink.explaining.dispatch_report import DispatchReport
-from tuninglink.explaining.members import MOST_PROVEN, SpecMember
-from tuninglink.explaining.spec_report import (
+from tuninglink.explaining.reports import (
+    ConfigurationText,
+    DispatchReport,
     EntryReference,
+    EntryUsage,
+    KnobRow,
     LibraryCoverage,
     Match,
     NearMiss,
+    OperationReport,
     SpecSummary,
+    Status,
 )
-from tuninglink.iree.targets import Target
-from tuninglink.matching.derivation.deriver import DerivableList
-from tuninglink.matching.derivation.problem_forms import root_form
-from tuninglink.matching.op_info import OpInfo
-from tuninglink.matching.prunable import PrunableSpec
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.specs.applicability import Selection
-from tuninglink.specs.entry_settings import provenance_of
-from tuninglink.specs.libraries import shipped_libraries
-from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.iree import Target, ancestors, find_dispatches, find_root_ops
+from tuninglink.matching import (
+    DerivableList,
+    Matcher,
+    MatcherReader,
+    NearestEntries,
+    OpInfo,
+    PrunableSpec,
+    compare,
+    find_unreachable,
+    root_form,
+)
+from tuninglink.mlir import names, thread_context, to_bytecode
+from tuninglink.spaces import knob_values, meaning
+from tuninglink.spaces.model import read_configuration
+from tuninglink.specs import (
+    Entry,
+    Selection,
+    Spec,
+    load_spec,
+    provenance_of,
+    settings_of,
+    shipped_libraries,
+    unrolled_loops,
+)
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.compiler import Configure
+
 
 _SHOWN: Final = 3
 """The maximum number of nearly matching entries that are named."""
@@ -254,3 +278,326 @@ class _Library:
         if root is not None and self._spec.anatomy.is_readable:
             positions += self._derivable.of(root, None)
         return any(applicability.exclusion(position) is None for position in positions)
+
+
+# --- A spec of a compilation for explanations: its entries that match an op, and those that nearly do
+
+MOST_PROVEN: Final = 2_000
+"""The maximum number of entries of a spec that are checked for unreachable ones."""
+
+
+class SpecMember:
+    """A spec in the catalog.
+
+    Args:
+        position: its position in the catalog.
+        source: its origin.
+        name: its name.
+        spec: the spec; None if it is not available.
+    """
+
+    def __init__(self, position: int, source: str, name: str, spec: Spec | None) -> None:
+        self.position = position
+        self.source = source
+        self.name = name
+        self._spec = spec
+
+    @cached_property
+    def _matchers(self) -> list[Matcher]:
+        """The matcher of each entry."""
+        if self._spec is None:
+            return []
+        reader = MatcherReader(self._spec.anatomy.table)
+        return [reader.read(matcher) for matcher, _ in self._spec.anatomy.pairs]
+
+    @cached_property
+    def index(self) -> NearestEntries:
+        """The index of the entries by op."""
+        return NearestEntries(self._matchers)
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str, str], int]:
+        pairs = self._spec.anatomy.pairs if self._spec else []
+        # Of equal entries, the first one matches.
+        return {pair: position for position, pair in reversed([*enumerate(pairs)])}
+
+    def position_of(self, entry: EntryReference) -> int:
+        """Return the position of an entry of this spec."""
+        return self._positions.get((entry.matcher, entry.action), -1)
+
+    def reference(self, position: int) -> EntryReference:
+        """Return the entry at a position."""
+        assert self._spec is not None
+        entry = self._spec.anatomy.entry(position)
+        return EntryReference(self.position, entry.matcher, entry.action, entry.place)
+
+    def why_not(self, position: int, selection: Selection) -> str:
+        """Return why the entry at a position configures nothing for a target; empty if the entry may apply."""
+        assert self._spec is not None
+        exclusion = self._exclusion(position, selection)
+        if exclusion:
+            return f"it is not for this target: {exclusion}"
+        entry = self._spec.anatomy.entry(position)
+        return self._no_effect(entry) if settings_of(self._spec, entry) == {} else ""
+
+    def _no_effect(self, entry: Entry) -> str:
+        assert self._spec is not None
+        annotations = self._spec.anatomy.table.annotations(entry.action) or ()
+        named = ", ".join(
+            f"'{fromkey}'"
+            for fromkey in dict.fromkeys(annotation.name for annotation in annotations)
+        )
+        return f"its action annotates {named} only" if named else "its action annotates nothing"
+
+    def _exclusion(self, position: int, selection: Selection) -> str:
+        """Return why the entry at a position excludes a target; empty if it does not."""
+        assert self._spec is not None
+        exclusion = selection.of(self._spec).exclusion(position)
+        return exclusion.reason if exclusion else ""
+
+    def is_for(self, selection: Selection) -> bool:
+        """Return whether the spec as a whole may be for a target."""
+        return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
+
+    def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
+        """Compare the matcher at a position with an op that the matcher does not match.
+
+        Args:
+            position: the position.
+            op: the op.
+            selection: selects the entries that apply to the target.
+        """
+        comparison = compare(self._matchers[position], op)
+        why_not = self.why_not(position, selection)
+        if why_not:
+            excluded = bool(self._exclusion(position, selection))
+            return NearMiss(
+                self.reference(position),
+                comparison.differences,
+                excluded=why_not,
+                is_match=bool(comparison.matches) and not excluded,
+            )
+        unsure = (
+            "all that is known of its matcher holds" if comparison.matches else comparison.unsure
+        )
+        return NearMiss(self.reference(position), comparison.differences, unsure)
+
+    def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
+        """Yield the entries known to match an op, with their positions."""
+        for each in self.index.nearest(op):
+            if each.differences:
+                return
+            if compare(self._matchers[each.position], op).matches:
+                yield each.position, self.reference(each.position)
+
+    @cached_property
+    def unreadable(self) -> list[str]:
+        """For each entry with unknown conditions, the reason."""
+        return [
+            matcher.stop.reason
+            for matcher in self._matchers
+            if matcher.stop and not matcher.predicates
+        ]
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the spec has too many entries for the analysis of reachability."""
+        return self._spec is not None and len(self._spec.anatomy.pairs) > MOST_PROVEN
+
+    @cached_property
+    def _unreachable(self) -> dict[int, str]:
+        """For each entry that is proven unreachable, the reason."""
+        if self._spec is None or self.is_too_large:
+            return {}
+        return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
+
+    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
+        """Return the outcome for the spec.
+
+        Args:
+            dispatches: the outcomes for the dispatches.
+            is_default: whether it is the default spec of a target.
+        """
+        operations = [operation for dispatch in dispatches for operation in dispatch.operations]
+        mine = [
+            operation
+            for operation in operations
+            if operation.match
+            and operation.match.spec == self.position
+            and not operation.match.ignored
+        ]
+        covered = sum(
+            dispatch.status is Status.TUNED
+            and any(
+                operation.match and operation.match.spec == self.position
+                for operation in dispatch.operations
+            )
+            for dispatch in dispatches
+        )
+        return SpecSummary(
+            source=self.source,
+            name=self.name,
+            kind=self._spec.kind_words if self._spec else "",
+            is_default=is_default,
+            usages=self._usages(mine, operations),
+            configured=len(mine),
+            covered=covered,
+            dispatches=len(dispatches),
+        )
+
+    def _usages(
+        self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
+    ) -> tuple[EntryUsage, ...]:
+        counts: dict[int, int] = {}
+        shadows: dict[int, dict[EntryReference, None]] = {}
+        for operation in mine:
+            if operation.match and operation.match.entry:
+                position = self.position_of(operation.match.entry)
+                counts[position] = counts.get(position, 0) + 1
+        for operation in operations:
+            winner = operation.match.entry if operation.match else None
+            for entry in operation.shadowed:
+                if winner and entry.spec == self.position:
+                    shadows.setdefault(self.position_of(entry), {})[winner] = None
+        pairs = self._spec.anatomy.pairs if self._spec else []
+        return tuple(
+            EntryUsage(
+                self.reference(at),
+                counts.get(at, 0),
+                tuple(shadows.get(at, ())),
+                self._unreachable.get(at, ""),
+            )
+            for at in range(len(pairs))
+        )
+
+
+# --- Configurations in a configured program, and the compiler's own choices without specs --------
+
+
+@dataclass(frozen=True)
+class OpConfiguration:
+    """A configuration, as text and knob by knob."""
+
+    text: ConfigurationText
+    knobs: Mapping[str, str]
+
+
+def configuration_of(operation: mlir.Operation) -> OpConfiguration:
+    """Return the configuration of an op and of its function."""
+    function = next(
+        ancestor
+        for ancestor in (operation, *ancestors(operation))
+        if ancestor.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
+    )
+    parts = (
+        (function, names.TRANSLATION_INFO),
+        (operation, names.LOWERING_CONFIG),
+        (operation, names.DECOMPOSITION_CONFIG),
+    )
+    text = ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
+    configuration = read_configuration(operation, function)
+    return OpConfiguration(text, knob_values(configuration) if configuration else {})
+
+
+class CompilersChoices:
+    """The compiler's choices for dispatches that a spec configured, obtained by compiling them without the spec.
+
+    Args:
+        sources: the program before specs.
+        dispatches: the names of the dispatches.
+        configure: runs the compiler.
+    """
+
+    def __init__(
+        self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
+    ) -> None:
+        self._sources = sources
+        self._configure = configure
+        self._choices: dict[str, list[OpConfiguration]] = {}
+        self._failures: dict[str, str] = {}
+        executables = [*dict.fromkeys(map(executable_name, dispatches))]
+        if executables and self._ask(executables):
+            # One of them fails, and the compilation of the others with it.
+            for executable in executables:
+                failure = self._ask([executable])
+                if failure:
+                    self._failures[executable] = failure
+
+    def _ask(self, executables: list[str]) -> str:
+        """Record the compiler's choices; return its error, or an empty string."""
+        program = to_bytecode(self._sources.program(executables).operation)
+        errors = self._configure(program, self._note)
+        return errors[0].message if errors else ""
+
+    def _note(self, program: mlir.Operation) -> None:
+        for dispatch in find_dispatches(program):
+            roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
+            self._choices[dispatch.name] = [configuration_of(root) for root in roots]
+
+    def add_to(
+        self, report: OperationReport, dispatch: str, position: int, count: int
+    ) -> OperationReport:
+        """Return a report of a configured op with the compiler's own choice.
+
+        Args:
+            report: the report.
+            dispatch: the name of the dispatch.
+            position: its position among the configured ops of the dispatch.
+            count: the number of these.
+        """
+        choices = self._choices.get(dispatch, [])
+        if len(choices) == count:
+            choice = choices[position]
+            if report.rewriting:  # The loops of the new ops are others.
+                return replace(report, compilers_choice=choice.text)
+            set_knobs = {knob.name for knob in report.knobs}
+            added = [
+                KnobRow(name, "", value, meaning(name))
+                for name, value in choice.knobs.items()
+                if name not in set_knobs
+            ]
+            beside = [
+                replace(knob, compilers_value=choice.knobs.get(knob.name, ""))
+                for knob in report.knobs
+            ]
+            knobs = (*beside, *added)
+            return replace(report, compilers_choice=choice.text, knobs=knobs)
+        failure = self._failures.get(executable_name(dispatch))
+        reason = "what the compiler would have chosen"
+        if failure:
+            reason += f": without the spec it fails: {failure}"
+        return replace(report, cannot_tell=(*report.cannot_tell, reason))
+
+
+def same_op(
+    operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
+) -> mlir.Operation | None:
+    """Return an op of a configured dispatch as matchers saw it; None if unknown."""
+    if prepared is None or prepared == configured:
+        return None if prepared is None else operation
+    place = str(operation.location)
+    roots = [op for group in find_root_ops(prepared) for op in group.roots]
+    same = [op for op in roots if op.name == operation.name and str(op.location) == place]
+    return same[0] if len(same) == 1 else None
+
+
+def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Operation | None:
+    """Return the op that an entry unrolled, as matchers saw it; None if unknown.
+
+    Args:
+        applied: the entry.
+        prepared: the dispatch as matchers saw it; None if unknown.
+    """
+    if applied.entry is None or prepared is None:
+        return None
+    copies = unrolled_loops(applied.entry.anatomy.table, applied.entry.action)
+    roots = [op for group in find_root_ops(prepared) for op in group.roots]
+    unrolled = [op for op in roots if _has_loops(OpInfo(op).sizes, copies)]
+    return unrolled[0] if len(unrolled) == 1 else None
+
+
+def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
+    """Return whether unrolled loops, given by their numbers of copies, belong to an op with these sizes."""
+    return len(sizes) == len(copies) and all(
+        count in (0, size) for size, count in zip(sizes, copies, strict=True)
+    )

@@ -7,16 +7,14 @@ from functools import lru_cache
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dispatches import ancestors
+from tuninglink.iree import ancestors
 from tuninglink.mlir import names
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_provider import CpuProvider
-from tuninglink.spaces.gpu.gpu_provider import GpuProvider
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.spirv.spirv_provider import SpirvProvider
-from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.spaces.workload import read_workload
+from tuninglink.solver import UndecidedError
+from tuninglink.spaces import ProviderRegistry, broken_necessary_rules
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.gpu import GpuProvider
+from tuninglink.spaces.model import read_configuration, read_workload
+from tuninglink.spaces.spirv import SpirvProvider
 
 
 @lru_cache(1)

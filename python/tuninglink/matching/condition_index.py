@@ -6,22 +6,31 @@ conditions on other ops, types or maps have no cost.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from heapq import merge
 from typing import Final
 
-from tuninglink.matching.conditions import (
+from tuninglink.matching.predicates import (
+    ANYTHING,
+    LOOP,
+    Box,
     Condition,
+    Dimension,
+    Extent,
     Opaque,
+    box,
+    contains,
     exclude_but_for_sizes,
     implies_but_for_sizes,
+    is_empty,
     is_universal,
+    static_box,
 )
-from tuninglink.matching.extents import Box, box, is_empty
-from tuninglink.matching.predicates import LOOP, Dimension
-from tuninglink.matching.size_index import SizeIndex
 
 MAX_WORK: Final = 500_000
 """The maximum number of comparisons between the conditions of groups that may overlap."""
@@ -288,3 +297,280 @@ def are_independent(dimensions: Iterable[Dimension]) -> bool:
     """
     kinds = {dimension[0] for dimension in dimensions}
     return "operand" not in kinds and (LOOP not in kinds or len(kinds) == 1)
+
+
+# --- The index of boxes by sizes: finds the boxes that contain or intersect another box without trying all of them
+
+_FEW: Final = 8
+"""The maximum number of boxes that are tried one by one."""
+
+_CONTAINING_AXES: Final = 8
+"""The number of fixed sizes used to look up boxes that contain another one. All combinations of them are tried."""
+
+_MEETING_AXES: Final = 4
+"""The number of fixed sizes used to look up boxes that meet another one. It is lower, since either box may lack any of
+them.
+"""
+
+_STRIDE: Final = 64
+"""The number of bounds between two stored sets, each of which contains all boxes up to a bound."""
+
+
+class SizeIndex:
+    """Boxes, by their constraints.
+
+    Args:
+        boxes: the boxes with their numbers, in ascending order.
+        labels: the labels of the boxes, by number.
+
+    Attributes:
+        dimensions: the dimensions with a constraint in any box.
+    """
+
+    def __init__(
+        self, boxes: Sequence[tuple[int, Box]], labels: Mapping[int, Hashable] | None = None
+    ) -> None:
+        self._labels = labels or {}
+        self.dimensions = frozenset(dimension for _, box in boxes for dimension in box)
+        self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
+        for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
+            self._exact[pattern] = self._by_sizes(members, pattern)
+        static = [(number, static_box(box)) for number, box in boxes]
+        self._patterns = _by_pattern(static, _MEETING_AXES)
+        self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
+
+    def _by_sizes(
+        self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
+    ) -> dict[tuple[int, ...], _Bucket]:
+        result: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
+        for number, box in boxes:
+            result[_sizes(box, dimensions)].append((number, box))
+        return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
+
+    def containing(self, narrow: Box, before: int) -> int | None:
+        """Return the first number below `before` of a box that contains `narrow`, None if there is none."""
+        first = None
+        for pattern, buckets in self._exact.items():
+            if not all(
+                dimension in narrow and narrow[dimension].size is not None for dimension in pattern
+            ):
+                continue
+            bucket = buckets.get(_sizes(narrow, pattern))
+            result = (
+                bucket.containing(narrow, before if first is None else first) if bucket else None
+            )
+            first = first if result is None else result
+        return first
+
+    def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
+        """Find the boxes with numbers below `before` that may have static sizes in common with another box.
+
+        This ignores whether the common bounds contain a multiple of both factors.
+
+        Args:
+            asked: the other box, from `static_box`.
+            before: the exclusive upper bound of the numbers.
+            label: the label of boxes to omit; None to omit none.
+        """
+        own = {dimension for dimension in asked if asked[dimension].size is not None}
+        parts = []
+        for pattern in self._patterns:
+            common = tuple(dimension for dimension in pattern if dimension in own)
+            bucket = self._by_common(pattern, common).get(_sizes(asked, common))
+            if bucket:
+                parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
+        return Found(parts)
+
+    def _by_common(
+        self, pattern: tuple[Dimension, ...], common: tuple[Dimension, ...]
+    ) -> dict[tuple[int, ...], _Bucket]:
+        buckets = self._common.get((pattern, common))
+        if buckets is None:
+            buckets = self._common[pattern, common] = self._by_sizes(
+                self._patterns[pattern], common
+            )
+        return buckets
+
+
+@dataclass(frozen=True)
+class Found:
+    """Matching numbers: lists of numbers, each with the set of its matching positions."""
+
+    parts: Sequence[tuple[Sequence[int], int]]
+
+    def __len__(self) -> int:
+        return sum(result.bit_count() for _, result in self.parts)
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the numbers in ascending order."""
+        return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
+
+
+def _ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield numbers[lowest.bit_length() - 1]
+        bits ^= lowest
+
+
+def _by_pattern(
+    boxes: Sequence[tuple[int, Box]], most: int
+) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
+    """Group boxes by the dimensions of their fixed sizes, limited to the `most` frequent combinations."""
+    counts = Counter(
+        dimension for _, box in boxes for dimension in box if box[dimension].size is not None
+    )
+    axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
+    patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
+    for number, box in boxes:
+        fixed = (axis for axis in axes if axis in box and box[axis].size is not None)
+        patterns[tuple(fixed)].append((number, box))
+    return dict(patterns)
+
+
+def _sizes(asked: Box, dimensions: Iterable[Dimension]) -> tuple[int, ...]:
+    return tuple(asked[dimension].size or 0 for dimension in dimensions)
+
+
+class _Bucket:
+    """Boxes that have the same sizes in some dimensions."""
+
+    def __init__(
+        self,
+        boxes: list[tuple[int, Box]],
+        fixed: Sequence[Dimension],
+        labels: Mapping[int, Hashable],
+    ) -> None:
+        self._boxes = boxes
+        self._fixed = fixed
+        self._labels = labels
+        self.numbers = [number for number, _ in boxes]
+        self._bounds: dict[Dimension, _Bounds] | None = None
+        self._labelled: dict[Hashable, int] | None = None
+
+    def containing(self, narrow: Box, before: int) -> int | None:
+        """Return the first number below `before` of a box that contains `narrow`."""
+        if len(self._boxes) <= _FEW:
+            for number, box in self._boxes:
+                if number >= before:
+                    return None
+                if contains(box, narrow):
+                    return number
+            return None
+        result = self._before(before)
+        for dimension, bounds in self._all_bounds().items():
+            if not result:
+                return None
+            result &= bounds.implied_by(narrow.get(dimension, ANYTHING))
+        return self.numbers[(result & -result).bit_length() - 1] if result else None
+
+    def meeting(self, asked: Box, before: int, label: Hashable) -> int:
+        """Return the set of boxes below `before` whose bounds intersect those of `asked`."""
+        result = self._before(before)
+        if label is not None:
+            result &= ~self._all_labels().get(label, 0)
+        for dimension, bounds in self._all_bounds().items():
+            extent = asked.get(dimension)
+            if extent is not None:
+                result &= bounds.overlapping(extent)
+        return result
+
+    def _before(self, number: int) -> int:
+        """Return the set of boxes with numbers below `number`."""
+        return (1 << bisect_right(self.numbers, number - 1)) - 1
+
+    def _all_labels(self) -> dict[Hashable, int]:
+        if self._labelled is None:
+            positions: dict[Hashable, list[int]] = defaultdict(list)
+            for position, number in enumerate(self.numbers):
+                positions[self._labels.get(number)].append(position)
+            self._labelled = {label: _set_of(some) for label, some in positions.items()}
+        return self._labelled
+
+    def _all_bounds(self) -> dict[Dimension, _Bounds]:
+        if self._bounds is None:
+            dimensions = {dimension for _, box in self._boxes for dimension in box}
+            self._bounds = {
+                dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
+                for dimension in sorted(dimensions - set(self._fixed))
+            }
+        return self._bounds
+
+
+class _Bounds:
+    """The constraints of some boxes on one dimension; sets of boxes are the bits of integers."""
+
+    def __init__(self, extents: Sequence[Extent]) -> None:
+        self._lows = _Thresholds(
+            [extent.low if extent.size is None else extent.size for extent in extents]
+        )
+        self._highs = _Thresholds(
+            [-(extent.high if extent.size is None else extent.size) for extent in extents]
+        )
+        self._all = (1 << len(extents)) - 1
+        self._sized = _set_of(at for at, extent in enumerate(extents) if extent.size is not None)
+        by_factor: dict[int, list[int]] = defaultdict(list)
+        for position, extent in enumerate(extents):
+            by_factor[extent.factor].append(position)
+        self._by_factor = {factor: _set_of(some) for factor, some in by_factor.items()}
+        self._dividing: dict[int, int] = {}
+
+    def implied_by(self, narrow: Extent) -> int:
+        """Return the set of boxes that `narrow` implies."""
+        if narrow.size is not None:
+            return self.overlapping(narrow)
+        result = self._all ^ self._sized
+        result &= self._lows.up_to(narrow.low) & self._highs.up_to(-narrow.high)
+        return result & self._factors(narrow.factor)
+
+    def overlapping(self, other: Extent) -> int:
+        """Return the set of boxes whose bounds intersect those of `other`."""
+        low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
+        result = self._lows.up_to(high) & self._highs.up_to(-low)
+        return result if other.size is None else result & self._factors(other.size)
+
+    def _factors(self, number: int) -> int:
+        """Return the set of boxes with a factor that divides `number`."""
+        if number not in self._dividing:
+            result = 0
+            for factor, some in self._by_factor.items():
+                result |= some if number % factor == 0 else 0
+            self._dividing[number] = result
+        return self._dividing[number]
+
+
+class _Thresholds:
+    """Sets of the positions whose values do not exceed a threshold."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        ordered = sorted((value, position) for position, value in enumerate(values))
+        self._values = [value for value, _ in ordered]
+        self._positions = [position for _, position in ordered]
+        self._marks = [0]
+        for start in range(0, len(ordered), _STRIDE):
+            some = _set_of(self._positions[start : start + _STRIDE])
+            self._marks.append(self._marks[-1] | some)
+
+        self._ends = {end: self._up_to(end) for end in (-math.inf, math.inf)}
+
+    def up_to(self, value: float) -> int:
+        """Return the set of positions with values up to `value`."""
+        end = self._ends.get(value)
+        return self._up_to(value) if end is None else end
+
+    def _up_to(self, value: float) -> int:
+        count = bisect_right(self._values, value)
+        marks, rest = divmod(count, _STRIDE)
+        result = self._marks[marks]
+        return result | _set_of(self._positions[count - rest : count]) if rest else result
+
+
+def _set_of(positions: Iterable[int]) -> int:
+    """Return the integer whose bits are at `positions`."""
+    some = list(positions)
+    if not some:
+        return 0
+    data = bytearray(max(some) // 8 + 1)
+    for position in some:
+        data[position // 8] |= 1 << position % 8
+    return int.from_bytes(data, "little")

@@ -6,16 +6,15 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
+from tuninglink.iree import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.extents import Loops, loops_of
-from tuninglink.matching.matcher import ContradictionError, Matcher
-from tuninglink.matching.op_info import NotUnderstoodError
+from tuninglink.matching.predicates import Condition, Loops, Opaque, loops_of
+from tuninglink.matching.reader import ContradictionError, Matcher, NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from tuninglink.iree.structured_op import ValueType
+    from tuninglink.iree import ValueType
+
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
 """The kinds that have their own matcher op for any name."""

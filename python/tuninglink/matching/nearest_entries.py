@@ -14,9 +14,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuninglink.matching.differences import CannotTellError, differences
-from tuninglink.matching.matcher import Matcher
-from tuninglink.matching.op_info import OpInfo
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, Sizes, ValueType, affine_maps, layout
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import (
     OPERAND,
     RESULT,
@@ -26,7 +27,9 @@ from tuninglink.matching.predicates import (
     NameIn,
     Predicate,
 )
-from tuninglink.matching.pruning_keys import MatcherForm, form_of, kind_of
+from tuninglink.matching.prunable import MatcherForm, form_of, kind_of
+from tuninglink.matching.reader import Matcher, OpInfo, computation_of
+from tuninglink.plain_data import written
 
 _PER_FAMILY: Final = 8
 """The number of entries of a family that are compared with an op in detail."""
@@ -199,3 +202,216 @@ def _size(op: OpInfo, dimension: Dimension) -> int | None:
     values = op.operands if group == OPERAND else op.results
     sizes = (values[number].sizes or ()) if number < len(values) else ()
     return sizes[position] if position < len(sizes) else None
+
+
+# --- The differences between the predicates of a matcher and an op, in the order of the compiler's interpreter
+
+_INDEXING_MAPS: Final = "indexing_maps"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A predicate of a matcher that does not hold for an op.
+
+    Attributes:
+        condition: the compared property, such as `n` or `lhs type`.
+        actual: the value in the op.
+        expected: the value that the matcher requires.
+    """
+
+    condition: str
+    actual: str
+    expected: str
+
+    @written("text")
+    def __str__(self) -> str:
+        """Return the difference in words."""
+        return f"{self.condition}: {self.actual}, the entry has {self.expected}"
+
+
+class CannotTellError(Exception):
+    """The value of a predicate cannot be determined; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class MatcherComparison:
+    """The comparison of a matcher with an op.
+
+    Attributes:
+        differences: the predicates that do not hold, in the order of the interpreter.
+        unsure: why further predicates of the matcher are unknown; empty if all are known.
+    """
+
+    differences: tuple[Difference, ...]
+    unsure: str = ""
+
+    @property
+    def matches(self) -> bool | None:
+        """Whether the matcher matches; None if undecidable."""
+        if self.differences:
+            return False
+        return None if self.unsure else True
+
+
+def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
+    """Compare a matcher with an op, possibly from another context."""
+    result: list[Difference] = []
+    try:
+        for predicate in matcher.predicates:
+            result += differences(predicate, op)
+    except CannotTellError as failure:
+        return MatcherComparison(tuple(result), str(failure))
+    return MatcherComparison(tuple(result), matcher.stop.reason if matcher.stop else "")
+
+
+def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
+    """Yield the differences between an op and a predicate.
+
+    A predicate about a missing part of the op, such as a third operand, yields nothing if another predicate of the
+    matcher already reports it.
+
+    Raises:
+        CannotTellError: it is unknown whether the predicate holds.
+    """
+    match predicate:
+        case pred.NameIn(accepted):
+            if op.name not in accepted:
+                yield Difference("operation", op.name, " or ".join(accepted))
+        case pred.IsUnconfigured():
+            if op.is_configured:
+                yield Difference("configuration", "one of its own", "none")
+        case pred.IsKind(kind):
+            if op.kind is not kind:
+                actual = op.kind.value if op.kind in ROLES else f"no {kind.value}"
+                yield Difference("kind", actual, kind.value)
+        case pred.HasElementType(kind, operand, role, required):
+            if op.kind is kind and op.operands[operand].element != required:
+                yield Difference(f"{role} type", op.operands[operand].element, required)
+        case pred.HasMaps():
+            yield from _maps(predicate, op)
+        case pred.IsUnmasked():
+            if _is_masked(op):
+                # The interpreter rejects some of them although all predicates of the matcher hold.
+                raise CannotTellError("the attention has a mask")
+        case pred.HasRoleSizes(kind, role, sizes):
+            if op.kind is kind and not _agree(op.role_sizes[role], sizes):
+                result = _product(op.role_sizes[role], "?"), _product(sizes, "any")
+                yield Difference(role.replace("_", " "), *result)
+        case pred.HasValue(value):
+            count = len(op.operands if value.group == pred.OPERAND else op.results)
+            if value.number >= count:
+                yield Difference(f"{value.group}s", str(count), f"at least {value.number + 1}")
+        case pred.HasOperandCount(count):
+            if len(op.operands) != count:
+                yield Difference("operands", str(len(op.operands)), str(count))
+        case pred.IsCastCompatible(value, wanted_type):
+            yield from _type(value, wanted_type, op)
+        case pred.HasExtent():
+            yield from _extent(predicate, op)
+        case pred.HasRegions(key, computation):
+            if op.regions != key:
+                actual = computation_of(op.operation)
+                on_others = " on other values" if actual == computation else ""
+                yield Difference("computation", actual + on_others, computation)
+        case pred.HasAttributes(items):
+            yield from _attributes(dict(items), op)
+        case pred.IsDag():
+            if not predicate.has_free_operands:
+                raise CannotTellError("what computes the operands is compared as well")
+
+
+def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
+    required, actual = predicate.maps.operands, [str(map_) for map_ in op.maps]
+    if len(actual) != len(required):
+        yield Difference("indexing maps", str(len(actual)), str(len(required)))
+        return
+    if op.kind is OpKind.CONVOLUTION:
+        layouts = layout(op.maps), _layout(required, op)
+        if all(layouts) and layouts[0] != layouts[1]:
+            yield Difference("layout", *layouts)
+            return
+    inputs, outputs = predicate.inputs, predicate.outputs
+    hidden = [
+        f"operand {position}" for position in range(len(inputs), len(required) - len(outputs))
+    ]
+    for name, one, other in zip((*inputs, *hidden, *outputs), actual, required, strict=True):
+        if one != other:
+            yield Difference(f"{name} map", one, other)
+
+
+def _layout(maps: Sequence[str], op: OpInfo) -> str:
+    """Return the layout of a convolution with these indexing maps, as MLIR prints them."""
+    context = op.operation.context
+    parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
+    return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
+
+
+def _is_masked(op: OpInfo) -> bool:
+    outputs = ATTENTION_OUTPUTS.get(op.name)
+    return outputs is not None and len(op.operands) - outputs > pred.UNMASKED_INPUTS
+
+
+def _agree(actual: Sizes, required: Sizes) -> bool:
+    return len(actual) == len(required) and all(
+        size is None or size == one for size, one in zip(required, actual, strict=True)
+    )
+
+
+def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
+    """Return the type of an operand or result, None if it does not exist."""
+    values = op.operands if value.group == pred.OPERAND else op.results
+    return values[value.number] if value.number < len(values) else None
+
+
+def _dimension_name(value: pred.ValueRef, dimension: int, op: OpInfo) -> str:
+    called = None
+    if value.group == pred.OPERAND:
+        called = op.dimension_names.get((value.number, dimension))
+    return called or f"{value} dimension {dimension}"
+
+
+def _type(value: pred.ValueRef, required: ValueType, op: OpInfo) -> Iterator[Difference]:
+    actual = _type_of(value, op)
+    if actual is None:
+        return
+    is_alike = actual.is_tensor and actual.encoding == required.encoding
+    if not (is_alike if required.is_tensor else actual.text == required.text):
+        yield Difference(f"{value} type", actual.text, required.text)
+    elif required.is_tensor:
+        sizes, expected = actual.sizes or (), required.sizes or ()
+        if actual.element != required.element or len(sizes) != len(expected):
+            yield Difference(f"{value} type", str(actual), str(required))
+            return
+        for dimension, (size, one) in enumerate(zip(sizes, expected, strict=True)):
+            if one is not None and size != one:
+                name = _dimension_name(value, dimension, op)
+                yield Difference(name, "?" if size is None else str(size), str(one))
+
+
+def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
+    extent = predicate.extent
+    group, number, dimension = predicate.dimension
+    value = pred.ValueRef(group, number)
+    actual = _type_of(value, op)
+    if actual is None:
+        return
+    name = _dimension_name(value, dimension, op)
+    if actual.sizes is None or dimension >= len(actual.sizes):
+        raise CannotTellError(f"{value} has no dimension {dimension}")
+    size = actual.sizes[dimension]
+    if size is None:
+        raise CannotTellError(f"{name} is dynamic, and may be known to be {extent}")
+    if not extent.admits(size):
+        yield Difference(name, str(size), str(extent))
+
+
+def _attributes(required: dict[str, str], op: OpInfo) -> Iterator[Difference]:
+    actual = op.attributes
+    for name in sorted({*required, *actual} - {_INDEXING_MAPS}):
+        if required.get(name) != actual.get(name):
+            called = name.replace("_", " ")
+            yield Difference(called, actual.get(name, "none"), required.get(name, "none"))
+
+
+def _product(sizes: Sizes, unknown: str) -> str:
+    return "x".join(unknown if size is None else str(size) for size in sizes) or "none"

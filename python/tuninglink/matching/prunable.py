@@ -6,22 +6,33 @@ The cost of a lookup depends on the ops and candidates of a dispatch, not on the
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.matching.pruning_keys import PruningKey, pruning_key
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import (
+    ATTENTION_OUTPUTS,
+    ROLES,
+    OpKind,
+    StructuredOp,
+    affine_maps,
+    element_type,
+    indexing_loops,
+)
+from tuninglink.matching import predicates as pred
+from tuninglink.matching.predicates import box
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.specs.linking.linker import Part
-from tuninglink.specs.revision import Subsets
-from tuninglink.specs.structure import SpecKind
+from tuninglink.mlir import names, visit
+from tuninglink.specs import Part, SpecKind, Subsets
 
 if TYPE_CHECKING:
-    from tuninglink.matching.dispatch_signature import DispatchSignature, LoopTuple
-    from tuninglink.matching.matcher import Matcher
-    from tuninglink.specs.spec import Spec
+    from tuninglink.iree import Sizes, ValueType
+    from tuninglink.matching.reader import Matcher
+    from tuninglink.specs import Spec
 
 
 _MAX_LOOPS: Final = 10
@@ -219,3 +230,386 @@ class Pruning:
         finally:
             if collects:
                 gc.enable()
+
+
+# --- Keys of matchers: their forms without sizes, and their requirements that can be tested before preprocessing
+
+_NAMED_CONTRACTIONS: Final = frozenset(
+    f"linalg.{name}"
+    for name in ("batch_matmul", "batch_matvec", "batch_vecmat", "matmul", "matvec", "vecmat")
+)
+_ATTENTIONS: Final = frozenset({names.ATTENTION, names.ONLINE_ATTENTION})
+
+
+@dataclass(frozen=True)
+class MatcherForm:
+    """A matcher, split into its form and its sizes.
+
+    Attributes:
+        predicates: the predicates with all sizes unconstrained.
+        sizes: the dimensions with one fixed size; dimensions of roles are named by role only.
+        bounds: the predicates on dimensions without a fixed size.
+    """
+
+    predicates: tuple[pred.Predicate, ...]
+    sizes: Mapping[pred.Dimension, int]
+    bounds: tuple[pred.HasExtent, ...]
+
+
+def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
+    """Split the predicates of a matcher."""
+    open_: list[pred.Predicate] = []
+    sizes: dict[pred.Dimension, int] = {}
+    bounds: list[pred.HasExtent] = []
+    for predicate in conjunction:
+        match predicate:
+            case pred.HasRoleSizes(_, role, role_sizes):
+                sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(role_sizes))
+                open_.append(replace(predicate, sizes=(None,) * len(role_sizes)))
+            case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
+                place = value.group, value.number
+                sizes |= _fixed(
+                    ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
+                )
+                open_.append(replace(predicate, type=_without_sizes(wanted_type)))
+            case pred.HasExtent():
+                bounds.append(predicate)
+            case _:
+                open_.append(predicate)
+    return MatcherForm(tuple(open_), sizes, tuple(bounds))
+
+
+def _fixed(sizes: Iterable[tuple[pred.Dimension, int | None]]) -> dict[pred.Dimension, int]:
+    return {dimension: size for dimension, size in sizes if size is not None}
+
+
+def _without_sizes(type_: ValueType) -> ValueType:
+    opened = replace(type_, text="", sizes=(None,) * len(type_.sizes or ()))
+    return replace(opened, text=str(opened))
+
+
+def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
+    """Return the kind of op that predicates require, None if they require none.
+
+    The kind is one of those in `ROLES`.
+    """
+    kinds: list[OpKind] = []
+    for predicate in conjunction:
+        match predicate:
+            case pred.IsKind(kind):
+                return kind
+            case pred.IsDag(kind=kind) if kind in ROLES:
+                kinds.append(kind)
+            case pred.NameIn(accepted) if accepted and _ATTENTIONS.issuperset(accepted):
+                kinds.append(OpKind.ATTENTION)
+            case pred.NameIn(accepted) if accepted and _NAMED_CONTRACTIONS.issuperset(accepted):
+                kinds.append(OpKind.CONTRACTION)
+    return kinds[0] if kinds else None
+
+
+KEPT_OPERANDS: Final = 3
+"""The number of operands of an attention that the compiler does not change: query, key and value."""
+
+
+@dataclass(frozen=True)
+class LoopSizes:
+    """The sizes of the loops of an op, without order and without loops of size 1.
+
+    Preprocessing reorders loops, adds and removes loops of size 1, and preserves the others.
+
+    Attributes:
+        sizes: the known sizes, in ascending order.
+        is_complete: whether `sizes` are all sizes.
+    """
+
+    sizes: tuple[int, ...]
+    is_complete: bool
+
+
+_UNKNOWN: Final[LoopSizes] = LoopSizes((), is_complete=False)
+
+
+@dataclass(frozen=True)
+class PruningKey:
+    """The requirements of a matcher on its candidate op.
+
+    Attributes:
+        kind: a contraction, a convolution or an attention; None for any.
+        loops: the fixed sizes of its loops.
+        element_types: the element types that some operand must have.
+        extents: the constraints on the size of some loop that a loop of size 1 does not satisfy.
+    """
+
+    kind: OpKind | None = None
+    loops: LoopSizes = _UNKNOWN
+    element_types: frozenset[str] = frozenset()
+    extents: frozenset[pred.Extent] = frozenset()
+
+
+def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
+    """Return the key of a matcher, given its predicates up to where reading stopped."""
+    kind = kind_of(conjunction)
+    if kind is None:
+        return PruningKey()
+    roles: dict[str, Sizes] = {}
+    types: dict[int, ValueType] = {}
+    elements: set[str] = set()
+    maps: pred.Maps | None = None
+    bounds: list[pred.HasExtent] = []
+    for predicate in conjunction:
+        match predicate:
+            case pred.HasRoleSizes(of_kind, role, sizes) if (
+                of_kind is kind and role not in pred.STEPS
+            ):
+                roles.setdefault(role, sizes)
+            case pred.HasElementType(of_kind, operand, _, element) if of_kind is kind:
+                if kind is not OpKind.ATTENTION or 0 <= operand < KEPT_OPERANDS:
+                    elements.add(element)
+            case pred.HasMaps(op_maps):
+                maps = maps or op_maps
+            case pred.IsCastCompatible(value, type_) if (
+                value.group == pred.OPERAND and type_.is_tensor
+            ):
+                types.setdefault(value.number, type_)
+            case pred.HasExtent():
+                bounds.append(predicate)
+    # Only the types of unchanged operands of an attention can be compared.
+    elements.update(
+        type_.element
+        for operand, type_ in types.items()
+        if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
+    )
+    # A dimension that may be 1 can be dropped before code generation.
+    extents = [
+        extent
+        for (group, operand, _), extent in (box(bounds).items() if bounds else ())
+        if group == pred.OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
+    ]
+    loops = _loops(kind, roles, types, maps)
+    return PruningKey(kind, loops, frozenset(elements), frozenset(extents))
+
+
+def _loops(
+    kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
+) -> LoopSizes:
+    """Return the loop sizes that follow from the roles, the maps or a single operand, whichever source determines the most."""
+    by_role = _by_role(kind, roles, maps)
+    if by_role.is_complete or not types:
+        return by_role
+    candidates = [by_role]
+    if maps is not None:
+        candidates.append(_by_maps(types, maps))
+    candidates += (
+        _loop_sizes(type_.sizes or (), is_complete=False)
+        for operand, type_ in types.items()
+        if _has_own_loops(kind, operand)
+    )
+    return max(candidates, key=lambda key: (key.is_complete, len(key.sizes)))
+
+
+def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:
+    role_sizes = [size for sizes in roles.values() for size in sizes]
+    has_all = len(roles) == len(ROLES[kind]) or (
+        bool(roles) and maps is not None and len(role_sizes) == maps.loop_count
+    )
+    return _loop_sizes(role_sizes, is_complete=has_all and None not in role_sizes)
+
+
+def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
+    """Read the sizes of loops from operands that the maps index by these loops."""
+    size_by_loop: dict[int, int] = {}
+    for loops, type_ in (
+        (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
+    ):
+        sizes = type_.sizes or ()
+        if len(sizes) == len(loops):
+            size_by_loop.update(
+                (loop, size)
+                for loop, size in zip(loops, sizes, strict=True)
+                if loop is not None and size is not None
+            )
+    return _loop_sizes(size_by_loop.values(), is_complete=len(size_by_loop) == maps.loop_count)
+
+
+def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
+    relevant = [size for size in sizes if size is not None and size != 1]
+    return LoopSizes(tuple(sorted(relevant)), is_complete)
+
+
+def _has_own_loops(kind: OpKind, operand: int) -> bool:
+    """Return whether each dimension of an operand has its own loop."""
+    if kind is OpKind.CONVOLUTION:
+        return operand > 0  # two loops at once index the image
+    return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS
+
+
+# --- Dispatch signatures: bounds on the operations that matchers will receive, read before preprocessing
+
+LoopTuple = tuple[int, ...]
+"""The sizes of the loops of an operation, in ascending order and without those of size 1."""
+
+
+@dataclass(frozen=True)
+class DispatchSignature:
+    """The upper bound on the ops that matchers can find in a dispatch.
+
+    Attributes:
+        loops: the possible loops of contractions and convolutions; None for any.
+        attentions: the loops of each attention; None for any.
+        element_types: the element types of all operands; None for any.
+    """
+
+    loops: frozenset[LoopTuple] | None
+    attentions: frozenset[LoopTuple] | None
+    element_types: frozenset[str] | None
+
+
+UNKNOWN_DISPATCH: Final[DispatchSignature] = DispatchSignature(None, None, None)
+"""The signature of a dispatch that contains an unknown operation."""
+
+_STABLE_TYPES: Final = frozenset({"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "index"})
+"""The element types that no preprocessing replaces. 1-bit types become bytes, and other small types may be replaced."""
+
+_HARMLESS_DIALECTS: Final = frozenset({"affine", "arith", "func", "math", "scf"})
+_HARMLESS: Final = frozenset(
+    {
+        names.MODULE,
+        "hal.interface.binding.subspan",
+        "hal.interface.constant.load",
+        "iree_tensor_ext.dispatch.tensor.load",
+        "iree_tensor_ext.dispatch.tensor.store",
+        "iree_tensor_ext.dispatch.workload.ordinal",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.extract",
+        "tensor.extract_slice",
+        "tensor.insert_slice",
+        "util.assume.int",
+        "util.optimization_barrier",
+    }
+)
+"""Operations that do not affect the code of their neighbors."""
+
+_RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
+"""Operations that may be moved past their neighbors, which then have other loops."""
+
+
+class SignatureReader:
+    """Reads dispatches of one context; shared parts are read once."""
+
+    def __init__(self) -> None:
+        self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], LoopTuple | None] = {}
+        self._types: dict[mlir.Type, str | None] = {}
+
+    def read(self, module: mlir.Operation) -> DispatchSignature:
+        """Return the preserved properties of a dispatch at `executable-sources`.
+
+        Args:
+            module: the `builtin.module` with its code.
+        """
+        reading = _Reading(self)
+        visit(module, reading.visit)
+        return reading.signature()
+
+    def element_type(self, kind: mlir.Type) -> str | None:
+        """Return the element type of a shaped type, or the type itself; None if it may change."""
+        if kind not in self._types:
+            text = str(element_type(kind))
+            self._types[kind] = text if text in _STABLE_TYPES else None
+        return self._types[kind]
+
+    def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> LoopTuple | None:
+        """Return the loops of an operation with these maps and operand types; None if unknown."""
+        if maps is None:
+            return None
+        key = maps, tuple(types)
+        if key not in self._loops:
+            self._loops[key] = _loop_tuple(affine_maps(maps), types)
+        return self._loops[key]
+
+
+def _loop_tuple(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> LoopTuple | None:
+    sizes: dict[int, int] = {}
+    for loops, kind in zip(map(indexing_loops, maps), types, strict=False):
+        if not loops:
+            continue
+        if not isinstance(kind, mlir.ShapedType) or not kind.has_static_shape:
+            return None
+        if isinstance(kind, mlir.RankedTensorType) and kind.encoding is not None:
+            return None
+        sizes.update(
+            (loop, size) for loop, size in zip(loops, kind.shape, strict=True) if loop is not None
+        )
+    if not maps or len(sizes) != maps[0].n_dims:
+        return None
+    return tuple(sorted(size for size in sizes.values() if size != 1))
+
+
+class _Reading:
+    """The reading of one dispatch."""
+
+    def __init__(self, reader: SignatureReader) -> None:
+        self._reader = reader
+        self._loops: set[LoopTuple] | None = set()
+        self._attentions: set[LoopTuple] | None = set()
+        self._types: set[str] | None = set()
+        self._is_unknown = False
+
+    def signature(self) -> DispatchSignature:
+        if self._is_unknown:
+            return UNKNOWN_DISPATCH
+        loops, attentions, types = self._loops, self._attentions, self._types
+        return DispatchSignature(
+            None if loops is None else frozenset(loops),
+            None if attentions is None else frozenset(attentions),
+            None if types is None else frozenset(types),
+        )
+
+    def visit(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        name = operation.name
+        if name in _HARMLESS or name.partition(".")[0] in _HARMLESS_DIALECTS:
+            return None
+        if name in _RESHAPES:
+            self._loops = self._attentions = None
+            return None
+        if name in ATTENTION_OUTPUTS:
+            self._visit_attention(operation)
+            return mlir.WalkResult.SKIP
+        if name.startswith("linalg.") and self._visit_structured(operation):
+            return mlir.WalkResult.SKIP
+        self._is_unknown = True
+        return mlir.WalkResult.INTERRUPT
+
+    def _visit_structured(self, operation: mlir.Operation) -> bool:
+        """Record the loops of an operation; return whether it has indexing maps."""
+        maps = StructuredOp(operation).maps_attribute
+        if maps is None:
+            return False
+        types = [operand.type for operand in operation.operands]
+        if self._loops is not None:
+            loops = self._reader.loops(maps, types)
+            if loops is None:
+                self._loops = None
+            else:
+                self._loops.add(loops)
+        self._add_types(types)
+        return True
+
+    def _visit_attention(self, operation: mlir.Operation) -> None:
+        types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
+        if self._attentions is not None:
+            loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
+            if loops is None:
+                # The ops into which it is decomposed have unknown loops, too.
+                self._attentions = self._loops = None
+            else:
+                self._attentions.add(loops)
+        self._add_types(types)
+
+    def _add_types(self, types: Sequence[mlir.Type]) -> None:
+        for kind in types:
+            element = self._reader.element_type(kind)
+            if element is None:
+                self._types = None
+            elif self._types is not None:
+                self._types.add(element)

@@ -1,39 +1,314 @@
-"""The reader of matchers: from a `transform.named_sequence` to predicates.
+"""Matchers as data: predicates, the place where reading stopped, and the meanings of values; and their reading.
 
-Support for a matcher op is defined only here: by a function and a line in `READERS`. The functions follow `matchOperation`,
-`matchValue` and `apply` of the ops in IREE's `PreprocessingExtensions.cpp` and `CommonExtensions.cpp`.
+The readings of one module share a cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
-from tuninglink.iree.structured_op import StructuredOp, ValueType
+from tuninglink.errors import Place
+from tuninglink.iree import (
+    ROLES,
+    OpKind,
+    Role,
+    Sizes,
+    StructuredOp,
+    ValueType,
+    affine_maps,
+    indexing_loops,
+    loops_by_role,
+)
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.matcher import (
-    Matcher,
-    OpReader,
-    Reading,
-    ReadingCache,
-    RoleRef,
-    Stop,
+from tuninglink.matching.predicates import Predicate, ValueRef
+from tuninglink.mlir import (
+    body,
+    children,
+    integer_value,
+    names,
+    place_of,
+    postorder,
+    reference,
+    visit,
 )
-from tuninglink.matching.op_info import (
-    NAME_ONLY,
-    Graph,
-    NotUnderstoodError,
-    computation_of,
-    regions_key,
-)
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import integer_value
-from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs import FAILURES_PROPAGATE, Handle, SequenceTable, is_any_op
+
+
+class ContradictionError(Exception):
+    """A matcher has a requirement that no operation satisfies; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The place and the reason where the reading of a matcher stopped.
+
+    Attributes:
+        reason: the reason.
+        place: the location of the op that is not understood; None if unknown.
+        rest: a key of the rest of the matcher; None if it is too long.
+    """
+
+    reason: str
+    place: Place | None = None
+    rest: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A matcher as data.
+
+    The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the
+    reading did not stop.
+
+    Attributes:
+        predicates: the predicates, in the order of the interpreter.
+        stop: where reading stopped; None if the matcher was read up to its yield.
+    """
+
+    predicates: tuple[Predicate, ...]
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
+class Root:
+    """The candidate op of the matcher."""
+
+
+@dataclass(frozen=True)
+class RoleRef:
+    """The sizes of the candidate op's loops in a role."""
+
+    kind: OpKind
+    role: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant, which does not depend on the op."""
+
+    value: Hashable
+
+
+@dataclass(frozen=True)
+class UnknownResult:
+    """An unknown result, equal for ops with the same key."""
+
+    op: int
+    number: int
+
+
+Meaning: TypeAlias = Root | ValueRef | RoleRef | Constant | UnknownResult
+ROOT: Final[Root] = Root()
+
+
+class ReadingCache:
+    """The cache shared by the readings of the matchers of one module.
+
+    Attributes:
+        structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
+    """
+
+    def __init__(self) -> None:
+        self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
+        self._maps: dict[Hashable, pred.Maps] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, key: Hashable) -> int:
+        """Return a number for the key of an op that is not understood, which avoids nested keys."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+        """Return indexing maps as data; see `indexing_maps`."""
+        key = attribute, kind, outputs
+        if key not in self._maps:
+            self._maps[key] = indexing_maps(attribute, kind, outputs)
+        return self._maps[key]
+
+
+_MAX_DEPTH: Final = 32
+"""The maximum depth to which nested includes are followed."""
+
+_MAX_OPS: Final = 10_000
+"""The maximum number of ops read for one matcher. The ops of an included sequence count each time."""
+
+
+class Reading:
+    """The reading of one matcher. From the first op that is not understood, ops are represented by their structure.
+
+    Args:
+        cache: the cache of the readings of one module.
+        table: the sequences that the matcher can include.
+        readers: the readers of matcher ops, by name.
+    """
+
+    def __init__(
+        self,
+        cache: ReadingCache,
+        table: SequenceTable | None,
+        readers: Mapping[str, OpReader],
+    ) -> None:
+        self.cache = cache
+        self.depth = 0
+        self._predicates: list[pred.Predicate] = []
+        self._stop: Stop | None = None
+        self._rest: list[Hashable] = []
+        self._table = table
+        self._readers = readers
+        self._left = _MAX_OPS
+        self._meanings: dict[Handle, Meaning] = {}
+
+    def run(self, sequence: mlir.Operation) -> Matcher:
+        """Read a matcher."""
+        blocks = list(sequence.regions[0].blocks)
+        arguments = list(blocks[0].arguments) if blocks else []
+        try:
+            if len(arguments) != 1:
+                raise NotUnderstoodError("it is not a sequence of one argument")  # noqa: TRY301 - handled like all others
+            if not is_any_op(arguments[0].type):
+                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
+            self._meanings[arguments[0]] = ROOT
+            self._block(blocks[0])
+        except NotUnderstoodError as failure:
+            unread = Stop(str(failure), place_of(sequence.location))
+            return Matcher(tuple(self._predicates), self._stop or unread)
+        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        return Matcher(tuple(self._predicates), stop)
+
+    def ask(self, *predicates: pred.Predicate) -> None:
+        """Record the next predicates of the matcher."""
+        (self._rest if self._stop else self._predicates).extend(predicates)
+
+    def _block(self, block: mlir.Block) -> list[Meaning]:
+        """Read the body of a sequence, and return the meanings of the yielded values.
+
+        Raises:
+            NotUnderstoodError: the matcher is too long to be read.
+        """
+        for view in block.operations:
+            op = view.operation
+            name = op.name
+            if name == names.YIELD:
+                return [self._meaning(operand) for operand in op.operands] if self.depth else []
+            self._left -= 1
+            if self._left < 0:
+                raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
+            try:
+                reader = self._readers.get(name)
+                if reader is None:
+                    raise NotUnderstoodError(f"'{name}' is not understood")  # noqa: TRY301 - handled like all others
+                reader(self, op)
+            except NotUnderstoodError as failure:
+                if self._left < 0:
+                    raise
+                self._skip(op, str(failure))
+        return []
+
+    def _skip(self, op: mlir.Operation, reason: str) -> None:
+        """Record an op that is not understood."""
+        if self._stop is None:
+            self._stop = Stop(reason, place_of(op.location))
+        key = (
+            op.name,
+            id(self._table),  # References are resolved in this table.
+            frozenset((name, str(value)) for name, value in op.attributes.items()),
+            tuple(map(self._meaning, op.operands)),
+            tuple(str(result.type) for result in op.results),
+            _regions_key(op),
+        )
+        self._rest.append(key)
+        self.define_unknown(op, key)
+
+    def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
+        """Record the results of an op as unknown, identified only by a key of the op."""
+        if list(op.results):
+            number = self.cache.number(key)
+            self.define(
+                op, [UnknownResult(number, position) for position in range(len(op.results))]
+            )
+
+    def include(self, op: mlir.Operation) -> None:
+        """Read the included sequence of an include."""
+        target, mode = op.attributes["target"], op.attributes["failure_propagation_mode"]
+        if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
+            raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
+        outer = self._table
+        result = outer.resolve(reference(target)) if outer else None
+        if result is None:
+            raise NotUnderstoodError(f"it includes {target}, which is not known")
+        if self.depth == _MAX_DEPTH:
+            raise NotUnderstoodError(f"its includes are nested more than {_MAX_DEPTH} deep")
+        inner, sequence = result
+        blocks = list(sequence.regions[0].blocks)
+        types = [operand.type for operand in op.operands]
+        if not blocks or [argument.type for argument in blocks[0].arguments] != types:
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        arguments = [self._meaning(operand) for operand in op.operands]
+        self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
+        self._table, self.depth = inner, self.depth + 1
+        yielded = self._block(blocks[0])
+        self._table, self.depth = outer, self.depth - 1
+        if len(yielded) != len(op.results):
+            raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
+        self._meanings.update(zip(op.results, yielded, strict=True))
+
+    def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
+        """Record the meanings of an op's results."""
+        self._meanings.update(zip(op.results, meanings, strict=True))
+
+    def meaning(self, op: mlir.Operation) -> Meaning:
+        """Return the meaning of the operand of a matcher op."""
+        return self._meaning(op.operands[0])
+
+    def _meaning(self, value: Handle) -> Meaning:
+        meaning = self._meanings.get(value)
+        if meaning is None:
+            # Most matchers only yield their constants, so constants are read on use.
+            owner = value.owner
+            assert isinstance(owner, mlir.OpView | mlir.Operation)
+            meaning = Constant(owner.operation.attributes["value"])
+        return meaning
+
+    def expect_root(self, op: mlir.Operation) -> None:
+        """Require the operand of a matcher op to be the candidate op."""
+        if self.meaning(op) is not ROOT:
+            raise NotUnderstoodError("it reads operations other than the one that it receives")
+
+    def value(self, op: mlir.Operation) -> pred.ValueRef:
+        """Return the operand or result that a matcher op tests."""
+        meaning = self.meaning(op)
+        if not isinstance(meaning, pred.ValueRef):
+            raise NotUnderstoodError("it looks at several operands or results")
+        return meaning
+
+    def dimension(self, op: mlir.Operation) -> pred.Dimension:
+        """Return the dimension that a matcher op tests."""
+        value, number = self.value(op), integer_value(op.attributes["dim"])
+        if number < 0:
+            raise NotUnderstoodError("it requires a dimension before the first")
+        return value.group, value.number, number
+
+
+OpReader = Callable[[Reading, mlir.Operation], None]
+"""Reads a matcher op: its requirements, and the meaning of its results.
+
+Raises `NotUnderstoodError` where the op is not understood.
+"""
+
+
+def _regions_key(op: mlir.Operation) -> Hashable:
+    """Return a key of the regions of an op, which is unique if they capture values."""
+    try:
+        return regions_key(op)
+    except NotUnderstoodError:
+        return object()
+
+
+# --- The reader of matchers: from a `transform.named_sequence` to predicates ---------------------
 
 _ANY_SIZE: Final = -1
 """The value in `dims_equal` that stands for any size."""
@@ -291,3 +566,242 @@ class MatcherReader:
     ) -> Matcher:
         """Read a sequence, given the sequences that it can include."""
         return Reading(self._cache, table or self._table, READERS).run(sequence)
+
+
+# --- The properties of an op that matchers test, and keys that are equal for equivalent regions and graphs
+
+Value = mlir.Value[Any]
+
+NAME_ONLY: Final = "match.operation_name_only"
+"""Marks an operation of a graph that is compared by name only."""
+
+
+class NotUnderstoodError(Exception):
+    """A matcher has an unsupported requirement, named in the message."""
+
+
+class Graph:
+    """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
+
+    It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
+
+    The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
+    The key of the root op omits sizes, since its operands are constrained separately.
+
+    Args:
+        root: the last op of the graph.
+
+    Attributes:
+        own_key: the key of the root op without its operands.
+        key: the key of the whole graph.
+        has_free_operands: whether the graph is one op with a different argument for each operand.
+
+    Raises:
+        NotUnderstoodError: a region of an op captures values.
+    """
+
+    def __init__(self, root: mlir.Operation) -> None:
+        self._numbers: dict[mlir.Operation, int] = {}
+        self._nodes: list[Hashable] = []
+        for producer in postorder(_producers(root), _producers):
+            self._nodes.append(self._node(producer))
+            self._numbers[producer] = len(self._numbers)
+        self.own_key: Hashable = _own_key(root)
+        self.key: Hashable = (*self._nodes, (self.own_key, self._operands(root)))
+        arguments = [
+            operand for operand in root.operands if isinstance(operand, mlir.BlockArgument)
+        ]
+        distinct = {argument.arg_number for argument in arguments}
+        self.has_free_operands = len(distinct) == len(root.operands)
+
+    def _node(self, producer: mlir.Operation) -> Hashable:
+        if NAME_ONLY in producer.attributes:
+            return NAME_ONLY, producer.name
+        types = tuple(str(operand.type) for operand in producer.operands)
+        return _own_key(producer), types, self._operands(producer)
+
+    def _operands(self, operation: mlir.Operation) -> Hashable:
+        return tuple(map(self._value, operation.operands))
+
+    def _value(self, value: Value) -> Hashable:
+        if isinstance(value, mlir.BlockArgument):
+            return value.arg_number
+        assert isinstance(value, mlir.OpResult)
+        return self._numbers[value.owner.operation], value.result_number
+
+
+def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
+    """Return the producers of the operands of an op that are in the graph."""
+    if NAME_ONLY in operation.attributes:
+        return []
+    results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
+    return [result.owner.operation for result in results]
+
+
+def _own_key(operation: mlir.Operation) -> Hashable:
+    """Return the key of an op without its operands."""
+    return (
+        operation.name,
+        _attributes(operation),
+        len(operation.results),
+        len(operation.operands),
+        regions_key(operation),
+    )
+
+
+def computation_of(operation: mlir.Operation) -> str:
+    """Return the names of the operations in the regions of an operation."""
+    result: list[str] = []
+
+    def visitor(inner: mlir.Operation) -> None:
+        if inner != operation and not inner.name.endswith(".yield"):
+            result.append(inner.name)
+
+    visit(operation, visitor)
+    return ", ".join(result) or "nothing"
+
+
+def _attributes(operation: mlir.Operation) -> Hashable:
+    """Return the attributes in a form that compares across contexts."""
+    return frozenset((name, str(value)) for name, value in operation.attributes.items())
+
+
+def regions_key(operation: mlir.Operation) -> Hashable:
+    """Return a key of regions that does not depend on the names of values.
+
+    Keys are equal for regions that `isStructurallyEquivalentTo` considers equivalent.
+
+    Raises:
+        NotUnderstoodError: a region captures values.
+    """
+    return _Regions().of(operation)
+
+
+class _Regions:
+    """The regions of one operation, whose values are numbered in order of appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Value, int] = {}
+
+    def of(self, operation: mlir.Operation) -> tuple[Hashable, ...]:
+        inside = children(operation)
+        return tuple(
+            tuple(
+                self._block(block, [op for op in inside if op.block == block])
+                for block in region.blocks
+            )
+            for region in operation.regions
+        )
+
+    def _block(self, block: mlir.Block, operations: Iterable[mlir.Operation]) -> Hashable:
+        for argument in block.arguments:
+            self._numbers[argument] = len(self._numbers)
+        types = tuple(str(argument.type) for argument in block.arguments)
+        return types, tuple(map(self._operation, operations))
+
+    def _operation(self, operation: mlir.Operation) -> Hashable:
+        operands = tuple(map(self._number, operation.operands))
+        regions = self.of(operation)
+        for result in operation.results:
+            self._numbers[result] = len(self._numbers)
+        types = tuple(str(result.type) for result in operation.results)
+        return operation.name, _attributes(operation), operands, types, regions
+
+    def _number(self, value: Value) -> int:
+        if value not in self._numbers:
+            raise NotUnderstoodError("a region uses values from around it")
+        return self._numbers[value]
+
+
+_CONFIGURATION: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.ROOT_OP, names.UKERNEL}
+)
+
+
+@dataclass(frozen=True)
+class OpInfo(StructuredOp):
+    """A structured op, with the further properties that matchers test.
+
+    Attributes:
+        is_configured: whether it had a configuration before specs were applied.
+    """
+
+    is_configured: bool = False
+
+    @cached_property
+    def key(self) -> Hashable:
+        """A key that is equal for ops that matchers cannot distinguish, apart from producers."""
+        types = tuple(value_type.text for value_type in (*self.operands, *self.results))
+        attributes = frozenset(self.attributes.items())
+        return self.name, self.is_configured, types, attributes, self.maps_text, self.regions
+
+    @cached_property
+    def maps_text(self) -> str:
+        """The indexing maps, as MLIR prints them; empty without maps."""
+        return "" if self.maps_attribute is None else str(self.maps_attribute)
+
+    @cached_property
+    def role_sizes(self) -> Mapping[str, Sizes]:
+        """The sizes of the loops by role; roles are named like the results of matcher ops."""
+        sizes: dict[str, Sizes] = {
+            role.value.replace(" ", "_"): tuple(self.sizes[loop] for loop in loops)
+            for role, loops in self.loops.items()
+        }
+        if self.kind is OpKind.CONVOLUTION:
+            sizes |= {"strides": self.strides, "dilations": self.dilations}
+        return sizes
+
+    @cached_property
+    def dimension_names(self) -> Mapping[tuple[int, int], str]:
+        """The role of each dimension of an operand that has a unique one."""
+        called: dict[int, str] = {}
+        for role, loops in self.loops.items():
+            for position, loop in enumerate(loops):
+                called[loop] = role.value if len(loops) == 1 else f"{role.value}[{position}]"
+        return {
+            (operand, dimension): called[loop]
+            for operand, loops in enumerate(self.operand_loops)
+            for dimension, loop in enumerate(loops)
+            if loop is not None and loop in called
+        }
+
+    @cached_property
+    def regions(self) -> Hashable | None:
+        """A key of the computation in the regions; None if they capture values."""
+        try:
+            return regions_key(self.operation)
+        except NotUnderstoodError:
+            return None
+
+    @cached_property
+    def attributes(self) -> Mapping[str, str]:
+        """The attributes without configurations, as MLIR prints them."""
+        return {
+            name: str(value)
+            for name, value in self.operation.attributes.items()
+            if name not in _CONFIGURATION or self.is_configured
+        }
+
+
+def indexing_maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
+    """Return indexing maps as data.
+
+    Args:
+        attribute: the maps, in an array.
+        kind: the assumed kind of the op with these maps.
+        outputs: the number of its outputs.
+    """
+    maps = affine_maps(attribute)
+    roles: Mapping[Role, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+        roles = loops_by_role(kind, maps, len(maps) - outputs)
+    return pred.Maps(
+        str(attribute),
+        tuple(map(str, maps)),
+        maps[0].n_dims,
+        tuple(map(indexing_loops, maps)),
+        tuple(
+            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+            for role, loops in roles.items()
+        ),
+    )

@@ -8,10 +8,16 @@ itself, which arithmetic decides.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.condition_index import (
     DEPENDENT,
@@ -21,18 +27,27 @@ from tuninglink.matching.condition_index import (
     Relation,
     are_independent,
 )
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.extents import (
+from tuninglink.matching.exact import exact_condition
+from tuninglink.matching.predicates import (
     ANYTHING,
     Box,
+    Condition,
+    Dimension,
+    Extent,
+    Opaque,
+    Witness,
     conjunction,
     is_empty,
     point,
     static_box,
     static_sizes,
+    witness_of,
 )
-from tuninglink.matching.predicates import Dimension, Extent
-from tuninglink.solver.answers import Verdict
+from tuninglink.matching.reader import MatcherReader
+from tuninglink.mlir import collect, names, split_path
+from tuninglink.plain_data import FLAT, HIDDEN, TEXT
+from tuninglink.solver import Verdict
+from tuninglink.specs import Entry, SequenceTable, Spec, is_guarded, scopes_of, signature
 
 _TRIES: Final = 8
 """The maximum number of conditions that are checked for proven overlaps with another one."""
@@ -274,3 +289,436 @@ class Subsumption:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
         witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
         return SubsumptionAnswer(Verdict.REFUTED, witness=witness)
+
+
+# --- The conditions and configurations of all entries of a spec; configurations are compared by structure, not by name
+
+_OTHER_TARGETS: Final[Opaque] = Opaque("it is for other targets than most entries")
+_IN_REGION: Final[Opaque] = Opaque(
+    "its list is in a region of another op, which decides whether it is walked"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EntryList:
+    """The entries of one `foreach_match`, where the first match decides.
+
+    Attributes:
+        operation: the `foreach_match`.
+        start: the position of its first entry among all of the spec.
+        conditions: the condition of the matcher of each entry.
+    """
+
+    operation: mlir.Operation
+    start: int
+    conditions: Sequence[Condition | Opaque]
+
+    @cached_property
+    def subsumption(self) -> Subsumption:
+        """Decides which entries are subsumed by earlier ones."""
+        return Subsumption(self.conditions)
+
+
+class MatcherConditions:
+    """The conditions of the matchers of a module; a matcher is read once.
+
+    Args:
+        table: the sequences of the module.
+    """
+
+    def __init__(self, table: SequenceTable) -> None:
+        self.table = table
+        self._reader = MatcherReader(table)
+        self._conditions: dict[str, Condition | Opaque] = {}
+
+    def of(self, path: str) -> Condition | Opaque:
+        """Return the condition of the matcher at a path."""
+        if path not in self._conditions:
+            self._conditions[path] = exact_condition(self._reader.read(path))
+        return self._conditions[path]
+
+
+class EntryConditions:
+    """Reads the conditions of the entries of a spec.
+
+    Args:
+        spec: any spec. Entries are those of the `foreach_match` operations in its entry points, in order.
+        matchers: the conditions of its matchers that were already read.
+    """
+
+    def __init__(self, spec: Spec, matchers: MatcherConditions | None = None) -> None:
+        self.spec = spec
+        self._matchers = matchers or MatcherConditions(spec.anatomy.table)
+
+    @cached_property
+    def lists(self) -> tuple[EntryList, ...]:
+        """The entries by their `foreach_match`, each of which walks the whole payload; empty if they have guards."""
+        table = self.spec.anatomy.table
+        lists = []
+        start = 0
+        for entry_point in self.spec.anatomy.entry_points:
+            if is_guarded(entry_point.sequence):
+                return ()
+            for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
+                is_walked = foreach_match.parent == entry_point.sequence
+                conditions = [
+                    self._matchers.of(matcher) if is_walked else _IN_REGION
+                    for matcher, _ in table.pairs(foreach_match)
+                ]
+                lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
+                start += len(conditions)
+        return tuple(lists)
+
+    def _comparable(
+        self, start: int, conditions: list[Condition | Opaque]
+    ) -> Sequence[Condition | Opaque]:
+        """Return the conditions of the entries that apply to the targets of most entries.
+
+        If an entry does not apply, a later one may configure the ops that it matches.
+        """
+        scopes = scopes_of(self.spec, range(start, start + len(conditions)))
+        if len(set(scopes)) <= 1:
+            return conditions
+        ((most, _),) = Counter(scopes).most_common(1)
+        return [
+            each if scope == most else _OTHER_TARGETS
+            for each, scope in zip(conditions, scopes, strict=True)
+        ]
+
+    def entry(self, position: int) -> Entry:
+        """Return the entry at a position."""
+        return self.spec.anatomy.entry(position)
+
+    @cached_property
+    def configurations(self) -> Sequence[int]:
+        """The number of each entry's configuration; equal for entries with the same effect."""
+        reader = ConfigurationReader(self.spec.anatomy.table)
+        numbers: dict[Hashable, int] = {}
+        result = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)
+        return [numbers.setdefault(each, len(numbers)) for each in result]
+
+    def changing(self, entries: EntryList) -> list[int]:
+        """Return the positions, within a list, of the entries whose matchers may change the payload."""
+        pairs = self.spec.anatomy.pairs
+        return [
+            position
+            for position, each in enumerate(entries.conditions)
+            if isinstance(each, Opaque)
+            and self.spec.anatomy.table.may_change(pairs[entries.start + position][0])
+        ]
+
+
+class ConfigurationReader:
+    """Reads the configurations of the entries of one module; shared parts are read once.
+
+    Args:
+        table: the sequences of the module.
+    """
+
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._structures: dict[str, Hashable] = {}
+
+    def configuration(self, matcher: str, action: str) -> Hashable:
+        """Return a key of an entry's effect on a matched op; equal for equivalent entries.
+
+        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists
+        of the structure of the action and the values that the matcher passes to it.
+        """
+        annotations = self._table.annotations(action)
+        if annotations is None:
+            sequence = self._table.lookup(matcher)
+            count = len(signature(sequence).results) if sequence is not None else 0
+            return self._structure(action), tuple(self._yielded(matcher, at) for at in range(count))
+        return frozenset(
+            {
+                (self._yielded(matcher, annotation.operand), annotation.name): self._yielded(
+                    matcher, annotation.value
+                )
+                if isinstance(annotation.value, int)
+                else annotation.value
+                for annotation in annotations
+            }.items()
+        )
+
+    def _yielded(self, path: str, position: int) -> Hashable:
+        """Return the key of a value that a matcher yields."""
+        yielded = self._table.yielded(path, position)
+        return (path, position) if yielded is None else yielded
+
+    def _structure(self, path: str) -> Hashable:
+        if path not in self._structures:
+            sequence = self._table.lookup(path)
+            result = structural_key(sequence) if sequence is not None else path
+            # References are compared by name, which may refer to something else in another module.
+            self._structures[path] = (tuple(split_path(path)[:-1]), result)
+        return self._structures[path]
+
+
+def structural_key(
+    operation: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
+) -> Hashable:
+    """Return the structural key of an operation and its regions. Keys compare within one context only.
+
+    The key ignores locations and the symbol that the operation defines.
+
+    Args:
+        operation: the operation.
+        replaced: for referenced symbols, the symbols to use in their place.
+    """
+    return _KeyBuilder(replaced).operation(operation)
+
+
+class _KeyBuilder:
+    def __init__(self, replaced: Mapping[str, str]) -> None:
+        self._replaced = replaced
+        self._values: dict[mlir.Value[Any], int] = {}
+
+    def operation(self, operation: mlir.Operation) -> Hashable:
+        attributes = tuple(
+            (name, self._attribute(attribute))
+            for name, attribute in operation.attributes.items()
+            if name != names.SYMBOL_NAME
+        )
+        operands = tuple(self._number(operand) for operand in operation.operands)
+        results = tuple((self._number(result), result.type) for result in operation.results)
+        replaced = self._replaced
+        if operation.name in names.SHOWING:
+            self._replaced = {}  # The program that a matcher shows has its own symbols.
+        blocks = tuple(
+            tuple(self._block(block) for block in region.blocks) for region in operation.regions
+        )
+        self._replaced = replaced
+        return operation.name, attributes, operands, results, blocks
+
+    def _block(self, block: mlir.Block) -> Hashable:
+        arguments = tuple((self._number(argument), argument.type) for argument in block.arguments)
+        return arguments, tuple(
+            self.operation(operation.operation) for operation in block.operations
+        )
+
+    def _number(self, value: mlir.Value[Any]) -> int:
+        return self._values.setdefault(value, len(self._values))
+
+    def _attribute(self, attribute: mlir.Attribute) -> Hashable:
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            return self._replaced.get(attribute.value, attribute.value)
+        if isinstance(attribute, mlir.ArrayAttr):
+            return tuple(map(self._attribute, attribute))
+        return attribute
+
+
+# --- Unreachable entries, and overlapping entries, which match some of the same ops --------------
+
+SHOWN: Final = 3
+"""The maximum number of overlapping earlier entries that are named."""
+
+_CHANGES: Final = "a matcher in between may change the payload"
+_SUBSUMED: Final[Opaque] = Opaque("it is subsumed")
+
+
+@dataclass(frozen=True)
+class EntryReachability:
+    """The answer to whether an entry can be the first of its `foreach_match` to match.
+
+    Attributes:
+        position: the position of the entry among all entries of the spec.
+        entry: the entry.
+        verdict: proven: the entry can; refuted: the entry cannot for any payload; not decided: unknown.
+        subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if the entry
+            matches nothing.
+        subsumed_by: the entries at these positions.
+        witness: if proven, an op for which it is the first match.
+        reason: if not decided, why not.
+    """
+
+    position: int
+    entry: Entry
+    verdict: Verdict
+    subsuming: tuple[int, ...] = ()
+    subsumed_by: tuple[Entry, ...] = ()
+    witness: Witness | None = None
+    reason: str = ""
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether it is proven that the entry is never reached."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def why_unreachable(self) -> str:
+        """The reason why the entry is never reached, if so."""
+        if not self.subsumed_by:
+            return "it matches nothing"
+        earlier = ", ".join(f"'@{entry.matcher}'" for entry in self.subsumed_by)
+        return f"{earlier} comes first and matches all ops that it matches"
+
+    def __str__(self) -> str:
+        name = f"'@{self.entry.matcher} -> @{self.entry.action}'"
+        if self.verdict is Verdict.PROVEN:
+            return f"{name} is reached by {self.witness}"
+        if self.verdict is Verdict.NOT_DECIDED:
+            return f"whether {name} is reached is not decided: {self.reason}"
+        if not self.subsumed_by:
+            return f"{name} matches nothing"
+        return f"{name} is never reached: {self.why_unreachable}"
+
+
+@dataclass(frozen=True)
+class WinningEntry:
+    """An earlier entry that overlaps with a later one.
+
+    Attributes:
+        position: its position among all entries of the spec.
+        entry: the entry.
+        witness: an op that both match and the earlier entry configures.
+    """
+
+    position: int
+    entry: Entry = field(metadata=FLAT)
+    witness: Witness = field(metadata=TEXT)
+
+
+@dataclass(frozen=True)
+class EntryOverlap:
+    """An entry, and earlier ones with other configurations that match some of the same ops.
+
+    Attributes:
+        position: the position of the entry among all entries of the spec.
+        entry: the entry.
+        winners: the first few earlier entries that provably overlap, in order.
+        at_most: the maximum number of earlier entries that may overlap with it, including those not shown.
+    """
+
+    position: int = field(metadata=HIDDEN)
+    entry: Entry = field(metadata=HIDDEN)
+    winners: tuple[WinningEntry, ...]
+    at_most: int
+
+    def __str__(self) -> str:
+        first = self.winners[0]
+        others = self.at_most - 1
+        more = f", and up to {others} more earlier entries" if others else ""
+        return (
+            f"'@{self.entry.matcher} -> @{self.entry.action}' overlaps with '@{first.entry.matcher} -> "
+            f"@{first.entry.action}'{more}, which decides about {first.witness} as it comes first"
+        )
+
+
+def find_reachability(
+    spec: Spec, *, conditions: EntryConditions | None = None
+) -> list[EntryReachability]:
+    """Return the reachability of each entry, in order.
+
+    Args:
+        spec: any spec.
+        conditions: the conditions of the spec, if they were already read.
+    """
+    return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
+
+
+def find_unreachable(
+    spec: Spec, *, conditions: EntryConditions | None = None
+) -> list[EntryReachability]:
+    """Find the entries that are never reached, in order.
+
+    Args:
+        spec: any spec.
+        conditions: the conditions of the spec, if they were already read.
+    """
+    result = _find(conditions or EntryConditions(spec), Subsumption.proof)
+    return [entry for entry in result if entry.is_unreachable]
+
+
+def _find(
+    read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
+) -> Iterator[EntryReachability]:
+    for entries in read.lists:
+        changing = read.changing(entries)
+        for position in range(len(entries.conditions)):
+            unless_changed = answer(entries.subsumption, position)
+            if unless_changed is not None:
+                unless_changed = _unless_changed(unless_changed, position, changing)
+                yield _reachability(read, entries, position, unless_changed)
+
+
+def _unless_changed(
+    answer: SubsumptionAnswer, position: int, changing: Sequence[int]
+) -> SubsumptionAnswer:
+    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one runs.
+
+    Args:
+        answer: the answer according to the conditions.
+        position: the position of the possibly subsumed entry.
+        changing: the positions of the matchers that may change the payload, in order.
+    """
+    if answer.verdict is not Verdict.PROVEN or not answer.subsuming:
+        return answer
+    if bisect_left(changing, answer.subsuming[0]) == bisect_left(changing, position):
+        return answer
+    return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=_CHANGES)
+
+
+_OPPOSITE: Final = {
+    Verdict.PROVEN: Verdict.REFUTED,
+    Verdict.REFUTED: Verdict.PROVEN,
+    Verdict.NOT_DECIDED: Verdict.NOT_DECIDED,
+}
+
+
+def _reachability(
+    read: EntryConditions, entries: EntryList, position: int, answer: SubsumptionAnswer
+) -> EntryReachability:
+    condition = entries.conditions[position]
+    subsuming = tuple(entries.start + position_ for position_ in answer.subsuming)
+    witness = None
+    if answer.witness is not None and isinstance(condition, Condition):
+        witness = witness_of(condition, answer.witness)
+    return EntryReachability(
+        entries.start + position,
+        read.entry(entries.start + position),
+        _OPPOSITE[answer.verdict],
+        subsuming,
+        tuple(map(read.entry, subsuming)),
+        witness,
+        answer.reason,
+    )
+
+
+def find_overlaps(
+    spec: Spec, *, shown: int = SHOWN, conditions: EntryConditions | None = None
+) -> list[EntryOverlap]:
+    """Find the entries that overlap with earlier ones with other configurations.
+
+    There is one finding for each later entry, so there are at most as many findings as entries. Subsumed and opaque
+    entries are omitted, as are overlaps of matchers of different forms, which cannot be proven.
+
+    Args:
+        spec: any spec.
+        shown: the maximum number of earlier entries in each finding.
+        conditions: the conditions of the spec, if they were already read.
+    """
+    read = conditions or EntryConditions(spec)
+    return [overlap for entries in read.lists for overlap in _overlaps(read, entries, shown)]
+
+
+def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
+    reached: list[Condition | Opaque] = [
+        condition if entries.subsumption.proof(position) is None else _SUBSUMED
+        for position, condition in enumerate(entries.conditions)
+    ]
+    end = entries.start + len(reached)
+    overlaps = Overlaps(reached, read.configurations[entries.start : end])
+    for position in range(len(reached)):
+        earlier = overlaps.earlier(position, shown)
+        if earlier.winners:
+            number = entries.start + position
+            winners = tuple(_winner(read, entries, winner) for winner in earlier.winners)
+            yield EntryOverlap(number, read.entry(number), winners, earlier.at_most)
+
+
+def _winner(read: EntryConditions, entries: EntryList, winner: WinningCondition) -> WinningEntry:
+    form = entries.conditions[winner.form]
+    assert isinstance(form, Condition), "only conditions can overlap"
+    number = entries.start + winner.position
+    return WinningEntry(number, read.entry(number), witness_of(form, winner.witness))

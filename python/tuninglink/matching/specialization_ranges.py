@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError, counted
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.dynamic_sizes import RANGES, SPECIALIZATION_RANGES, range_counts
-from tuninglink.matching.differences import compare
-from tuninglink.matching.op_info import OpInfo
+from tuninglink.errors import Diagnostic, Severity, SpecError, counted
+from tuninglink.iree import RANGES, SPECIALIZATION_RANGES, find_root_ops, range_counts
+from tuninglink.matching.nearest_entries import compare
 from tuninglink.matching.predicates import HasMaps
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
+from tuninglink.matching.reader import MatcherReader, OpInfo
+from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
-    from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.materialization import LinkedDispatch
-    from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.spec import Spec
+    from tuninglink.matching.reader import Matcher
+    from tuninglink.specs import LinkedSpec, Spec
+
 
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
 

@@ -2,75 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _mlir
 
-from tuninglink.escaping import escaped
-from tuninglink.plain_data import HIDDEN, named
+from tuninglink.errors import Diagnostic, Place, Severity, escaped, nearest, printable
+from tuninglink.mlir import names
 from tuninglink.rules import Rule  # noqa: TC001 - the JSON Schema resolves the types of fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-class Severity(Enum):
-    """The severity of a diagnostic. The value is the word that is printed."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    REMARK = "remark"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A position in a source file; `line` and `column` count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-@dataclass(frozen=True)
-class Replacement:
-    """A part of a file, from `start` up to `end`, and the text to put there."""
-
-    start: Place
-    end: Place
-    text: str
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """A message, its place if it has one, and notes about related places.
-
-    Attributes:
-        fix: the replacements in one file that fix the problem; empty if no fix is known.
-        rule: the rule that is broken; None for what is not about a spec.
-    """
-
-    severity: Severity
-    message: str
-    place: Place | None = None
-    notes: tuple[Diagnostic, ...] = ()
-    fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
-    rule: Rule | None = field(default=None, metadata=named("code"))
-
-    def __str__(self) -> str:
-        where = f"{self.place}: " if self.place else ""
-        return f"{where}{self.severity.value}: {self.message}"
-
-
-Anchor = mlir.Operation | mlir.OpView | mlir.Location | Place | None
+Anchor: TypeAlias = mlir.Operation | mlir.OpView | mlir.Location | Place | None
 """The places that a diagnostic can be attached to."""
 
 
@@ -279,3 +231,337 @@ def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
         attached.detach()
         if has_threads:
             context.enable_multithreading(True)  # noqa: FBT003
+
+
+# --- Rendering of diagnostics as MLIR's tools print them: place, message, source line, caret, notes
+
+TAB_STOP = 8
+"""The width of a tab in a printed source line."""
+
+LONGEST_LINE = 403
+"""The limit above which a source line, such as a large constant, is truncated. A terminal has a lower one."""
+
+_BOLD, _GREEN, _RESET = "\033[1m", "\033[0;1;32m", "\033[0m"
+_COLORS = {
+    Severity.ERROR: "\033[0;1;31m",
+    Severity.WARNING: "\033[0;1;35m",
+    Severity.REMARK: "\033[0;1;34m",
+    Severity.NOTE: "\033[0;1;30m",
+}
+
+
+_inputs: set[str] = set()
+
+
+def show_lines_of(path: str) -> None:
+    """Let diagnostics quote lines of a file, as an input. A location in an input may name any file."""
+    _inputs.add(printable(path))
+
+
+class Sources:
+    """The lines of source files, for printing under diagnostics.
+
+    An input is read once, when a diagnostic first names it.
+
+    Args:
+        texts: the contents of sources that are not files, or that may have changed since they were read, by their name
+            in diagnostics.
+    """
+
+    def __init__(self, texts: Mapping[str, bytes] | None = None) -> None:
+        self._texts = dict(texts or {})
+        self._lines: dict[str, list[bytes]] = {}
+
+    def add(self, name: str, text: bytes) -> None:
+        """Set the content of `name`."""
+        self._texts[name] = text
+        self._lines.pop(name, None)
+
+    def line(self, place: Place) -> bytes | None:
+        """Return the line at `place` without its line break, or None if it cannot be shown."""
+        if place.line < 1 or place.column < 1:
+            return None
+        lines = self._lines.get(place.file)
+        if lines is None:
+            lines = self._lines[place.file] = self._split(place.file)
+        return lines[place.line - 1] if place.line <= len(lines) else None
+
+    def _split(self, name: str) -> list[bytes]:
+        text = self._texts.get(name)
+        if text is None:
+            text = read_source(name) if name in _inputs else b""
+        # Bytecode has no lines to show.
+        return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
+
+
+def read_source(name: str) -> bytes:
+    """Return the content of a regular file; empty for a device or a pipe, which must not be read."""
+    path = Path(name)
+    try:
+        if "\ufffd" in name and not path.exists():
+            path = next(
+                (file for file in path.parent.iterdir() if printable(file.name) == path.name), path
+            )
+        return path.read_bytes() if path.is_file() else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def render(
+    diagnostic: Diagnostic,
+    sources: Sources | None = None,
+    *,
+    color: bool = False,
+    nowhere: str = "",
+    width: int = LONGEST_LINE,
+) -> str:
+    """Return a diagnostic and its notes as text that ends with a newline.
+
+    U+FFFD replaces bytes of file names that are not UTF-8. A note at the same place as the preceding diagnostic has no source line, as in MLIR.
+
+    Args:
+        diagnostic: the diagnostic.
+        sources: the sources of lines; by default the files.
+        color: whether to use colors.
+        nowhere: the prefix of a diagnostic without a place.
+        width: the limit of source lines.
+    """
+    sources = sources or Sources()
+    text = _render_one(diagnostic, sources, color=color, nowhere=nowhere, width=width)
+    previous = diagnostic.place
+    for note in diagnostic.notes:
+        note_sources = sources if note.place != previous else None
+        text += _render_one(note, note_sources, color=color, nowhere=nowhere, width=width)
+        previous = note.place
+    return printable(text)
+
+
+def print_diagnostic(
+    diagnostic: Diagnostic,
+    sources: Sources | None = None,
+    stream: TextIO | None = None,
+    *,
+    nowhere: str = "",
+    width: int = LONGEST_LINE,
+) -> None:
+    """Render a diagnostic to standard error or another stream, in color on a terminal."""
+    stream = stream or sys.stderr
+    color = wants_color(stream)
+    text = render(diagnostic, sources, color=color, nowhere=nowhere, width=width)
+    # The compiler writes to the same stream: keep the order.
+    stream.write(text)
+    stream.flush()
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Return whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _render_one(
+    diagnostic: Diagnostic, sources: Sources | None, *, color: bool, nowhere: str, width: int
+) -> str:
+    severity, place = diagnostic.severity, diagnostic.place
+    where = escaped(str(place)) if place else nowhere
+    head = f"{where}: " if where else ""
+    message = f"{escaped(diagnostic.message, lines=True)}{code_of(diagnostic)}"
+    if color:
+        head = f"{_BOLD}{head}{_COLORS[severity]}{severity.value}: {_RESET}"
+        text = f"{head}{_BOLD}{message}{_RESET}\n"
+    else:
+        text = f"{head}{severity.value}: {message}\n"
+    line = sources.line(place) if sources and place else None
+    if place is None or not line:
+        return text
+    shown, indent = _source_line(line, place.column, width)
+    caret = f"{_GREEN}^{_RESET}" if color else "^"
+    return f"{text}{escaped(shown)}\n{' ' * indent}{caret}\n"
+
+
+def code_of(diagnostic: Diagnostic) -> str:
+    """Return the code of the rule that is broken, in brackets, to append to the message; empty without a rule."""
+    return f" [{diagnostic.rule.value}]" if diagnostic.rule else ""
+
+
+_CUT = "..."
+
+
+def _source_line(line: bytes, column: int, width: int) -> tuple[str, int]:
+    """Return a line as it is printed, and the number of characters before the caret.
+
+    Columns count bytes from 1; the caret is placed by characters.
+    """
+    before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
+    shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
+    # The caret may be past the end of its line.
+    indent = len(before) + max(0, column - 1 - len(line))
+    if indent >= width - len(_CUT):
+        start = indent - width // 2
+        shown, indent = _CUT + shown[start:], len(_CUT) + indent - start
+    if len(shown) > width:
+        shown = shown[: width - len(_CUT)] + _CUT
+    if not shown.isprintable():
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
+    return shown, indent
+
+
+# --- Remedies for errors of MLIR's parser and verifier: the nearest known word, and the sequence with the error
+
+_OPTIONS: Final = (
+    *("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts"),
+    *("use_igemm_convolution", "reorder_workgroups_strategy"),
+)
+"""The parameters of `#iree_gpu.pipeline_options` (`iree-base-compiler` 3.13)."""
+
+_UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter name: (\w+)")
+_NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
+_PIPELINE: Final = re.compile(r"#(\w+\.\w*pipeline)<\s*$")
+_FAMILIES: Final = ("iree_cpu.pipeline", "iree_gpu.pipeline", "iree_gpu.spirv_pipeline")
+"""The attributes that name pipelines (`iree-base-compiler` 3.13)."""
+
+_KEYWORD: Final = re.compile(r"expected '(\w+)'$")
+_UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
+_FOREIGN_ARGUMENTS: Final = re.compile(r"matcher arguments \(\d+\) for @([\w$.\-]+)")
+_UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
+_TRANSFORM_OPS: Final = [
+    value for value in vars(names).values() if str(value).startswith("transform.")
+]
+_NO_VALUE: Final = re.compile(r"expected (?:attribute value|non-function type)$")
+_VALUES: Final = (
+    *("f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"),
+    *("i1", "i4", "i8", "i16", "i32", "i64", "index", "true", "false", "unit"),
+)
+"""Words that are values of attributes: types of elements, and keywords."""
+
+_WORD: Final = re.compile(r"\s*(\w+)")
+_SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
+_NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
+_MISSING: Final = re.compile(r"Missing (?:attribute|named sequence) '([\w.]+)'")
+_NO_INTEGER: Final = re.compile(r"expected integer value$")
+_CONSEQUENCE: Final = "failed to parse "
+"""The beginning of errors that follow another one, which has the notes."""
+
+
+def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
+    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence.
+
+    Args:
+        diagnostic: the error.
+        text: the text that was parsed.
+    """
+    if diagnostic.message.startswith(_CONSEQUENCE):
+        return diagnostic
+    if match := _MISSING.match(diagnostic.message):
+        similar = nearest(match[1], sorted({*_NAME.findall(text)} - {match[1]}))
+        remedies = [note(f"did you misspell it as '{similar}'?")] if similar else []
+        return replace(diagnostic, notes=(*remedies, *diagnostic.notes))
+    word, candidates = _misspelt(diagnostic, text)
+    suggestion = nearest(word, candidates) if word and word not in candidates else ""
+    remedies = []
+    if foreign := _foreign_pipeline(diagnostic, text, suggestion):
+        remedies = [note(foreign, diagnostic.place)]
+    elif suggestion:
+        advice = f"unknown name '{word}'; did you mean '{suggestion}'?"
+        remedies = [note(advice, diagnostic.place)]
+    elif swap := _swapped(diagnostic.message, text):
+        remedies = [note(swap, diagnostic.place)]
+    elif _NO_INTEGER.match(diagnostic.message):
+        remedies = [note("write an integer, without quotes", diagnostic.place)]
+    return replace(diagnostic, notes=(*remedies, *_enclosing(diagnostic, text), *diagnostic.notes))
+
+
+def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
+    """Return the misspelt word of an error and the words allowed in its place, or nothing."""
+    message = diagnostic.message
+    if match := _UNKNOWN_PARAMETER.match(message):
+        return match[1], list(_OPTIONS)
+    if match := _UNRESOLVED.search(message):
+        return match[1], _SEQUENCE.findall(text)
+    if match := _UNKNOWN_OP.match(message):
+        return match[1], _TRANSFORM_OPS
+    candidates: list[str] = []
+    if match := _NO_CASE.match(message):
+        candidates = match[1].split(", ")
+    elif match := _KEYWORD.match(message):
+        candidates = [match[1]]
+    elif _NO_VALUE.match(message):
+        candidates = list(_VALUES)
+    return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
+
+
+def _swapped(message: str, text: str) -> str:
+    """Return the remedy for a matcher that takes as many arguments as an action; empty for any other error."""
+    matcher = _FOREIGN_ARGUMENTS.search(message)
+    pair = matcher and re.search(rf"@({re.escape(matcher[1])})\s*->\s*@([\w$.\-]+)", text)
+    if not pair:
+        return ""
+    return f"the matcher comes first; write @{pair[2]} -> @{pair[1]} if the two are swapped"
+
+
+def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:
+    """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline.
+
+    Args:
+        diagnostic: an error.
+        text: the text that was parsed.
+        suggestion: a similar pipeline of the same family, which is preferred to one of another family.
+    """
+    place, word = diagnostic.place, _word_at(diagnostic, text)
+    if place is None or not word or not _NO_CASE.match(diagnostic.message):
+        return ""
+    family = _PIPELINE.search(_line(text, place)[: place.column - 1].decode(errors="replace"))
+    if family is None:
+        return ""
+    pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family[1]}
+    for other, names_ in pipelines.items():
+        if word in names_:
+            return f"'{word}' is a pipeline of '#{other}', not of '#{family[1]}'; write #{other}<{word}>"
+    if suggestion:
+        return ""
+    families = {name: other for other, names_ in pipelines.items() for name in names_}
+    similar = nearest(word, families)
+    remedy = f"did you mean '#{families.get(similar)}<{similar}>'?"
+    return f"'#{family[1]}' has no '{word}'; {remedy}" if similar else ""
+
+
+def _pipelines(family: str, word: str) -> list[str]:
+    """Return the pipelines of a family: the word if it is a pipeline, or those that the parser lists."""
+    try:
+        mlir.Attribute.parse(f"#{family}<{word}>", mlir.Context())
+    except mlir.MLIRError as failure:
+        match = _NO_CASE.match(first_error(failure))
+        return match[1].split(", ") if match else []
+    return [word]
+
+
+def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
+    """Return a note that names the sequence around an error, if there is one."""
+    place = diagnostic.place
+    if place is None:
+        return []
+    before = "\n".join(text.split("\n")[: place.line])
+    sequences = list(_SEQUENCE.finditer(before))
+    if not sequences:
+        return []
+    last = sequences[-1]
+    inside = before[last.end() : before.rfind("\n")]
+    if "{" in inside and inside.count("{") == inside.count("}"):
+        return []  # The error follows the sequence.
+    line = before.count("\n", 0, last.start()) + 1
+    if line == place.line:
+        return []
+    return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]
+
+
+def _word_at(diagnostic: Diagnostic, text: str) -> str:
+    place = diagnostic.place
+    if place is None:
+        return ""
+    match_ = _WORD.match(_line(text, place)[max(0, place.column - 1) :].decode(errors="replace"))
+    return match_[1] if match_ else ""
+
+
+def _line(text: str, place: Place) -> bytes:
+    """Return the line of a place, whose column counts bytes; empty if the text ends before it."""
+    lines = text.split("\n")
+    return lines[place.line - 1].encode() if 0 < place.line <= len(lines) else b""

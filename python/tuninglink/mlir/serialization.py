@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
+from tuninglink.errors import Place, SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, from_mlir, note
-from tuninglink.mlir.remedies import with_remedy
+from tuninglink.mlir.diagnostics import collected_diagnostics, error, from_mlir, note, with_remedy
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Anchor, Diagnostic
+    from tuninglink.errors import Diagnostic
+    from tuninglink.mlir.diagnostics import Anchor
 
 
 BYTECODE_MAGIC = b"ML\xefR"

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
 from tuninglink.arguments import Content, content_as_path, described, several
-from tuninglink.compiler.native import handled
-from tuninglink.errors import TuninglinkError, printable
+from tuninglink.compiler import handled
+from tuninglink.errors import Diagnostic, Place, Severity, TuninglinkError, printable
 from tuninglink.files import cannot
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error, note
-from tuninglink.mlir.passes import Pass
-from tuninglink.mlir.serialization import without_byte_order_mark
+from tuninglink.mlir import DiagnosticSink, Pass, error, note, without_byte_order_mark
 from tuninglink.opt.execution import Execution, run_pass
-from tuninglink.opt.input_chunks import Chunk, parse
-from tuninglink.opt.pass_registry import PassLookup, PassRegistry
-from tuninglink.opt.pipeline import ANY, OpPipeline, leaves, parse_pipeline
+from tuninglink.opt.inputs import Chunk, parse
+from tuninglink.opt.pass_registry import (
+    ANY,
+    OpPipeline,
+    PassLookup,
+    PassRegistry,
+    leaves,
+    parse_pipeline,
+)
 from tuninglink.passes import PASSES
-from tuninglink.upgrading.module_reader import check_repeated_matchers
+from tuninglink.upgrading import check_repeated_matchers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Program = str | os.PathLike[str] | Content | mlir.Operation | mlir.OpView | mlir.Module
+    Program: TypeAlias = (
+        str | os.PathLike[str] | Content | mlir.Operation | mlir.OpView | mlir.Module
+    )
 
 
 def run_passes(

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import nearest
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.llvm_flags import CommandLineError, Unknown
+from tuninglink.llvm_flags import (
+    CommandLine,
+    CommandLineError,
+    Flag,
+    Unknown,
+    ambiguous,
+    one_of,
+    read_boolean,
+    read_number,
+)
 from tuninglink.mlir import names
-from tuninglink.opt import compiler_passes
-from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup, PassRegistry
-from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
-from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY, Options
+from tuninglink.opt import pass_registry
+from tuninglink.opt.execution import Instrumentation
+from tuninglink.opt.inputs import SPLIT_MARKER
+from tuninglink.opt.pass_registry import (
+    OWN_PREFIX,
+    Element,
+    OpPipeline,
+    PassLookup,
+    PassRegistry,
+    leaves,
+    parse_pipeline,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from iree.compiler import ir as mlir
+
 
 _PASS_NAME = re.compile(r"[\w.-]+")
 
@@ -85,12 +103,12 @@ def resolve(
             f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
     if exclusive or (_prints_selected_passes(options, pipeline, lookup) and not python_pass):
-        command = (compiler_passes.executable(), *arguments)
+        command = (pass_registry.executable(), *arguments)
         return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
     for flag in other:
         _check_spelling(flag, registry)
     # The remaining flags are the compiler's, and the words are inputs.
-    flags, inputs = options.line.split(other, compiler_passes.flags_with_value)
+    flags, inputs = options.line.split(other, pass_registry.flags_with_value)
     if len(inputs) > 1:
         raise CommandLineError(
             "Too many positional arguments specified!\n"
@@ -119,9 +137,7 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     if lookup.compiler.knows(flag.name):
         return True
     # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
-    is_flag = (
-        not flag.name.startswith(OWN_PREFIX) and flag.name in compiler_passes.flags_with_value()
-    )
+    is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in pass_registry.flags_with_value()
     return not is_flag and lookup.python_pass(flag.name) is not None
 
 
@@ -139,14 +155,14 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     Raises:
         CommandLineError: the flag is unknown. The message names the nearest one.
     """
-    if flag.name in compiler_passes.flags_with_value():
+    if flag.name in pass_registry.flags_with_value():
         return
     own = (*FLAGS, *registry.all())
     if not nearest(flag.name, own):
         # It may be a flag that the compiler does not list. The compiler reports an unknown one.
         return
     suggestion = nearest(
-        flag.name, (*compiler_passes.flags_with_value(), *compiler_passes.pass_names(), *own)
+        flag.name, (*pass_registry.flags_with_value(), *pass_registry.pass_names(), *own)
     )
     raise CommandLineError(
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
@@ -161,3 +177,222 @@ def _indented(nest: OpPipeline, indent: str) -> str:
         for child in nest.children
     )
     return f"{indent}{nest.anchor}(\n{children}\n{indent})"
+
+
+# --- The flags of `tuninglink-opt` ---------------------------------------------------------------
+
+
+def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
+    """Return a flag that sets a field, or clears it."""
+    return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
+
+
+def _value(
+    target: str,
+    value: str,
+    help: str,  # noqa: A002 - of the command
+    read: Callable[[str], object] = str,
+    *,
+    optional: bool = False,
+    repeats: bool = False,
+) -> Flag:
+    """Return a flag with a value."""
+    value = value if "|" in value else f"<{value}>"
+    return Flag(target, read, optional, repeats, help, metavar=value)
+
+
+def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
+    """Return a flag with a choice of values. The first value is used if none is given."""
+    words = value.split("|")
+    read = one_of("", *words) if optional else one_of(*words)
+    return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
+
+
+FLAGS: Final = {
+    "help": _switch("help", "Display available options"),
+    "version": _switch("version", "Display the versions of this program and of the compiler"),
+    "list-passes": _switch("list_passes", "Print the list of registered passes and exit"),
+    "completion": _choice(
+        "completion",
+        "bash|zsh|fish",
+        "Print a script that completes flags and passes in this shell",
+    ),
+    "o": _value("output", "filename", "Output filename"),
+    "pass-pipeline": _value(
+        "pipeline", "string", "Textual description of the pass pipeline to run"
+    ),
+    "no-implicit-module": _switch(
+        "implicit_module",
+        "Disable implicit addition of a top-level module op during parsing",
+        sets=False,
+    ),
+    "allow-unregistered-dialect": _switch(
+        "allow_unregistered", "Allow operation with no registered dialects"
+    ),
+    "emit-bytecode": _switch("bytecode", "Emit bytecode when generating output"),
+    "emit-bytecode-version": _value(
+        "bytecode_version",
+        "number",
+        "Use specified bytecode when generating output",
+        read_number,
+    ),
+    "split-input-file": _value(
+        "split_marker",
+        "string",
+        "Split the input file into chunks using the given or default marker and process each chunk "
+        "independently",
+        lambda text: text or SPLIT_MARKER,
+        optional=True,
+    ),
+    "output-split-marker": _value(
+        "output_marker", "string", "Split marker to use for merging the output"
+    ),
+    "verify-diagnostics": _choice(
+        "expectations",
+        "all|only-expected",
+        "Check that emitted diagnostics match expected-* lines on the corresponding line",
+        optional=True,
+    ),
+    "verify-each": _switch("verify_each", "Run the verifier after each transformation pass"),
+    "dump-pass-pipeline": _switch("dump_pipeline", "Print the pipeline that will be run"),
+    "mlir-print-ir-before-all": _switch("before_all", "Print IR before each pass"),
+    "mlir-print-ir-after-all": _switch("after_all", "Print IR after each pass"),
+    "mlir-print-ir-before": _value(
+        "before", "pass-arg", "Print IR before specified passes", repeats=True
+    ),
+    "mlir-print-ir-after": _value(
+        "after", "pass-arg", "Print IR after specified passes", repeats=True
+    ),
+    "mlir-print-ir-after-change": _switch(
+        "only_on_change", "When printing the IR after a pass, only print if the IR changed"
+    ),
+    "mlir-print-ir-after-failure": _switch(
+        "only_on_failure", "When printing the IR after a pass, only print if the pass failed"
+    ),
+    "mlir-print-ir-module-scope": _switch(
+        "module_scope",
+        "When printing IR for print-ir-[before|after]{-all} always print the top-level operation",
+    ),
+    "mlir-print-ir-tree-dir": _value(
+        "tree_directory",
+        "string",
+        "When printing the IR before/after a pass, print file tree rooted at this directory",
+    ),
+    "mlir-timing": _switch("timing", "Display execution times"),
+    "mlir-pass-statistics": _switch("statistics", "Display the statistics of each pass"),
+    "mlir-pass-statistics-display": _choice(
+        "statistics_display", "list|pipeline", "Display method for pass statistics"
+    ),
+    "mlir-disable-threading": _switch("threads", "Disable multi-threading within MLIR", sets=False),
+    "mlir-disable-diagnostic-notes": _switch("notes", "Disable diagnostic notes.", sets=False),
+    "mlir-diagnostic-verbosity-level": _choice(
+        "verbosity", "errors|warnings|remarks", "Choose level of diagnostic information"
+    ),
+    "color": _switch("color", "Use colors in diagnostics (default=autodetect)"),
+}
+
+ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
+
+IREE_OPT_ONLY: Final = frozenset(
+    {
+        "elide-resource-data-from-bytecode",
+        "emit-bytecode-producer",
+        "help-hidden",
+        "help-list",
+        "help-list-hidden",
+        "irdl-file",
+        "load-dialect-plugin",
+        "load-pass-plugin",
+        "log-actions-to",
+        "log-mlir-actions-filter",
+        "mlir-debug-counter",
+        "mlir-enable-debugger-hook",
+        "mlir-generate-reproducer",
+        "mlir-output-format",
+        "mlir-pass-pipeline-crash-reproducer",
+        "mlir-pass-pipeline-local-reproducer",
+        "mlir-print-debug-counter",
+        "mlir-timing-display",
+        "mlir-very-unsafe-disable-verifier-on-parsing",
+        "print-all-options",
+        "print-options",
+        "profile-actions-to",
+        "remark-format",
+        "remark-policy",
+        "remarks-filter",
+        "remarks-filter-analyse",
+        "remarks-filter-failed",
+        "remarks-filter-missed",
+        "remarks-filter-passed",
+        "remarks-output-file",
+        "run-reproducer",
+        "show-dialects",
+        "verify-roundtrip",
+    }
+)
+"""Flags that only the main function of `iree-opt` implements. A run with one of them executes `iree-opt`."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a command line.
+
+    Attributes:
+        line: the command line, for passes and flags of the compiler.
+        help: whether to print only the help.
+        version: whether to print the versions.
+        list_passes: whether to list the passes.
+        completion: the shell to complete commands in, or nothing.
+        output: the path of the result.
+        pipeline: the textual pipeline, or None.
+        split_marker: the separator of chunks in the input, or None for a single chunk.
+        output_marker: the separator of chunks in the output.
+        expectations: whether to compare diagnostics with comments: `all` or `only-expected`, or empty.
+        implicit_module: whether to wrap other inputs in a module.
+        allow_unregistered: whether to accept operations of unknown dialects.
+        bytecode: whether to write bytecode.
+        bytecode_version: the version of bytecode, or None for the latest.
+        dump_pipeline: whether to print the pipeline first.
+        threads: whether the compiler may use several threads.
+        notes: whether to print the notes of diagnostics.
+        verbosity: the least severe diagnostics to print.
+        color: whether to use colors, or None to detect it.
+        instrumentation: the reports of the run.
+    """
+
+    line: CommandLine
+    help: bool = False
+    version: bool = False
+    list_passes: bool = False
+    completion: str = ""
+    output: str = "-"
+    pipeline: str | None = None
+    split_marker: str | None = None
+    output_marker: str = SPLIT_MARKER
+    expectations: str = ""
+    implicit_module: bool = True
+    allow_unregistered: bool = False
+    bytecode: bool = False
+    bytecode_version: int | None = None
+    dump_pipeline: bool = False
+    threads: bool = True
+    notes: bool = True
+    verbosity: str = "remarks"
+    color: bool | None = None
+    instrumentation: Instrumentation = field(default_factory=Instrumentation)
+
+
+def read_options(arguments: Sequence[str]) -> Options:
+    """Parse a command line, without the name of the program.
+
+    Raises:
+        CommandLineError: the command line is invalid.
+    """
+    if message := ambiguous(arguments):
+        raise CommandLineError(message)
+    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
+    line = CommandLine(FLAGS | aliases, arguments)
+    fields = Instrumentation.__dataclass_fields__
+    reports = {name: value for name, value in line.values.items() if name in fields}
+    rest = {name: value for name, value in line.values.items() if name not in fields}
+    return Options(line, **rest, instrumentation=Instrumentation(**reports))

@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.native import handled
+from tuninglink.compiler import handled
 from tuninglink.compiler_plugins import check_plugins
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import Diagnostic, Place, Severity, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, meant, write_output
 from tuninglink.llvm_flags import CommandLineError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
-from tuninglink.mlir.rendering import Sources, render, wants_color
-from tuninglink.mlir.serialization import (
+from tuninglink.mlir import (
     QUOTE_OPERATIONS,
+    DiagnosticSink,
+    Sources,
+    error,
     may_repeat_matchers,
+    render,
+    wants_color,
     without_byte_order_mark,
 )
-from tuninglink.opt.arguments import OptRequest, dump, resolve
+from tuninglink.opt.arguments import Options, OptRequest, dump, read_options, resolve
 from tuninglink.opt.execution import Execution, set_up_process
-from tuninglink.opt.expectations import Expectations
-from tuninglink.opt.input_chunks import Chunk, parse, split_input
-from tuninglink.opt.pass_registry import PassRegistry
-from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
-from tuninglink.opt.tool_flags import Options, read_options
+from tuninglink.opt.inputs import Chunk, Expectations, parse, split_input
+from tuninglink.opt.pass_registry import PIPELINE_SOURCE, PassRegistry, parse_pipeline
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 _STANDARD_INPUT = "<stdin>"
 _NOWHERE = "<unknown>:0"

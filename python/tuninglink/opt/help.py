@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.llvm_flags import Flag, dashed
-from tuninglink.mlir.rendering import print_diagnostic
-from tuninglink.opt import compiler_passes
-from tuninglink.opt.compiler_passes import CompilerPasses
-from tuninglink.opt.options import Option, options_of
-from tuninglink.opt.pass_registry import PassRegistry
-from tuninglink.opt.tool_flags import ALIASES, FLAGS
+from tuninglink.mlir import print_diagnostic
+from tuninglink.opt import pass_registry
+from tuninglink.opt.arguments import ALIASES, FLAGS
+from tuninglink.opt.pass_registry import CompilerPasses, Option, PassRegistry, options_of
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.mlir.passes import Pass
+    from tuninglink.mlir import Pass
 
 
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]*):\n(?=(?:\n| {4}))", re.MULTILINE)
@@ -71,7 +69,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
         "\nPasses written in Python (each is a flag, too):\n",
         *_python_passes(registry),
         "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
-        *_with_defaults(compiler_passes.help_text().partition("OPTIONS:")[2].splitlines()),
+        *_with_defaults(pass_registry.help_text().partition("OPTIONS:")[2].splitlines()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -79,7 +77,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
 def pass_list(registry: PassRegistry) -> str:
     """Return the text of `--list-passes`: every pass with its options and defaults."""
     lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
-    _, _, passes = compiler_passes.help_text().partition(compiler_passes.PASSES_HEADING)
+    _, _, passes = pass_registry.help_text().partition(pass_registry.PASSES_HEADING)
     lines += _with_defaults(_dedented(passes.splitlines()[1:]))
     return "\n".join(lines) + "\n"
 
@@ -89,8 +87,8 @@ def completion(shell: str, program: str, registry: PassRegistry) -> str:
     spellings = {
         *map(dashed, FLAGS),
         *(f"--{name}" for name in registry.all()),
-        *(f"--{name}" for name in compiler_passes.pass_names()),
-        *(f"--{name}" for name in compiler_passes.flags_with_value()),
+        *(f"--{name}" for name in pass_registry.pass_names()),
+        *(f"--{name}" for name in pass_registry.flags_with_value()),
     }
     words = " ".join(sorted(spellings))
     if shell == "fish":

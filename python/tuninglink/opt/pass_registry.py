@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
-from functools import cached_property
+import re
+import subprocess
+from ctypes import CFUNCTYPE, Structure, c_int8, c_ssize_t, c_void_p
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from tuninglink.errors import PipelineError, did_you_mean
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
-from tuninglink.mlir.passes import Pass
-from tuninglink.opt import compiler_passes
-from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
-from tuninglink.opt.options import options_of
+from iree.compiler import _mlir_libs, ir as mlir
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.compiler import StringCallback, StringRef, function, object_at, pointer_of
+from tuninglink.errors import Diagnostic, PipelineError, Place, Severity, did_you_mean
+from tuninglink.llvm_flags import read_boolean
+from tuninglink.mlir import Pass, error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
-
-    from iree.compiler import ir as mlir
 
 
 GROUP = "tuninglink.passes"
@@ -142,5 +147,608 @@ class PassLookup:
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        suggestion = did_you_mean(name, chain(self._registry.all(), compiler_passes.pass_names()))
+        suggestion = did_you_mean(name, chain(self._registry.all(), pass_names()))
         raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{suggestion}", place))
+
+
+# --- The compiler's passes, by name: their existence, their parts, and their restrictions --------
+
+PASSES_HEADING = "Compiler passes to run"
+_PASS = re.compile(r"^ {6}--([\w.-]+)", re.MULTILINE)
+_FLAG = re.compile(r"^ {2}--?([\w.-]+)(\[?=)?", re.MULTILINE)
+
+
+def executable() -> str:
+    """Return the path of the compiler's `iree-opt` binary, without the wrapper script."""
+    return str(Path(_mlir_libs.__file__).parent / "iree-opt")
+
+
+@functools.cache
+def help_text(*, hidden: bool = False) -> str:
+    """Return the output of `iree-opt --help`, or of `--help-hidden` if `hidden`."""
+    command = [executable(), "--help-hidden" if hidden else "--help"]
+    finished = subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603 - the wheel's own
+    return finished.stdout.decode(errors="replace")
+
+
+def pass_names() -> list[str]:
+    """Return the names of the compiler's passes and pipelines, in the order of its help."""
+    _, _, passes = help_text().partition(PASSES_HEADING)
+    return list(dict.fromkeys(_PASS.findall(passes)))
+
+
+def flags_with_value() -> dict[str, bool]:
+    """Return the compiler's flags other than passes, and whether each requires a value."""
+    return {name: value == "=" for name, value in _FLAG.findall(help_text(hidden=True))}
+
+
+UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
+"""Passes whose default options cannot be printed: they were never set, and the compiler may crash."""
+
+UNKNOWN = "does not refer to a registered pass or pass pipeline"
+_TARGET_BACKENDS = "target-registry="
+"""The option of all passes that use target backends."""
+
+_RESTRICTED = re.compile(r"restricted to '([^']*)'")
+_NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
+
+
+class CompilerPasses:
+    """Queries to the compiler about its passes.
+
+    A named pipeline of the compiler consists of passes. The process ends if a pipeline is added where its passes cannot
+    run, so pipelines are expanded before use.
+    """
+
+    def __init__(self, context: mlir.Context) -> None:
+        self._context = context
+        self._known: dict[str, bool] = {}
+
+    def knows(self, name: str) -> bool:
+        """Return whether a pass or a pipeline called `name` exists."""
+        exists = self._known.get(name)
+        if exists is None:
+            exists = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
+        return exists
+
+    def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
+        """Return the parts of a pipeline, or the pass itself.
+
+        Raises:
+            PipelineError: the options are invalid.
+        """
+        try:
+            children = parse_pipeline(self._printed(element)).children
+        except ValueError as failure:
+            raise PipelineError(self.explain(element, str(failure))) from None
+        match children:
+            case (Element(name=element.name),):
+                return (element,)
+        return children
+
+    def needs_target_backends(self, element: Element) -> bool:
+        """Return whether a pass, or one in a pipeline, uses the target backends of the process."""
+        try:
+            return _TARGET_BACKENDS in self._printed(element)
+        except ValueError:
+            return False  # The error is reported when the pass is used.
+
+    def restriction(self, element: Element, anchor: str) -> str | None:
+        """Return the operation that a pass is restricted to, if it cannot run on `anchor`."""
+        restricted = _RESTRICTED.search(self._failure(anchor, str(element)) or "")
+        return restricted[1] if restricted else None
+
+    def explain(self, element: Element, failure: str) -> Diagnostic:
+        """Return the compiler's message about invalid options as a diagnostic."""
+        lines = [line for line in failure.splitlines() if line]
+        message = lines[0] if lines else f"failed to add '{element}'"
+        notes = [note(line) for line in lines[1:]]
+        if _NO_SUCH_OPTION.search(message):
+            options = self.options(element.name)
+            notes.append(
+                note(f"its options are: {', '.join(options)}" if options else "it has no options")
+            )
+        return error(message, element.place, notes)
+
+    def options(self, name: str) -> dict[str, str]:
+        """Return the options of a pass that the compiler prints, with their defaults."""
+        match parse_pipeline(self._printed(Element(name))).children:
+            case (Element(name=printed, options=text),) if printed == name:
+                return dict(split_options(text))
+        return {}
+
+    def _printed(self, element: Element) -> str:
+        """Return a pass or a pipeline as the compiler prints it, with the defaults of its options.
+
+        Raises:
+            ValueError: the options are invalid.
+        """
+        if element.name in UNPRINTABLE:
+            return f"{ANY}({element})"
+        return str(PassManager.parse(f"{ANY}({element})", self._context))
+
+    def _failure(self, anchor: str, text: str) -> str | None:
+        try:
+            PassManager.parse(f"{anchor}({text})", self._context)
+        except ValueError as failure:
+            return str(failure)
+        return None
+
+
+_Kept = TypeVar("_Kept")
+_Destroy = CFUNCTYPE(None, c_void_p)
+_Initialize = CFUNCTYPE(c_int8, c_void_p, c_void_p)
+_Clone = CFUNCTYPE(c_void_p, c_void_p)
+_Run = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+
+
+class _Callbacks(Structure):
+    _fields_ = (
+        ("construct", _Destroy),
+        ("destruct", _Destroy),
+        ("initialize", _Initialize),
+        ("clone", _Clone),
+        ("run", _Run),
+    )
+
+
+_ADD_PIPELINE = (c_void_p, StringRef, StringCallback, c_void_p)
+_CREATE_PASS = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_void_p)
+
+
+class Passes:
+    """A list of passes for operations of one kind, inside a `NativePassManager`."""
+
+    def __init__(self, manager: NativePassManager, handle: int) -> None:
+        self._manager = manager
+        self._handle = handle
+
+    def nest(self, anchor: str) -> Passes:
+        """Append a list of passes for the operations called `anchor` directly inside."""
+        nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
+        return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
+
+    def add_native(self, text: str) -> None:
+        """Append passes of the compiler, given as text.
+
+        Raises:
+            ValueError: the text is malformed, or a pass does not run on operations of this kind. The message is the
+                compiler's.
+        """
+        message: list[bytes] = []
+
+        def take(part: StringRef, _: object) -> None:
+            message.append(part.copy())
+
+        add = function("mlirOpPassManagerAddPipeline", c_int8, *_ADD_PIPELINE)
+        kept_text = self._manager.keep_string(text)
+        if not add(self._handle, kept_text, StringCallback(take), None):
+            raise ValueError(b"".join(message).decode(errors="replace"))
+
+    def add_python(
+        self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
+    ) -> None:
+        """Append a pass that calls a function.
+
+        Args:
+            title: the name of the pass in timing reports and in headers of printed IR.
+            text: the text of the pass in the printed pipeline.
+            anchor: the name of its operations, or empty for any.
+            run: receives each operation and returns whether the pass succeeded. It must not raise.
+        """
+        create = function("mlirCreateExternalPass", c_void_p, *_CREATE_PASS)
+        add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
+        # The compiler does not copy the name of the anchor.
+        strings = map(self._manager.keep_string, (title, text, "", anchor))
+        callbacks = self._manager.keep(_callbacks(run))
+        add(self._handle, create(_new_type_id(), *strings, 0, None, callbacks, None))
+
+
+class NativePassManager:
+    """A pass manager.
+
+    Attributes:
+        bindings: the pass manager as an object of the bindings.
+        passes: the passes for the operation given to `run`.
+    """
+
+    def __init__(self, anchor: str, context: mlir.Context) -> None:
+        self.bindings = PassManager(anchor, context)
+        self._kept: list[object] = []
+        of = function("mlirPassManagerGetAsOpPassManager", c_void_p, c_void_p)
+        self.passes = Passes(self, of(pointer_of(self.bindings)))
+
+    def run(self, operation: mlir.Operation) -> bool:
+        """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics.
+
+        Python's global lock is released during the run, so that an interrupt need not wait for the compiler.
+        """
+        run = function("mlirPassManagerRunOnOp", c_int8, c_void_p, c_void_p)
+        return bool(run(pointer_of(self.bindings), pointer_of(operation)))
+
+    def close(self) -> None:
+        """End the pass manager, which prints its timing report and statistics if enabled."""
+        del self.bindings
+        self._kept.clear()
+
+    def keep_string(self, text: str) -> StringRef:
+        """Return a string that lives as long as the pass manager."""
+        return StringRef.of(self.keep(text.encode()))
+
+    def keep(self, value: _Kept) -> _Kept:
+        """Keep a value alive as long as the pass manager."""
+        self._kept.append(value)
+        return value
+
+
+def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
+    fail = function("mlirExternalPassSignalFailure", None, c_void_p)
+
+    def called(operation: int, external_pass: int, _: object) -> None:
+        if not run(object_at(mlir.Operation, operation)):
+            fail(external_pass)
+
+    # The structure keeps its functions alive. A pass has no state and may be its own clone.
+    clone = _Clone(lambda data: data)
+    return _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
+
+
+@functools.cache
+def _type_ids() -> int:
+    return cast("int", function("mlirTypeIDAllocatorCreate", c_void_p)())
+
+
+def _new_type_id() -> int:
+    allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
+    return cast("int", allocate(_type_ids()))
+
+
+# --- Options of passes, declared by dataclass fields, in MLIR's syntax ---------------------------
+
+_QUOTES = "'\""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a pass.
+
+    Attributes:
+        name: its name in pipelines.
+        field: the name of the dataclass field.
+        type: the type of a value, or of an element of a list: `bool`, `int`, `float` or `str`.
+        is_list: whether the value is a tuple of such values.
+        choices: the allowed values, or empty for any.
+        default: the value without the option.
+        help: one line of help.
+    """
+
+    name: str
+    field: str
+    type: type
+    is_list: bool
+    choices: tuple[str, ...]
+    default: Any
+    help: str
+
+    @property
+    def value_name(self) -> str:
+        """The placeholder of a value in `--help`: `<string>`, or `<int>,...` for a list."""
+        word = "string" if self.type is str else self.type.__name__
+        value = "|".join(self.choices) or f"<{word}>"
+        return f"{value},..." if self.is_list else value
+
+    def parse(self, text: str) -> Any:
+        """Parse a value.
+
+        Raises:
+            ValueError: the text is not a value. The message is the expected form.
+        """
+        if not self.is_list:
+            return self._parse_one(_unwrap(text, _QUOTES + "{"))
+        return tuple(map(self._parse_one, split_list(text)))
+
+    def print(self, value: Any) -> str:
+        """Return a value in the syntax of `parse`."""
+        if not self.is_list:
+            return _print_one(value)
+        return "{" + ",".join(map(_print_one, value)) + "}"
+
+    def _parse_one(self, text: str) -> Any:
+        if self.choices and text not in self.choices:
+            raise ValueError(f"expected one of {', '.join(self.choices)}")
+        if self.type is str:
+            return text
+        if self.type is bool:
+            return read_boolean(text)
+        try:
+            return int(text, 0) if self.type is int else self.type(text)
+        except ValueError:
+            kind = "an integer" if self.type is int else "a number"
+            raise ValueError(f"expected {kind}") from None
+
+
+@cache
+def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
+    """Return the options of a pass in the order of declaration.
+
+    Raises:
+        TypeError: a field has an unsupported type, or no default.
+    """
+    hints = get_type_hints(pass_type)
+    fields = dataclasses.fields(pass_type)
+    return tuple(_option(pass_type, field, hints[field.name]) for field in fields)
+
+
+def make_pass(pass_type: type[Pass], text: str) -> Pass:
+    """Return a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
+
+    Raises:
+        PipelineError: an option is unknown, or a value is invalid. The message suggests the nearest option.
+    """
+    options = {option.name: option for option in options_of(pass_type)}
+    values: dict[str, Any] = {}
+    for name, value in split_options(text):
+        option = options.get(name)
+        if option is None:
+            raise PipelineError(_no_such_option(pass_type.name, name, options))
+        try:
+            parsed = option.parse(value)
+        except ValueError as failure:
+            message = (
+                f"invalid value '{value}' for option '{name}' of '{pass_type.name}': {failure}"
+            )
+            raise PipelineError(error(message)) from None
+        previous = values.get(option.field, ())
+        values[option.field] = (*previous, *parsed) if option.is_list else parsed
+    return pass_type(**values)
+
+
+def print_pass(pass_: Pass) -> str:
+    """Return the text of a pass in a pipeline, with all options in MLIR's syntax."""
+    options = options_of(type(pass_))
+    if not options:
+        return pass_.name
+    values = (f"{option.name}={option.print(getattr(pass_, option.field))}" for option in options)
+    return f"{pass_.name}{{{' '.join(values)}}}"
+
+
+def split_options(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values from the text of options. A name without a value has an empty one."""
+    for part in _split(text, None):
+        name, _, value = part.partition("=")
+        yield name, value
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Return the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
+    inner = _unwrap(text.strip(), "{")
+    if not inner.strip():
+        return ()
+    return tuple(_unwrap(element.strip(), _QUOTES) for element in _split(inner, ","))
+
+
+def opens_quote(text: str, index: int) -> bool:
+    """Return whether a quoted value starts at `index`. Some apostrophes are not quotes."""
+    return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
+
+
+def _option(pass_type: type[Pass], field: dataclasses.Field[Any], hint: Any) -> Option:
+    declared, choices, is_list = hint, (), False
+    if get_origin(hint) is tuple:
+        is_list = True
+        hint, *rest = get_args(hint)
+        if rest != [...]:
+            hint = None
+    if get_origin(hint) is Literal:
+        choices, hint = get_args(hint), str
+    if hint not in (bool, int, float, str):
+        raise TypeError(f"option '{field.name}' of '{pass_type.name}' cannot be a {declared}")
+    if field.default is dataclasses.MISSING:
+        raise TypeError(f"option '{field.name}' of '{pass_type.name}' has no default")
+    name = field.metadata.get("name") or field.name.replace("_", "-")
+    help_text = field.metadata.get("help", "")
+    return Option(name, field.name, hint, is_list, choices, field.default, help_text)
+
+
+def _no_such_option(pass_name: str, name: str, options: Iterable[str]) -> Any:
+    option_names = list(options)
+    message = f"'{pass_name}' has no option '{name}'{did_you_mean(name, option_names)}"
+    listed = f"its options are: {', '.join(option_names)}" if option_names else "it has no options"
+    return error(message, notes=[note(listed)])
+
+
+def _split(text: str, separator: str | None) -> list[str]:
+    """Split at `separator`, or at white space, outside of quotes and braces."""
+    parts: list[str] = []
+    start, depth, quote = 0, 0, ""
+    for index, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif opens_quote(text, index):
+            quote = character
+        elif character in "{[(":
+            depth += 1
+        elif character in "}])":
+            depth -= 1
+        elif depth == 0 and (character.isspace() if separator is None else character == separator):
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return [part for part in parts if part] if separator is None else parts
+
+
+def _unwrap(text: str, openings: str) -> str:
+    """Remove quotes or braces around `text`, if they are among `openings`."""
+    closing = {"{": "}"}.get(text[:1], text[:1])
+    if len(text) > 1 and text[0] in openings and text[-1] == closing:
+        return text[1:-1]
+    return text
+
+
+def _print_one(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if text and not any(character.isspace() or character in ",={}[]()'\"" for character in text):
+        return text
+    quote = '"' if "'" in text else "'"
+    return f"{quote}{text}{quote}"
+
+
+# --- Textual pass pipelines and their trees: `builtin.module(a,func.func(b{option=1}))` ----------
+
+PIPELINE_SOURCE = "<pass-pipeline>"
+"""The name of a pipeline's text in diagnostics."""
+
+ANY = "any"
+"""The anchor of passes for any operation."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A pass, or a named pipeline of the compiler, with the text of its options."""
+
+    name: str
+    options: str = ""
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}{{{self.options}}}" if self.options else self.name
+
+
+@dataclass(frozen=True)
+class OpPipeline:
+    """Passes that run one after the other on each operation called `anchor` directly inside another."""
+
+    anchor: str
+    children: tuple[Element | OpPipeline, ...]
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.anchor}({','.join(map(str, self.children))})"
+
+
+def parse_pipeline(text: str) -> OpPipeline:
+    """Parse a pipeline into a tree. Unknown names are allowed.
+
+    Raises:
+        PipelineError: the text is malformed, or not wrapped in a single anchor.
+    """
+    parser = _Parser(text)
+    children = parser.children()
+    if not parser.at_end():
+        raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
+    match children:
+        case (OpPipeline() as root,):
+            return root
+    message = (
+        "expected pass pipeline to be wrapped with the anchor operation type, e.g. "
+        "'builtin.module(...)'"
+    )
+    raise PipelineError(error(message, Place(PIPELINE_SOURCE, 1, 1)))
+
+
+def leaves(nest: OpPipeline) -> list[Element]:
+    """Return all elements in `nest`, at any depth, in order."""
+    elements: list[Element] = []
+    for child in nest.children:
+        elements += leaves(child) if isinstance(child, OpPipeline) else [child]
+    return elements
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._offset = 0
+
+    def children(self) -> tuple[Element | OpPipeline, ...]:
+        """Read elements up to the end or to a closing parenthesis."""
+        elements: list[Element | OpPipeline] = []
+        while True:
+            child = self._child()
+            separated = self._peek() == ","
+            if child:
+                elements.append(child)
+            elif elements or separated:
+                raise self.failure("expected the name of a pass or of an operation")
+            if not self._take(","):
+                return tuple(elements)
+
+    def at_end(self) -> bool:
+        self._skip_space()
+        return self._offset == len(self._text)
+
+    def failure(self, message: str, offset: int | None = None) -> PipelineError:
+        """Return an error at `offset`, or at the current position."""
+        place = self._place(self._offset if offset is None else offset)
+        return PipelineError(error(message, place))
+
+    def _child(self) -> Element | OpPipeline | None:
+        self._skip_space()
+        start = self._offset
+        while self._offset < len(self._text) and self._text[self._offset] not in ",{()":
+            self._offset += 1
+        name = self._text[start : self._offset].strip()
+        place = self._place(start)
+        if self._peek() == "(":
+            return self._nest(name, start)
+        options = self._options(start) if self._peek() == "{" else ""
+        if name:
+            return Element(name, options, place)
+        if options:
+            raise self.failure("expected the name of a pass before its options", start)
+        return None
+
+    def _nest(self, anchor: str, start: int) -> OpPipeline:
+        if not anchor:
+            raise self.failure("expected the name of an operation before '('", start)
+        opening = self._offset
+        self._offset += 1
+        children = self.children()
+        if not self._take(")"):
+            raise self.failure("expected ')' to close this nested pipeline", opening)
+        self._expect_end_of_element()
+        return OpPipeline(anchor, children, self._place(start))
+
+    def _options(self, start: int) -> str:
+        """Read options in braces, which may contain quotes and nested braces."""
+        opening = self._offset
+        depth = 0
+        while self._offset < len(self._text):
+            character = self._text[self._offset]
+            self._offset += 1
+            if opens_quote(self._text, self._offset - 1):
+                closing = self._text.find(character, self._offset)
+                self._offset = closing + 1 if closing >= 0 else self._offset
+            elif character == "{":
+                depth += 1
+            elif character == "}":
+                depth -= 1
+                if depth == 0:
+                    text = self._text[opening + 1 : self._offset - 1]
+                    self._expect_end_of_element()
+                    return text.strip()
+        raise self.failure("missing closing '}' while processing pass options", start)
+
+    def _expect_end_of_element(self) -> None:
+        self._skip_space()
+        if self._peek() not in ("", ",", ")"):
+            raise self.failure("expected ',' after parsing pipeline")
+
+    def _take(self, character: str) -> bool:
+        self._skip_space()
+        is_next = self._peek() == character
+        self._offset += is_next
+        return is_next
+
+    def _peek(self) -> str:
+        return self._text[self._offset : self._offset + 1]
+
+    def _skip_space(self) -> None:
+        while self._peek().isspace():
+            self._offset += 1
+
+    def _place(self, offset: int) -> Place:
+        line = self._text.count("\n", 0, offset)
+        column = offset - (self._text.rfind("\n", 0, offset) + 1)
+        return Place(PIPELINE_SOURCE, line + 1, column + 1)

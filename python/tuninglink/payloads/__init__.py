@@ -1,39 +1,33 @@
 """Payloads: a program for each entry that the entry matches."""
 
-from typing import TYPE_CHECKING
+from tuninglink.lazy import lazy_imports
 
-from tuninglink.lazy import lazy_getattr
-
-if TYPE_CHECKING:
-    from tuninglink.payloads.interpretation import (
-        configured,
-        configures,
-        matches,
-        spec_of,
-        winners,
+with lazy_imports(globals()):
+    from tuninglink.payloads.operations import (
+        DYNAMIC as DYNAMIC,
+        Propagation as Propagation,
+        Value as Value,
+        build as build,
+        generic as generic,
+        new_function as new_function,
     )
-    from tuninglink.payloads.payload import Payload, PayloadError, Size
-    from tuninglink.payloads.synthesis import Synthesizer, payload_for
-
-__all__ = [
-    "Payload",
-    "PayloadError",
-    "Size",
-    "Synthesizer",
-    "configured",
-    "configures",
-    "matches",
-    "payload_for",
-    "spec_of",
-    "winners",
-]
-
-_HOMES = {
-    **dict.fromkeys(("Payload", "PayloadError", "Size"), "payloads.payload"),
-    **dict.fromkeys(
-        ("configured", "configures", "matches", "spec_of", "winners"), "payloads.interpretation"
-    ),
-    **dict.fromkeys(("Synthesizer", "payload_for"), "payloads.synthesis"),
-}
-
-__getattr__ = lazy_getattr(__name__, _HOMES)  # running payloads needs no solver
+    from tuninglink.payloads.payload import (
+        Payload as Payload,
+        PayloadError as PayloadError,
+        Size as Size,
+        describe_fact as describe_fact,
+        root_of as root_of,
+    )
+    from tuninglink.payloads.synthesis import (
+        Configured as Configured,
+        Draft as Draft,
+        Synthesizer as Synthesizer,
+        apply_alone as apply_alone,
+        configuration as configuration,
+        configured as configured,
+        configures as configures,
+        matches as matches,
+        payload_for as payload_for,
+        spec_of as spec_of,
+        winners as winners,
+    )

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
+from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree.targets import Target
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.entry_conditions import MatcherConditions
-from tuninglink.mlir.diagnostics import first_error
-from tuninglink.payloads.drafts import Configured, Draft, configured_together
-from tuninglink.payloads.interpretation import configured_if_matched, matches
+from tuninglink.iree import Target
+from tuninglink.matching import Condition, MatcherConditions, Opaque, exclude_but_for_sizes
+from tuninglink.mlir import (
+    FreshNames,
+    body,
+    collect,
+    collected_diagnostics,
+    first_error,
+    names,
+    op_names,
+    postorder,
+    split_path,
+    symbols,
+    to_bytecode,
+    to_text,
+)
 from tuninglink.payloads.operations import UnknownArithmeticError
-from tuninglink.payloads.payload import Payload, PayloadError
-from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
+from tuninglink.payloads.payload import (
+    NoSizes,
+    Payload,
+    PayloadError,
+    Size,
+    Sized,
+    find_contradiction,
+    find_sizes,
+    function_of,
+    module_of,
+    root_of,
+    write_body,
+    write_program,
+)
 from tuninglink.payloads.unsized_ops import UnsizedOp, UnsizedOps, constants
-from tuninglink.solver.answers import Verdict
-from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.structure import Entry
+from tuninglink.solver import Verdict
+from tuninglink.spaces.model import Workload, read_workload
+from tuninglink.specs import (
+    FAILURES_PROPAGATE,
+    Entry,
+    SequenceTable,
+    add_list,
+    annotate,
+    any_op,
+    include,
+    is_any_op,
+    named_sequence,
+    signature,
+    spec_attribute,
+    yield_,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.iree import OpKind
+    from tuninglink.payloads.operations import Template
+    from tuninglink.specs import Anatomy
+
 
 _MOST_CANDIDATES: Final = 100
 """The number of operations to try for a matcher with few conditions."""
@@ -273,3 +316,510 @@ class _Synthesis:
 def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:
     """Return a sequence after the sequences that it runs."""
     return [sequence for _, sequence in table.closure(path)][::-1]
+
+
+# --- Drafts of payloads: sized operations for entries, and their dispatches as the entries configure them
+
+_CONFIGURATION: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG}
+)
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A payload, written on demand, and its dispatch with the entry's configuration.
+
+    Attributes:
+        shapes: see `Payload.shapes`.
+        dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
+        write: writes the payload, in the thread of the entry's context.
+    """
+
+    shapes: str
+    dispatch: Workload | None
+    write: Callable[[], Payload]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """See `Workload.family`.
+
+    Attributes:
+        unsized: the operation, with open sizes.
+        fills: whether an accumulation starts from a `linalg.fill`.
+        target: the target.
+    """
+
+    unsized: UnsizedOp
+    fills: bool
+    target: mlir.Attribute
+
+    def __str__(self) -> str:
+        return f"{self.unsized.template.owner} {self.fills} {self.target}"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A sized operation for an entry, from which a payload can be written.
+
+    Attributes:
+        entry: the entry.
+        target: the target of the payload, None for any.
+        unsized: the operation, with open sizes.
+        sized: the sizes.
+        condition: the condition of the entry's matcher.
+    """
+
+    entry: Entry
+    target: Target | None
+    unsized: UnsizedOp
+    sized: Sized
+    condition: Condition
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether an accumulation starts from a `linalg.fill`, which requires that the matcher excludes fills."""
+        condition = self.condition
+        if condition.names is not None:
+            return names.FILL not in condition.names
+        return bool(condition.kinds or condition.root is not None or condition.maps is not None)
+
+    @property
+    def template(self) -> Template:
+        """The operation, with open sizes."""
+        return self.unsized.template
+
+    @cached_property
+    def body(self) -> mlir.Operation:
+        """The body of a payload, which the compiler accepts."""
+        module = write_body(self.template, self.sized, fills=self.fills)
+        module.verify()
+        if self.fills not in self.unsized.verified:  # once for all sizes
+            write_program(self.template, self.sized, fills=self.fills).verify()
+            self.unsized.verified[self.fills] = settings(function_of(module))
+        return module
+
+    def verified(self) -> Draft:
+        """Return this draft.
+
+        Raises:
+            MLIRError: the compiler rejects its body.
+        """
+        _ = self.body
+        return self
+
+    @cached_property
+    def shapes(self) -> str:
+        """The types of the operands of the root op."""
+        root = root_of(function_of(self.body))
+        return ", ".join(str(operand.type) for operand in root.operands)
+
+    def workload(
+        self, function: mlir.Operation, module: mlir.Operation, target: mlir.Attribute
+    ) -> Workload:
+        """Return the dispatch in a configured body.
+
+        Args:
+            function: the function of the body.
+            module: the module that contains it.
+            target: the target of the dispatch.
+        """
+        root = root_of(function)
+        if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
+            return read_workload(root, function, module)  # the entry changed something else
+        family = _Family(self.unsized, self.fills, target)
+        if family not in self.unsized.problems:
+            dispatch = read_workload(root, function, module)
+            is_sized = dispatch.static_sizes == tuple(self.sized.loops)
+            self.unsized.problems[family] = dispatch.problem if is_sized else None
+        problem = self.unsized.problems[family]
+        if problem is None:
+            return replace(read_workload(root, function, module), family=family)
+        sized_problem = problem.resized(self.sized.loops)
+        return Workload(root, function, target, sized_problem, module, family)
+
+    def payload(self) -> Payload:
+        """Write the payload."""
+        with self.entry.anatomy.module.context, mlir.Location.unknown():
+            body = write_body(self.template, self.sized, fills=self.fills)
+            program = write_program(self.template, self.sized, fills=self.fills)
+        for module in (body, program):
+            module.verify()
+        sizes = tuple(
+            Size(loop, self.template.op.roles[loop], size, loop in self.sized.demanded)
+            for loop, size in enumerate(self.sized.loops)
+        )
+        texts = to_text(program), to_text(body)
+        return Payload(self.entry, self.target, *texts, self.shapes, sizes)
+
+
+def settings(function: mlir.Operation) -> Hashable:
+    """Return the names of the attributes in a payload's body, except for the configuration of the root op."""
+    *operations, root, _ = body(function)
+    others = tuple(tuple(operation.attributes) for operation in operations)
+    return others, tuple(name for name in root.attributes if name not in _CONFIGURATION)
+
+
+_BATCH: Final = 10
+"""The number of entries in a batch; every root op of a batch is tried with every matcher."""
+
+
+def configured_together(
+    drafts: Sequence[Draft | None], target: mlir.Attribute
+) -> list[Configured | None]:
+    """Return the payloads of drafts, each configured as by its entry alone.
+
+    Args:
+        drafts: drafts for entries of one spec, None for an entry without a draft.
+        target: the target of the dispatches, a `#hal.executable.target` in the context of the entries.
+
+    Returns:
+        None for an entry that must be run alone: another entry of the batch configures its payload first, a
+        configuration is rejected, or the entry may reach ops other than the one that its matcher receives.
+    """
+    result: list[Configured | None] = [None] * len(drafts)
+    chosen = [
+        (position, draft)
+        for position, draft in enumerate(drafts)
+        if draft is not None and draft.unsized.is_shared and _is_local(draft.entry)
+    ]
+    for start in range(0, len(chosen), _BATCH):
+        batch = chosen[start : start + _BATCH]
+        payloads = _configured([draft for _, draft in batch], target)
+        for (position, _), payload in zip(batch, payloads, strict=True):
+            result[position] = payload
+    return result
+
+
+def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configured | None]:
+    """Run the interpreter once for all drafts."""
+    result: list[Configured | None] = [None] * len(drafts)
+    if len(drafts) == 1:
+        return result
+    module = _joined(drafts)
+    try:
+        functions = configured_functions(
+            [draft.entry for draft in drafts], module, target, _excluded(drafts)
+        )
+    except mlir.MLIRError:
+        return result
+    for number, (draft, (function, winner)) in enumerate(zip(drafts, functions, strict=True)):
+        if function is not None and winner == number:
+            name = function_of(draft.body).attributes[names.SYMBOL_NAME]
+            function.attributes[names.SYMBOL_NAME] = name
+            dispatch = draft.workload(function, module, target)
+            if dispatch.family is not None:  # the entry changed nothing else
+                result[number] = Configured(draft.shapes, dispatch, draft.payload)
+    return result
+
+
+def _excluded(drafts: Sequence[Draft]) -> list[str]:
+    """Return the names of ops in the bodies of drafts that provably no matcher of the drafts matches."""
+    # Bodies that differ only in sizes have the same ops.
+    bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
+    excluded = set().union(*map(op_names, bodies.values()))
+    for condition in {_Discrete(draft.condition.names, draft.condition.kinds) for draft in drafts}:
+        excluded = {name for name in excluded if _excludes(condition, name)}
+    if not all(draft.fills for draft in drafts):
+        excluded.discard(names.FILL)
+    return sorted(excluded)
+
+
+class _Discrete(NamedTuple):
+    """The parts of a condition with few distinct values among matchers."""
+
+    names: frozenset[str] | None
+    kinds: frozenset[OpKind]
+
+
+@lru_cache(maxsize=1024)
+def _excludes(discrete: _Discrete, name: str) -> bool:
+    """Return whether a condition excludes all ops with a name; fills always count as excluded."""
+    condition = Condition(names=discrete.names, kinds=discrete.kinds)
+    other = Condition(names=frozenset((name,)))
+    return name == names.FILL or exclude_but_for_sizes(condition, other)
+
+
+def _is_local(entry: Entry) -> bool:
+    """Return whether an entry matches and configures only the op that its matcher receives."""
+    table = entry.anatomy.table
+    sequence = table.symbol(entry.matcher)
+    if sequence is None or table.yielded(entry.matcher, 0) != 0:
+        return False
+    handles = [is_any_op(kind) for kind in signature(sequence).results]
+    return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None
+
+
+def _joined(drafts: Sequence[Draft]) -> mlir.Operation:
+    """Return a module with copies of the functions of payloads' bodies."""
+    context = drafts[0].body.context
+    module = mlir.Module.create(mlir.Location.unknown(context)).operation
+    with context, mlir.InsertionPoint(module.regions[0].blocks[0]):
+        for number, draft in enumerate(drafts):
+            copy = function_of(draft.body).clone().operation
+            copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
+    return module
+
+
+# --- Runs of the compiler's interpreter that show which entries match payloads -------------------
+
+_TAG: Final = "tuninglink.entry"
+_PIPELINE: Final = "builtin.module(iree-codegen-materialize-user-configs)"
+_CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO)
+
+
+def matches(entry: Entry, payload: Payload) -> bool:
+    """Return whether an entry, alone in its spec, matches the root op of a payload."""
+    (number,) = _matching_entries([entry], [payload])
+    return number is not None
+
+
+def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
+    """Return the first entry of a spec that matches the root op of each payload, or None.
+
+    A single run of the interpreter handles all payloads. It runs only the matchers, not the actions.
+    """
+    entries = anatomy.entries
+    numbers = _matching_entries(entries, payloads)
+    return [None if number is None else entries[number] for number in numbers]
+
+
+def configures(entry: Entry, payload: Payload) -> bool:
+    """Return whether an entry configures the root op of a payload within its whole spec."""
+    (winner,) = winners(entry.anatomy, [payload])
+    return winner == entry and configuration(entry, payload) is not None
+
+
+def configuration(entry: Entry, payload: Payload) -> str | None:
+    """Return the configuration that an entry alone sets on the root op of a payload, as text.
+
+    The result is None if the entry does not match, or if the compiler rejects the configuration.
+    """
+    try:
+        dispatch = configured(entry, payload)
+    except mlir.MLIRError:
+        return None
+    attributes = [
+        *(dispatch.root.attributes.get(name) for name in _CONFIGURATIONS),
+        dispatch.function.attributes.get(names.TRANSLATION_INFO),
+    ]
+    return ", ".join(str(attribute) for attribute in attributes if attribute is not None) or None
+
+
+def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
+    """Return the dispatch of a payload as an entry alone configures it, in the context of the entry.
+
+    The dispatch is for `target`, a `#hal.executable.target` of any context.
+
+    Raises:
+        MLIRError: the compiler rejects the configuration.
+    """
+    dispatch = payload.dispatch(target, entry.anatomy.module.context)
+    assert dispatch.module is not None
+    apply_alone(entry, dispatch.module)
+    return replace(dispatch, root=root_of(dispatch.function))
+
+
+def apply_alone(entry: Entry, module: mlir.Operation) -> None:
+    """Run an entry alone on the module of a dispatch, in the context of the entry.
+
+    Raises:
+        MLIRError: the interpreter failed.
+    """
+    _alone(entry).run(module)
+
+
+def configured_if_matched(
+    entry: Entry, module: mlir.Operation, target: mlir.Attribute
+) -> mlir.Operation | None:
+    """Configure the function in a payload's body as an entry alone does. Return the function, or None without a match.
+
+    This takes one run of the interpreter, whereas `matches` and `configured` together take two.
+
+    Args:
+        entry: the entry.
+        module: the body, in the context of the entry; modified in place.
+        target: the target of the dispatch, a `#hal.executable.target` of the same context.
+
+    Raises:
+        MLIRError: the compiler rejects the configuration. Whether the entry matches remains unknown.
+    """
+    ((function, _),) = configured_functions([entry], module, target)
+    return function
+
+
+def configured_functions(
+    entries: Sequence[Entry],
+    module: mlir.Operation,
+    target: mlir.Attribute,
+    excluded: Collection[str] = (),
+) -> list[tuple[mlir.Operation | None, int]]:
+    """Configure the functions in the bodies of payloads, each with the first entry that matches its root op.
+
+    Args:
+        entries: the entries.
+        module: the functions, in the context of the entries; modified in place.
+        target: the target of the dispatches, a `#hal.executable.target` of the same context.
+        excluded: names of ops that no entry matches, so that the interpreter skips them.
+
+    Returns:
+        Each function with the position of the entry, None for a function that no entry matches.
+
+    Raises:
+        MLIRError: the compiler rejects a configuration. Which entries match remains unknown.
+    """
+    spec = _Interpreted(entries[0].anatomy, entries)
+    actions = (
+        spec.tagging_action(entry, number, after=entry.action)
+        for number, entry in enumerate(entries)
+    )
+    spec.add_entry_point(list(actions), excluded)
+    for function in body(module):
+        function.attributes[names.EXECUTABLE_TARGET] = target
+    spec.run(module)
+    result: list[tuple[mlir.Operation | None, int]] = []
+    for function in body(module):
+        root = root_of(function)
+        tag = root.attributes.get(_TAG)
+        if not isinstance(tag, mlir.IntegerAttr):
+            result.append((None, 0))
+            continue
+        del root.attributes[_TAG]
+        result.append((function, tag.value))
+    return result
+
+
+def spec_of(*entries: Entry) -> bytes:
+    """Return a spec with only some entries of a spec and the symbols that they use, as bytecode."""
+    return _alone(*entries).bytecode()
+
+
+def _alone(*entries: Entry) -> _Interpreted:
+    spec = _Interpreted(entries[0].anatomy, entries)
+    spec.add_entry_point([entry.action for entry in entries])
+    return spec
+
+
+def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
+    """Return the position of the first matching entry for each payload."""
+    if not entries or not payloads:
+        return [None] * len(payloads)
+    spec = _Interpreted(entries[0].anatomy, entries)
+    spec.add_entry_point(
+        [spec.tagging_action(entry, number) for number, entry in enumerate(entries)]
+    )
+    module = module_of(payloads, entries[0].anatomy.module.context)
+    spec.run(module)
+    matching_entries: list[int | None] = []
+    for function in collect(module, names.FUNCTION):
+        tag = root_of(function).attributes.get(_TAG)
+        matching_entries.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
+    return matching_entries
+
+
+class _Interpreted:
+    """A copy of some entries of a spec and the symbols that they use, with other actions, to be interpreted."""
+
+    def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
+        self._anatomy = anatomy
+        self._entries = entries
+        source = anatomy.module
+        with source.context, source.location:
+            attributes: dict[str, mlir.Attribute] = {
+                name: mlir.UnitAttr.get()
+                for name in (names.WITH_NAMED_SEQUENCE, names.DEFAULT_ENTRY_POINT)
+            }
+            self._module = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
+            block = self._module.regions[0].blocks.append()
+            with mlir.InsertionPoint(block):
+                for operation in self._used():
+                    operation.clone()
+        self._fresh = FreshNames(symbols(self._module))
+
+    def _used(self) -> Iterable[mlir.Operation]:
+        """Return the ops that the entries use. The cost does not depend on the size of the spec."""
+        table = self._anatomy.table
+        paths = [path for entry in self._entries for path in (entry.matcher, entry.action)]
+        reached = postorder(
+            (split_path(path)[0] for path in paths),
+            lambda name: table.referenced(name) if table.symbol(name) is not None else (),
+        )
+        return [op for name in reached if (op := table.symbol(name)) is not None]
+
+    def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
+        """Add an action that annotates its operation with the number of an entry. Return its name.
+
+        Args:
+            entry: the entry.
+            number: the number.
+            after: an action to run before the new action; none by default.
+        """
+        sequence = self._anatomy.table.lookup(entry.matcher)
+        assert sequence is not None
+        types = signature(sequence).results
+        name = self._fresh.take(f"tag_{number}")
+        with self._module.context, sequence.location:
+            with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
+                block = named_sequence(name, types).regions[0].blocks[0]
+            with mlir.InsertionPoint(block):
+                if after:
+                    include(split_path(after), list(block.arguments), [], FAILURES_PROPAGATE)
+                for argument in block.arguments:
+                    if is_any_op(argument.type):
+                        annotate(argument, _TAG, number)
+                        break
+                yield_([])
+        return name
+
+    def add_entry_point(self, actions: Sequence[str], excluded: Collection[str] = ()) -> None:
+        """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried.
+
+        Of entries with the same matcher, only the first is kept, as the others never win. The compiler recurses
+        endlessly on a `foreach_match` that names a matcher twice.
+        """
+        pairs: dict[str, str] = dict([self._excluding_pair(excluded)] if excluded else ())
+        for entry, action in zip(self._entries, actions, strict=True):
+            pairs.setdefault(entry.matcher, action)
+        with self._module.context:
+            paths = [(_symbol(matcher), _symbol(action)) for matcher, action in pairs.items()]
+        add_list(self._module, paths)
+
+    def _excluding_pair(self, excluded: Collection[str]) -> tuple[str, str]:
+        """Add a matcher of ops by name, and an action that does nothing. Return their names."""
+        matcher, action = self._fresh.take("excluded"), self._fresh.take("ignore")
+        block = self._module.regions[0].blocks[0]
+        with self._module.context, self._module.location:
+            with mlir.InsertionPoint(block):
+                matching = named_sequence(matcher, [any_op()], [any_op()]).regions[0].blocks[0]
+                ignoring = named_sequence(action, [any_op()]).regions[0].blocks[0]
+            with mlir.InsertionPoint(matching):
+                texts = [mlir.StringAttr.get(name) for name in sorted(excluded)]
+                mlir.Operation.create(
+                    names.MATCH_OPERATION_NAME,
+                    operands=[matching.arguments[0]],
+                    attributes={"op_names": mlir.ArrayAttr.get(texts)},
+                )
+                yield_([matching.arguments[0]])
+            with mlir.InsertionPoint(ignoring):
+                yield_([])
+        return matcher, action
+
+    def bytecode(self) -> bytes:
+        """Return the copy as bytecode."""
+        return to_bytecode(self._module)
+
+    def run(self, module: mlir.Operation) -> None:
+        """Apply the spec to a module.
+
+        Raises:
+            MLIRError: the interpreter failed.
+        """
+        context = module.context
+        module.attributes[names.EMBEDDED_SPEC] = spec_attribute(self.bytecode(), context)
+        manager = PassManager.parse(_PIPELINE, context)
+        with collected_diagnostics(context):
+            manager.run(module)
+
+
+def _symbol(path: str) -> mlir.Attribute:
+    return mlir.SymbolRefAttr.get(split_path(path))

@@ -4,265 +4,47 @@ This module defines terms, integer and boolean. Assertions are boolean terms. Te
 exported to Z3. The search does not read Z3 expressions, since each access to one takes microseconds.
 """
 
-from __future__ import annotations
+from tuninglink.lazy import lazy_imports
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum, IntEnum, auto
-from functools import lru_cache
-from math import prod
-from typing import Final
-
-
-class Kind(IntEnum):
-    """The operator of a term. Comparisons and the boolean kinds give 0 or 1."""
-
-    CONSTANT = auto()
-    VARIABLE = auto()
-    ADD = auto()
-    MUL = auto()
-    NEG = auto()
-    DIV = auto()
-    MOD = auto()
-    ITE = auto()
-    EQ = auto()
-    LE = auto()
-    LT = auto()
-    AND = auto()
-    OR = auto()
-    NOT = auto()
-
-
-_CONSTANT: Final = Kind.CONSTANT
-_VARIABLE: Final = Kind.VARIABLE
-_ITE: Final = Kind.ITE
-_AND: Final = Kind.AND
-_OR: Final = Kind.OR
-_NOTHING: Final[frozenset[str]] = frozenset()
-
-
-class Term:
-    """A node: its kind, its operands, and the value of a constant or the name of a variable.
-
-    Terms are immutable and compare by identity. The properties of their nodes are computed at creation, since they are
-    needed often.
-
-    Attributes:
-        kind: the operator of the term.
-        operands: the operands of the term.
-        value: the value of a constant.
-        name: the name of a variable.
-        variables: the names of the variables in the term.
-        tree_size: the number of nodes if shared nodes are counted repeatedly.
-        depth: the number of nodes on the longest path to a leaf.
-    """
-
-    __slots__ = ("depth", "kind", "name", "operands", "tree_size", "value", "variables")
-
-    def __init__(
-        self, kind: Kind, operands: tuple[Term, ...] = (), value: int = 0, name: str = ""
-    ) -> None:
-        self.kind = kind
-        self.operands = operands
-        self.value = value
-        self.name = name
-        variables = frozenset((name,)) if kind is _VARIABLE else _NOTHING
-        size, depth = 1, 0
-        for operand in operands:
-            others = operand.variables
-            if not others <= variables:
-                variables = others | variables if variables else others
-            size += operand.tree_size
-            if operand.depth > depth:  # noqa: PLR1730 - `max` would take as long as the rest of the function
-                depth = operand.depth
-        self.variables: frozenset[str] = variables
-        self.tree_size: int = size
-        self.depth: int = 1 + depth
-
-    def occurrences(self, name: str) -> int:
-        """Return the number of occurrences of the variable `name`, capped at 2, counting each use of a shared node."""
-        if name not in self.variables:
-            return 0
-        if self.kind is Kind.VARIABLE:
-            return 1
-        return min(2, sum(operand.occurrences(name) for operand in self.operands))
-
-
-@lru_cache(maxsize=1 << 12)
-def constant(value: int) -> Term:
-    """Return the term of a number; true is 1, false is 0."""
-    return Term(_CONSTANT, value=int(value))
-
-
-def is_condition(term: Term) -> bool:
-    """Return whether a term is a condition instead of a number; the constants 0 and 1 are both."""
-    pending, done = [term], set()
-    while pending:
-        top = pending.pop()
-        if top in done:
-            continue
-        done.add(top)
-        if top.kind in _OF_CONDITIONS:
-            pending += top.operands
-        elif top.kind not in _COMPARISONS and not (top.kind is _CONSTANT and top.value in (0, 1)):
-            return False
-    return True
-
-
-def make(kind: Kind, *operands: Term) -> Term:
-    """Return the term of `kind` over `operands`, folded if all operands are constants.
-
-    A division by zero is not folded: SMT-LIB leaves its value open.
-    """
-    for operand in operands:
-        if operand.kind is not _CONSTANT:
-            return Term(kind, operands)
-    if kind in _DIVISIONS and operands[1].value == 0:
-        return Term(kind, operands)
-    return constant(_OPERATIONS[kind](*[operand.value for operand in operands]))
-
-
-def divide(numerator: int, divisor: int) -> int:
-    """Return the quotient as SMT-LIB defines it: the remainder is never negative.
-
-    Raises:
-        ZeroDivisionError: SMT-LIB leaves the quotient open.
-    """
-    return numerator // divisor if divisor > 0 else -(numerator // -divisor)
-
-
-def modulo(numerator: int, divisor: int) -> int:
-    """Return the remainder as SMT-LIB defines it, which is never negative.
-
-    Raises:
-        ZeroDivisionError: SMT-LIB leaves the remainder open.
-    """
-    return numerator % abs(divisor)
-
-
-def evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int] | None = None) -> int:
-    """Return the value of `term`; only the chosen branch of a choice is computed.
-
-    Args:
-        term: the term.
-        values: the values of variables.
-        cache: the known values of terms; receives the computed ones.
-
-    Raises:
-        ZeroDivisionError: the value depends on a division by zero.
-        KeyError: a required variable has no value.
-    """
-    return _evaluate(term, values, {} if cache is None else cache)
-
-
-def _evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int]) -> int:
-    kind = term.kind
-    if kind is _CONSTANT:
-        return term.value
-    if kind is _VARIABLE:
-        return values[term.name]
-    if term in cache:
-        return cache[term]
-    if kind is _ITE:
-        condition, yes, no = term.operands
-        result = _evaluate(yes if _evaluate(condition, values, cache) else no, values, cache)
-    elif kind is _AND or kind is _OR:
-        result = int(_evaluate_lazily(term, values, cache, decisive=kind is _OR))
-    else:
-        operands = [_evaluate(operand, values, cache) for operand in term.operands]
-        result = _OPERATIONS[kind](*operands)
-    cache[term] = result
-    return result
-
-
-def _evaluate_lazily(
-    term: Term, values: Mapping[str, int], cache: dict[Term, int], *, decisive: bool
-) -> bool:
-    """Return `decisive` if an operand has this value, even if other operands are undefined."""
-    is_open: ZeroDivisionError | None = None
-    for operand in term.operands:
-        try:
-            if bool(_evaluate(operand, values, cache)) is decisive:
-                return decisive
-        except ZeroDivisionError as failure:
-            is_open = failure
-    if is_open:
-        raise is_open
-    return not decisive
-
-
-def graph(roots: list[Term]) -> Iterator[Term]:
-    """Yield every node under `roots` once, operands before their users."""
-    done: set[int] = set()
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        term, operands_done = stack.pop()
-        if id(term) in done:
-            continue
-        if operands_done or not term.operands:
-            done.add(id(term))
-            yield term
-        else:
-            stack.append((term, True))
-            stack += [(operand, False) for operand in term.operands]
-
-
-_DIVISIONS = (Kind.DIV, Kind.MOD)
-_COMPARISONS: Final = frozenset({Kind.EQ, Kind.LE, Kind.LT})
-_OF_CONDITIONS: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT, Kind.ITE})
-"""Terms that are conditions if their operands are."""
-
-
-_OPERATIONS: Final[Mapping[Kind, Callable[..., int]]] = {
-    Kind.ADD: lambda *values: sum(values),
-    Kind.MUL: lambda *values: prod(values),
-    Kind.NEG: operator.neg,
-    Kind.DIV: divide,
-    Kind.MOD: modulo,
-    Kind.ITE: lambda condition, yes, no: yes if condition else no,
-    Kind.EQ: lambda one, other: int(one == other),
-    Kind.LE: lambda one, other: int(one <= other),
-    Kind.LT: lambda one, other: int(one < other),
-    Kind.AND: lambda *values: int(all(values)),
-    Kind.OR: lambda *values: int(any(values)),
-    Kind.NOT: lambda value: int(not value),
-}
-
-
-class Grade(Enum):
-    """The consequence of violating an assertion.
-
-    - `NECESSARY`: code generation fails.
-    - `SUFFICIENT`: code generation may fail. If all necessary and sufficient assertions hold, it succeeds.
-    - `SLOW`: like `SUFFICIENT`, and code generation takes minutes where it succeeds.
-    - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
-    - `UNSAFE`: code generation succeeds, but the code may crash.
-    - `HEURISTIC`: none, but the configuration is not worth trying.
-    """
-
-    NECESSARY = "necessary"
-    SUFFICIENT = "sufficient"
-    SLOW = "slow"
-    COMPILER = "compiler"
-    UNSAFE = "unsafe"
-    HEURISTIC = "heuristic"
-
-
-@dataclass(frozen=True)
-class Assertion:
-    """A condition on knobs.
-
-    Attributes:
-        expression: a condition on the knobs and auxiliary unknowns of the set.
-        message: the expression in words; `{}` stands for a value.
-        values: integer expressions whose values fill the placeholders, in order.
-        provenance: the origin: the compiler, a provider, or the bound of a knob.
-        grade: the consequence of its violation.
-    """
-
-    expression: Term
-    message: str
-    values: tuple[Term, ...] = ()
-    provenance: str = ""
-    grade: Grade = Grade.NECESSARY
+with lazy_imports(globals()):
+    from tuninglink.solver.compiled import Judgements as Judgements
+    from tuninglink.solver.decider import Decider as Decider
+    from tuninglink.solver.expressions import (
+        Assumptions as Assumptions,
+        Expression as Expression,
+        SizeParameter as SizeParameter,
+        all_of as all_of,
+        any_of as any_of,
+        negation as negation,
+        number as number,
+        select as select,
+        term_of as term_of,
+        unknown as unknown,
+    )
+    from tuninglink.solver.plan import divisors as divisors
+    from tuninglink.solver.search import (
+        beyond_changes as beyond_changes,
+        changes as changes,
+        nearest_by_search as nearest_by_search,
+    )
+    from tuninglink.solver.terms import (
+        DEFAULT_LIMITS as DEFAULT_LIMITS,
+        Assertion as Assertion,
+        AssignmentError as AssignmentError,
+        CheckAnswer as CheckAnswer,
+        CountAnswer as CountAnswer,
+        Deadline as Deadline,
+        Grade as Grade,
+        Kind as Kind,
+        Limits as Limits,
+        NearestAnswer as NearestAnswer,
+        Term as Term,
+        UndecidedError as UndecidedError,
+        UnsatAnswer as UnsatAnswer,
+        Verdict as Verdict,
+        Violation as Violation,
+        evaluate as evaluate,
+        is_condition as is_condition,
+        make as make,
+    )
+    from tuninglink.solver.z3_solver import Solver as Solver, TermWriter as TermWriter

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tuninglink.solver import Kind, Term, divide
+from tuninglink.solver.terms import Kind, Term, divide
 
 if TYPE_CHECKING:
-    from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.terms import Deadline
 
 
 class Interval(NamedTuple):

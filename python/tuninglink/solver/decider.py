@@ -7,15 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.solver import Assertion, Kind, Term, constant, evaluate, make
-from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
-from tuninglink.solver.compiled_checks import Judgements
-from tuninglink.solver.counting import Counted, count_solutions
+from tuninglink.solver.compiled import Judgements
 from tuninglink.solver.plan import TooManyValuesError
-from tuninglink.solver.search import SearchPlan
+from tuninglink.solver.search import Counted, SearchPlan, count_solutions
+from tuninglink.solver.terms import (
+    Assertion,
+    CountAnswer,
+    Deadline,
+    Kind,
+    Term,
+    UndecidedError,
+    Verdict,
+    constant,
+    evaluate,
+    make,
+)
 
 if TYPE_CHECKING:
     from tuninglink.solver.z3_solver import Solver
+
 
 _MOST_DEPTH: Final = 200
 _MOST_NODES: Final = 20_000

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from tuninglink.solver import Kind, Term, constant, evaluate, make
-from tuninglink.solver.compiled_checks import Judgements
+from tuninglink.solver.compiled import Judgements
+from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 Operand: TypeAlias = "Expression | int"
 

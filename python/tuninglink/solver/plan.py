@@ -11,20 +11,20 @@ from functools import cached_property, lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds, Interval
-from tuninglink.solver.compiled_checks import possibility
-from tuninglink.solver.compiled_terms import (
+from tuninglink.solver.compiled import (
     Values,
     alternatives,
     compile_function,
     conjunction,
     may_divide_by_zero,
+    possibility,
     solutions,
 )
+from tuninglink.solver.terms import Kind, Term, evaluate
 
 if TYPE_CHECKING:
-    from tuninglink.solver.answers import Deadline
+    from tuninglink.solver.terms import Deadline
 
 
 MOST_VALUES = 1 << 17

@@ -7,23 +7,32 @@ an equation leaves a variable only one value, no other value is tried.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 
-from tuninglink.solver import Kind, Term, evaluate
-from tuninglink.solver.answers import Deadline, NearestAnswer, UndecidedError, Verdict
-from tuninglink.solver.compiled_terms import Values
+from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.compiled import Loop, Values, compile_loop, outlook
 from tuninglink.solver.plan import (
     Level,
     TooManyValuesError,
     find_domains,
     order_variables,
     plan_levels,
+    with_late_variables,
+)
+from tuninglink.solver.terms import (
+    CountAnswer,
+    Deadline,
+    Kind,
+    NearestAnswer,
+    Term,
+    UndecidedError,
+    Verdict,
+    evaluate,
 )
 
 Confirm = Callable[[Mapping[str, int], Deadline], bool]
-
-
-_NODES_BETWEEN_CHECKS = 2048
 
 
 class SearchPlan:
@@ -261,3 +270,281 @@ def changes(target: Mapping[str, int], solution: Mapping[str, int] | None) -> di
     return {
         name: value for name, value in (solution or {}).items() if target.get(name, value) != value
     }
+
+
+# --- Counting solutions without listing them -----------------------------------------------------
+
+Domains = Mapping[str, Sequence[int]]
+
+_NODES_BETWEEN_CHECKS = 2048
+_MOST_REMEMBERED = 1 << 19
+"""The maximum number of stored counts, of some hundred bytes each. Beyond it, the counts are discarded."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The number of solutions of assertions.
+
+    Attributes:
+        answer: the number of solutions, or a lower bound if counting exceeds the limits.
+    """
+
+    answer: CountAnswer
+    _parts: Sequence[_Count]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether solutions can be looked up by number: all are counted, and all partial counts are stored."""
+        return self.answer.verdict is Verdict.PROVEN and all(part.is_known for part in self._parts)
+
+    @property
+    def size(self) -> int:
+        """The number of stored partial counts."""
+        return sum(part.size for part in self._parts)
+
+    def solution(self, number: int) -> dict[str, int]:
+        """Return the solution with a number; similar solutions have close numbers.
+
+        Args:
+            number: the number, from 0 to the count, exclusive.
+        """
+        result: dict[str, int] = {}
+        for part in self._parts:
+            number, own = divmod(number, part.total)
+            result |= part.solution(own)
+        return result
+
+
+def count_solutions(
+    assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
+) -> Counted:
+    """Count the assignments of the visible variables for which all assertions can hold.
+
+    Args:
+        assertions: boolean terms.
+        domains: the values of each variable, ascending and not empty.
+        hidden: variables for which only the existence of values matters.
+        deadline: the deadline of the answer.
+
+    Raises:
+        ZeroDivisionError: a division by zero leaves it open whether an assertion holds.
+    """
+    if not all(assertion.variables for assertion in assertions):
+        raise ZeroDivisionError  # other constant terms were folded when they were made
+    groups = _groups(assertions, domains)
+    groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
+    parts: list[_Count] = []
+    reason = ""
+    for position, group in enumerate(groups):
+        due = deadline.share(len(groups) - position)
+        parts.append(_Count())
+        try:
+            parts[-1].run(_plan(group, domains, hidden, due), due)
+        except UndecidedError as failure:
+            reason = failure.reason
+        else:
+            if parts[-1].total == 0:
+                return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
+    verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
+    return Counted(CountAnswer(verdict, prod(part.total for part in parts), reason), parts)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Variables that assertions connect, and these assertions.
+
+    Attributes:
+        names: the variables: those with a single value, and connected ones with several.
+        terms: the assertions over them.
+    """
+
+    names: Sequence[str]
+    terms: Sequence[Term]
+
+
+def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
+    fixed = [name for name, values in domains.items() if len(values) == 1]
+    free = [name for name in domains if len(domains[name]) > 1]
+    group_of = {name: [name] for name in free}
+    for assertion in assertions:
+        # In the order of the domains, since the order of a set differs between runs.
+        first, *others = [group_of[name] for name in free if name in assertion.variables] or [[]]
+        for other in others:
+            if other is not first:
+                first += other
+                group_of |= dict.fromkeys(other, first)
+    terms_of: dict[int, list[Term]] = {}
+    of_fixed: list[Term] = []
+    for assertion in assertions:
+        names = [name for name in assertion.variables if name in group_of]
+        terms = terms_of.setdefault(id(group_of[names[0]]), []) if names else of_fixed
+        terms.append(assertion)
+    connected = {id(names): names for names in group_of.values()}
+    groups = [_Group([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()]
+    return [_Group(fixed, of_fixed), *groups] if fixed else groups
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The plan for counting a group.
+
+    Attributes:
+        levels: its variables in order.
+        loops: for each level, the loop over the values for which its assertions hold, and the assertions of later
+            levels can hold. The keys are the state that the later assertions depend on.
+        shown: the number of levels up to the last visible one; for the other levels, only the existence of values
+            matters.
+        slots: the visible levels.
+        settled: for each level, whether the level is hidden and no later level depends on it, so that one value is
+            enough.
+    """
+
+    levels: Sequence[Level]
+    loops: Sequence[Loop]
+    shown: int
+    slots: Sequence[int]
+    settled: Sequence[bool]
+
+    def is_done(self, at: int, count: int) -> bool:
+        """Return whether the other values of a level can be skipped after one that its assertions allow.
+
+        Args:
+            at: the level.
+            count: the number of solutions for the values tried so far.
+        """
+        return self.settled[at] or (count > 0 and at >= self.shown)
+
+
+def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
+    own = {name: domains[name] for name in group.names}
+    order = order_variables(group.terms, own, hidden, deadline)
+    late: set[str] = set()
+    while True:
+        deadline.check()
+        levels = plan_levels(group.terms, order, own)
+        # Other values of hidden variables give the same solution, so visible levels must not follow hidden choices.
+        choosing = {
+            level.name
+            for level in levels
+            if level.name in hidden and len(level.domain) > 1 and not level.is_determined
+        }
+        if choosing <= late:
+            break
+        late |= choosing
+        order = with_late_variables(late, order, group.terms)
+    # The loops yield the values that the number of solutions from the next level on depends on.
+    slots = {name: index for index, name in enumerate(order)}
+    bounds = Bounds.spanning(own)
+    loops = []
+    for index, level in enumerate(levels):
+        assigned = frozenset(order[: index + 1])
+        open_terms = [term for term in group.terms if not term.variables <= assigned]
+        key = outlook(open_terms, assigned, slots, bounds, level.name)
+        loops.append(compile_loop(index, level.checks, key))
+    # The visible levels, and the hidden ones whose terms end before the next level.
+    seen = [index for index, name in enumerate(order) if name not in hidden]
+    ends = {
+        name: index
+        for index, level in enumerate(levels)
+        for term in level.terms
+        for name in term.variables
+    }
+    settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
+    return _Plan(levels, loops, max(seen, default=-1) + 1, seen, settled)
+
+
+class _Count:
+    """Counts the solutions of a group.
+
+    Attributes:
+        size: the number of stored counts.
+        total: the number of solutions, or of those counted before the deadline.
+        is_known: whether all partial counts are stored.
+    """
+
+    def __init__(self) -> None:
+        self._plan = _Plan((), (), 0, (), ())
+        # For each level and the end, the counts by what the earlier levels determine.
+        self._counts: list[dict[Hashable, int]] = []
+        self._nodes = 0
+        self.size = 0
+        self.total = 0
+        self.is_known = True
+
+    def run(self, plan: _Plan, deadline: Deadline) -> None:
+        """Count the solutions.
+
+        Raises:
+            UndecidedError: the deadline has passed.
+            ZeroDivisionError: a division by zero occurs.
+        """
+        self._plan = plan
+        self._counts = [*({} for _ in plan.levels), {(): 1}]
+        values = [0] * len(plan.levels)
+        totals = [0] * len(plan.levels)
+        keys: list[Hashable] = [()] * len(plan.levels)
+        choices = [self._choices(0, values, deadline)] * len(plan.levels)
+        at = 0
+        try:
+            deadline.check()
+            while at >= 0:
+                for key in choices[at]:
+                    # Use a stored count, or count the next level first.
+                    count = self._counts[at + 1].get(key)
+                    if count is None:
+                        at += 1
+                        keys[at] = key
+                        choices[at] = self._choices(at, values, deadline)
+                        break
+                    totals[at] += count
+                    if plan.is_done(at, count):
+                        choices[at] = iter(())
+                        break
+                else:
+                    # All choices of the level are counted: add them to the previous level.
+                    self._remember(at, keys[at], totals[at])
+                    at -= 1
+                    if at >= 0:
+                        totals[at] += totals[at + 1]
+                        totals[at + 1] = 0
+                        if plan.is_done(at, totals[at]):
+                            choices[at] = iter(())
+        finally:
+            # Counts below each level belong to other values of the earlier levels.
+            self.total = sum(totals)
+
+    def solution(self, number: int) -> dict[str, int]:
+        """Return the solution with a number; all partial counts must be stored."""
+        plan = self._plan
+        values = [0] * len(plan.levels)
+        for at in range(plan.shown):
+            for key in plan.loops[at](values, _choices(plan.levels[at], values)):
+                ways = self._counts[at + 1][key]
+                if number < ways:
+                    break
+                number -= ways
+        return {plan.levels[slot].name: values[slot] for slot in plan.slots}
+
+    def _choices(self, at: int, values: Values, deadline: Deadline) -> Iterator[Hashable]:
+        """Start the loop of a level, and count the values that it tries."""
+        choices = _choices(self._plan.levels[at], values)
+        self._nodes += len(choices)
+        if self._nodes >= _NODES_BETWEEN_CHECKS:
+            self._nodes -= _NODES_BETWEEN_CHECKS
+            deadline.check()
+        return self._plan.loops[at](values, choices)
+
+    def _remember(self, at: int, key: Hashable, count: int) -> None:
+        if self.size == _MOST_REMEMBERED:
+            for counts in self._counts[:-1]:
+                counts.clear()
+            self.size = 0
+            self.is_known = False
+        self._counts[at][key] = count
+        self.size += 1
+
+
+def _choices(level: Level, values: Values) -> Sequence[int]:
+    if level.solve is None:
+        return level.domain
+    return level.few(level.solve(values), level.ranks)

@@ -15,8 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import z3
 
-from tuninglink.solver import Kind, Term, graph
-from tuninglink.solver.answers import Deadline, UndecidedError
+from tuninglink.solver.terms import Deadline, Kind, Term, UndecidedError, graph
 
 
 class TermWriter:

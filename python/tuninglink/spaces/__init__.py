@@ -13,112 +13,82 @@ The package is usable by itself: it does not depend on specs, and neither parses
 Names are imported on first access, so that importing the package does not load Z3.
 """
 
-from typing import TYPE_CHECKING
+from tuninglink.lazy import lazy_imports
 
-from tuninglink.lazy import lazy_getattr
-
-if TYPE_CHECKING:
-    from tuninglink.iree.op_kinds import OpKind, Role
-    from tuninglink.solver import Assertion, Grade
-    from tuninglink.solver.answers import (
-        AssignmentError,
-        CheckAnswer,
-        CountAnswer,
-        Limits,
-        NearestAnswer,
-        UndecidedError,
-        UnsatAnswer,
-        Verdict,
-        Violation,
+with lazy_imports(globals()):
+    from tuninglink.iree import OpKind as OpKind, Role as Role
+    from tuninglink.solver import (
+        Assertion as Assertion,
+        AssignmentError as AssignmentError,
+        CheckAnswer as CheckAnswer,
+        CountAnswer as CountAnswer,
+        Expression as Expression,
+        Grade as Grade,
+        Limits as Limits,
+        NearestAnswer as NearestAnswer,
+        UndecidedError as UndecidedError,
+        UnsatAnswer as UnsatAnswer,
+        Verdict as Verdict,
+        Violation as Violation,
+        all_of as all_of,
+        any_of as any_of,
+        negation as negation,
+        number as number,
+        select as select,
     )
-    from tuninglink.solver.expressions import (
-        Expression,
-        all_of,
-        any_of,
-        negation,
-        number,
-        select,
+    from tuninglink.spaces.compiler_constraints import (
+        SHARED_PASS_MANAGER as SHARED_PASS_MANAGER,
+        CompilerProvider as CompilerProvider,
+        CompilerSpace as CompilerSpace,
+        FamilyConstraints as FamilyConstraints,
+        FixedSize as FixedSize,
+        IsolatedPassManager as IsolatedPassManager,
+        UnsizedConstraints as UnsizedConstraints,
+        knob_template as knob_template,
+        read_constraints as read_constraints,
     )
-    from tuninglink.spaces.configuration import (
-        Configuration,
-        MismatchError,
-        read_configuration,
+    from tuninglink.spaces.former_names import (
+        current_name as current_name,
+        current_names as current_names,
     )
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-    from tuninglink.spaces.proposals import Proposal
-    from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import Provider, Space
-    from tuninglink.spaces.set_builder import ConstraintSetBuilder
-    from tuninglink.spaces.verification import verify_configuration
-    from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
-
-__all__ = [
-    "Assertion",
-    "AssignmentError",
-    "CheckAnswer",
-    "Configuration",
-    "ConfigurationAnswer",
-    "ConstraintSet",
-    "ConstraintSetBuilder",
-    "CountAnswer",
-    "Dimension",
-    "Expression",
-    "Grade",
-    "IntegerKnob",
-    "Knob",
-    "Limits",
-    "MismatchError",
-    "NearestAnswer",
-    "OneOfKnob",
-    "OpKind",
-    "Problem",
-    "Proposal",
-    "Provider",
-    "ProviderRegistry",
-    "Role",
-    "Space",
-    "UndecidedError",
-    "UnsatAnswer",
-    "Verdict",
-    "Violation",
-    "Workload",
-    "all_of",
-    "any_of",
-    "negation",
-    "number",
-    "read_configuration",
-    "read_workload",
-    "select",
-    "verify_configuration",
-]
-
-_HOMES = {
-    **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
-    **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
-    **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    **dict.fromkeys(("Assertion", "Grade"), "solver"),
-    **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
-    **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
-    "ConstraintSetBuilder": "spaces.set_builder",
-    **dict.fromkeys(
-        ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
-    ),
-    "ConstraintSet": "spaces.constraint_set",
-    **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
-    **dict.fromkeys(("Dimension", "Problem"), "spaces.workload"),
-    **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
-    **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
-    **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
-    "ProviderRegistry": "spaces.provider_registry",
-    "ConfigurationAnswer": "spaces.configuration_answers",
-    "Proposal": "spaces.proposals",
-    "verify_configuration": "spaces.verification",
-}
-
-__getattr__ = lazy_getattr(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    from tuninglink.spaces.knobs import (
+        EVERYTHING as EVERYTHING,
+        KNOBS as KNOBS,
+        AllowedValues as AllowedValues,
+        SelectionError as SelectionError,
+        SpaceSelection as SpaceSelection,
+        check_selection as check_selection,
+        entries_of_knob as entries_of_knob,
+        knob_values as knob_values,
+        meaning as meaning,
+        pipeline_name as pipeline_name,
+        tiled_problem as tiled_problem,
+        value_text as value_text,
+    )
+    from tuninglink.spaces.model import (
+        Configuration as Configuration,
+        ConstraintSet as ConstraintSet,
+        ConstraintSetBuilder as ConstraintSetBuilder,
+        Dimension as Dimension,
+        IntegerKnob as IntegerKnob,
+        Knob as Knob,
+        MismatchError as MismatchError,
+        OneOfKnob as OneOfKnob,
+        Problem as Problem,
+        Provider as Provider,
+        Space as Space,
+        Workload as Workload,
+        read_configuration as read_configuration,
+        read_workload as read_workload,
+    )
+    from tuninglink.spaces.provider_registry import ProviderRegistry as ProviderRegistry
+    from tuninglink.spaces.verification import (
+        ConfigurationAnswer as ConfigurationAnswer,
+        Miscompilations as Miscompilations,
+        Proposal as Proposal,
+        broken_necessary_rules as broken_necessary_rules,
+        miscompilation as miscompilation,
+        replaced_entries as replaced_entries,
+        verify_configuration as verify_configuration,
+        verify_like_compiler as verify_like_compiler,
+    )

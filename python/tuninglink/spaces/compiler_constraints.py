@@ -1,33 +1,68 @@
-"""The compiler's constraints, separated from sizes and shared by workloads that differ only in sizes.
-
-The compiler usually writes the same constraints for all sizes of an op: its constraints op takes the sizes as operands
-and begins with an assertion about each. The worker process returns the op without these assertions and operands, and
-the sizes separately, so that each distinct op is read only once.
-
-Free dimensions are inferred from the compiler's answers: a dimension counts as free once two answers differ only in its
-size. The compiler treats small sizes specially, so answers are compared only if their small sizes are equal.
-
-Compiler passes may crash or hang, so they run in a worker process.
-"""
+"""The compiler's own constraints, as a provider."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
-from itertools import islice
-from typing import Final, TypeVar, TypeVarTuple
+from itertools import combinations, islice, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import integer_value
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import visit
-from tuninglink.solver.answers import UndecidedError
+from tuninglink.iree import (
+    PIPELINE_OPTIONS,
+    REDUCTION_LEVEL,
+    SUBGROUP,
+    SUBGROUP_BASIS,
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    WORKGROUP,
+    WORKGROUP_SIZE,
+    OpKind,
+    Role,
+)
+from tuninglink.mlir import body, error, integer_value, names, place_of, to_bytecode, visit
+from tuninglink.solver import (
+    AssignmentError,
+    CheckAnswer,
+    Expression,
+    Grade,
+    Limits,
+    UndecidedError,
+    all_of,
+    any_of,
+    negation,
+    number,
+    select,
+)
+from tuninglink.spaces.model import (
+    Configuration,
+    ConstraintSet,
+    ConstraintSetBuilder,
+    DictionarySlot,
+    IntegerKnob,
+    Knob,
+    KnobTemplate,
+    OneOfKnob,
+    Problem,
+    Provider,
+    Space,
+    Workload,
+    dictionary_of,
+    option_slots,
+    template_slot,
+)
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    Value = mlir.Value[Any]
+
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -105,7 +140,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
     from iree.compiler import ir  # noqa: PLC0415 - a process that only submits does not need the compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
-    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415
+    from tuninglink.mlir import thread_context  # noqa: PLC0415
 
     context = thread_context()
     with context:
@@ -121,7 +156,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
     return module
 
 
-SHARED_PASS_MANAGER: Final = IsolatedPassManager(
+SHARED_PASS_MANAGER: Final[IsolatedPassManager] = IsolatedPassManager(
     Pool(1, import_module, ("iree.compiler.passmanager",))
 )
 """The pass manager shared by all code in this process; its worker starts on the first run."""
@@ -358,3 +393,467 @@ def _resized(constraint: UnsizedConstraints, sizes: Sizes) -> UnsizedConstraints
         start = dimension.message.removesuffix(str(dimension.size))
         dimensions.append(FixedSize(size, f"{start}{size}" if start else ""))
     return replace(constraint, dimensions=tuple(dimensions))
+
+
+# --- The conversion of the compiler's constraints, `iree_codegen.smt.constraints`, to constraint sets, op by op
+
+PROVIDER = "the compiler"
+"""The provider of the sets that this module reads."""
+
+
+def read_constraints(
+    operation: mlir.Operation,
+    template: KnobTemplate,
+    problem: Problem,
+    dimensions: Sequence[FixedSize | None] | None = None,
+) -> ConstraintSet:
+    """Return the constraint set for a constraints op.
+
+    Every assertion of the compiler becomes one of the set, with its message. Placeholders are filled when a violation
+    is reported.
+
+    Args:
+        operation: an `iree_codegen.smt.constraints`.
+        template: its template.
+        problem: the problem to configure.
+        dimensions: the sizes of the dimensions, None for an unknown one, which becomes an auxiliary unknown; by
+            default the sizes in the operands of the op.
+
+    Raises:
+        UndecidedError: the op contains an unsupported operation.
+    """
+    pipeline = str(operation.attributes["pipeline"])
+    if dimensions is None:
+        sizes = map(constant_size, operation.operands)
+        dimensions = [None if size is None else FixedSize(size) for size in sizes]
+    reader = _Reader(operation, template, pipeline, dimensions)
+    return reader.read().build(problem, pipeline, PROVIDER)
+
+
+def knob_template(operation: mlir.Operation) -> KnobTemplate:
+    """Return the template of the configurations of a constraints op."""
+    entries = template_slot(operation.attributes["knobs"], knob_names(operation))
+    assert isinstance(entries, DictionarySlot)
+    return KnobTemplate(operation.attributes["pipeline"], entries)
+
+
+_CONTAINERS: Final = frozenset(
+    {PIPELINE_OPTIONS, names.DECOMPOSITION_CONFIG, names.LOWERING_CONFIG}
+)
+
+
+def knob_names(operation: mlir.Operation) -> dict[str, str]:
+    """Return the names of the knobs of a constraints op, by the names that the compiler gives them.
+
+    A knob is named for its place in a configuration: `wg_0` is `workgroup[0]`, and `sg_m_cnt` is `subgroup_basis[0]`.
+    """
+    result: dict[str, str] = {}
+
+    def visit(attribute: mlir.Attribute, path: str) -> None:
+        if isinstance(attribute, (iree_codegen.IntKnobAttr, iree_codegen.OneOfKnobAttr)):
+            # The counts of a basis precede the loops that they are for.
+            result.setdefault(attribute.name, path.replace("_basis[0]", "_basis"))
+        elif isinstance(attribute, mlir.ArrayAttr):
+            for position, element in enumerate(attribute):
+                visit(element, f"{path}[{position}]")
+        else:
+            for name, entry in (dictionary_of(attribute) or {}).items():
+                prefix = f"{path}." if path else ""
+                visit(entry, path if name in _CONTAINERS else f"{prefix}{name}")
+
+    visit(operation.attributes["knobs"], "")
+    if f"{WORKGROUP_SIZE}[1]" in result.values():
+        return result
+    # A workgroup of one dimension has a knob for all its threads.
+    flat = {f"{WORKGROUP_SIZE}[0]": WORKGROUP_SIZE}
+    return {former: flat.get(place, place) for former, place in result.items()}
+
+
+def dimension_name(index: int) -> str:
+    """Return the name of the unknown for the size of a dimension."""
+    return f"dim_{index}'"
+
+
+class _Reader:
+    def __init__(
+        self,
+        operation: mlir.Operation,
+        template: KnobTemplate,
+        pipeline: str,
+        dimensions: Sequence[FixedSize | None],
+    ) -> None:
+        self._operation = operation
+        self._template = template
+        self._origin = f"{PROVIDER}'s constraints of {pipeline}"
+        self._dimensions = dimensions
+        self._builder = ConstraintSetBuilder()
+        self._values: dict[Value, Expression] = {}
+        self._knobs: dict[str, Expression] = {}
+        self._names = knob_names(operation)
+
+    def read(self) -> ConstraintSetBuilder:
+        """Read the body."""
+        options = {
+            slot.name: tuple(map(str, slot.options))
+            for slot in option_slots(self._template.entries)
+        }
+        self._read_dimensions()
+        for operation in body(self._operation):
+            kind = operation.name
+            if kind == names.CONSTRAINT_ASSERT:
+                self._assert(operation)
+            elif kind == names.CONSTRAINT_KNOB:
+                name = _string(operation.attributes["name"])
+                name = self._names.get(name, name)
+                self._set(operation, self._knob(name, options.get(name)))
+            elif kind == "smt.declare_fun":
+                prefix = operation.attributes.get("namePrefix")
+                name = _string(prefix) if prefix is not None else "unknown"
+                self._set(operation, self._builder.auxiliary(f"{name}'"))
+            else:
+                self._compute(operation, kind)
+        return self._builder
+
+    def _read_dimensions(self) -> None:
+        arguments = self._operation.regions[0].blocks[0].arguments
+        for index, (argument, dimension) in enumerate(
+            zip(arguments, self._dimensions, strict=True)
+        ):
+            if dimension is None:
+                self._values[argument] = self._builder.auxiliary(dimension_name(index))
+                continue
+            value = self._values[argument] = number(dimension.size)
+            if dimension.message:
+                self._require(value == dimension.size, dimension.message, value)
+
+    def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
+        if name not in self._knobs:
+            knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
+            self._knobs[name] = self._builder.knob(knob, Grade.COMPILER)
+        return self._knobs[name]
+
+    def _assert(self, operation: mlir.Operation) -> None:
+        condition, *values = [self._values[operand] for operand in operation.operands]
+        message = _WORD.sub(self._named, _string(operation.attributes["msg"]))
+        self._require(condition, message, *values)
+
+    def _named(self, word: re.Match[str]) -> str:
+        """Return a word of a message; a knob by its name, and what is like knobs, such as `wg_m`, in the same form."""
+        return self._names.get(word[0]) or _OF_SIDES.sub(
+            lambda match: f"{_ENTRIES[match[1] + match[3]]}[{match[2]}]", word[0]
+        )
+
+    def _require(self, condition: Expression, message: str, *values: Expression) -> None:
+        self._builder.require(
+            condition, message, *values, provenance=self._origin, grade=Grade.COMPILER
+        )
+
+    def _compute(self, operation: mlir.Operation, kind: str) -> None:
+        compute = _COMPUTATIONS.get(kind)
+        if compute is None:
+            raise UndecidedError(f"the compiler's constraints use '{kind}'")
+        operands = [self._values[operand] for operand in operation.operands]
+        self._set(operation, compute(self, operation, operands))
+
+    def _set(self, operation: Any, value: Expression) -> None:
+        self._values[operation.result] = value
+
+    # --- One method for each operation that needs more than its operands -----------------------------------
+
+    def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
+        return number(integer_value(operation.attributes["value"]))
+
+    def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
+        value = operation.attributes["value"]
+        assert isinstance(value, mlir.BoolAttr)
+        return number(value.value)
+
+    def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
+        return _COMPARISONS[integer_value(operation.attributes["pred"])](*operands)
+
+    def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
+        keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
+        # The compiler's own export takes the last value for an index that is not a key.
+        result = number(values[-1])
+        for key, value in reversed([*zip(keys, values, strict=True)][:-1]):
+            result = select(operands[0] == key, number(value), result)
+        return result
+
+
+def _string(attribute: mlir.Attribute) -> str:
+    assert isinstance(attribute, mlir.StringAttr)
+    return attribute.value
+
+
+def _integers(attribute: mlir.Attribute) -> list[int]:
+    assert isinstance(attribute, mlir.DenseI64ArrayAttr)
+    return list(attribute)
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    result = terms[0]
+    for term in terms[1:]:
+        result = result + term
+    return result
+
+
+def _product(factors: Sequence[Any]) -> Any:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def _all_equal(operands: Sequence[Any]) -> Any:
+    pairs = [a == b for a, b in pairwise(operands)]
+    return pairs[0] if len(pairs) == 1 else all_of(*pairs)
+
+
+def _all_different(operands: Sequence[Any]) -> Any:
+    return all_of(*(a != b for a, b in combinations(operands, 2)))
+
+
+_WORD: Final = re.compile(r"\b[A-Za-z]\w*\b")
+_OF_SIDES: Final = re.compile(r"(wg|sg|red)_([a-z])(|(?<=sg_.)_cnt)$")
+_ENTRIES: Final = {
+    "wg": WORKGROUP,
+    "sg": SUBGROUP,
+    "sg_cnt": SUBGROUP_BASIS,
+    "red": REDUCTION_LEVEL,
+}
+"""The entries of a configuration, by the parts of the compiler's names before and after the side of a product."""
+
+_COMPARISONS: Sequence[Callable[[Any, Any], Expression]] = (
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+"""The comparisons, in the order of the dialect's predicates."""
+
+_COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], Any]] = {
+    "smt.int.constant": _Reader._integer,  # noqa: SLF001 - a table of the class
+    "smt.constant": _Reader._boolean,  # noqa: SLF001
+    "smt.int.cmp": _Reader._compare,  # noqa: SLF001
+    names.CONSTRAINT_LOOKUP: _Reader._look_up,  # noqa: SLF001
+    "smt.int.add": lambda _, __, operands: _sum(operands),
+    "smt.int.mul": lambda _, __, operands: _product(operands),
+    "smt.int.sub": lambda _, __, operands: operands[0] - operands[1],
+    "smt.int.div": lambda _, __, operands: operands[0] / operands[1],
+    "smt.int.mod": lambda _, __, operands: operands[0] % operands[1],
+    "smt.int.abs": lambda _, __, operands: select(operands[0] >= 0, operands[0], -operands[0]),
+    "smt.ite": lambda _, __, operands: select(*operands),
+    "smt.eq": lambda _, __, operands: _all_equal(operands),
+    "smt.distinct": lambda _, __, operands: _all_different(operands),
+    "smt.and": lambda _, __, operands: all_of(*operands),
+    "smt.or": lambda _, __, operands: any_of(*operands),
+    "smt.not": lambda _, __, operands: negation(operands[0]),
+    "smt.implies": lambda _, __, operands: any_of(negation(operands[0]), operands[1]),
+    "smt.xor": lambda _, __, operands: operands[0] != operands[1],
+}
+
+
+# --- The compiler's own constraints, as a provider -----------------------------------------------
+
+_MOST_FORMS = 64
+"""The maximum number of cached constraints ops; ops of the same kind and types have one for each pipeline."""
+
+_PADDING = frozenset({"padding", "padding_conv"})
+_SET = 0
+"""The number of the set with the root op whose constraints are requested; other ops in the function are not marked."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The constraints that the compiler writes for all sizes of an op.
+
+    Attributes:
+        operation: an `iree_codegen.smt.constraints`.
+        module: the module, which keeps the operation alive.
+        template: the template of the configurations.
+        constraints: the constraints, with dimensions as auxiliary unknowns.
+    """
+
+    operation: mlir.Operation
+    module: mlir.Operation
+    template: KnobTemplate
+    constraints: ConstraintSet
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The names of the knobs, by the compiler's."""
+        return knob_names(self.operation)
+
+    @classmethod
+    def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+        """Read the only constraints op in a module."""
+        module = mlir.Module.parse(bytecode, context).operation
+        (operation,) = constraints_in(module)
+        template = knob_template(operation)
+        unknown = [None] * len(operation.operands)
+        constraints = read_constraints(operation, template, Problem(kind), unknown)
+        return cls(operation, module, template, constraints)
+
+
+class CompilerSpace(Space):
+    """The space of a constraints op.
+
+    Args:
+        form: the op, for any sizes.
+        dimensions: the sizes of the dimensions, None for a dynamic one.
+        problem: the problem to configure.
+    """
+
+    is_sufficient: ClassVar[bool] = False
+
+    def __init__(
+        self, form: _Form, dimensions: Sequence[FixedSize | None], problem: Problem
+    ) -> None:
+        self._form = form
+        self._dimensions = dimensions
+        self._problem = problem
+
+    @property
+    def provider(self) -> str:
+        """The compiler."""
+        return PROVIDER
+
+    @property
+    def operation(self) -> mlir.Operation:
+        """The constraints op, without sizes."""
+        return self._form.operation
+
+    @cached_property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
+        """The constraints."""
+        form = self._form
+        return read_constraints(form.operation, form.template, self._problem, self._dimensions)
+
+    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
+        """Return whether the constraints accept an assignment, without instantiating them for the sizes."""
+        sizes = {
+            dimension_name(index): each.size
+            for index, each in enumerate(self._dimensions)
+            if each is not None
+        }
+        return self._form.constraints.check(assignment, limits, sizes)
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """Match a configuration against the template of the constraints op."""
+        return self._form.template.read(configuration)
+
+    def overlooks(self, configuration: Configuration) -> bool:
+        """Return whether a configuration has padding, which the constraints accept but do not cover."""
+        return not _PADDING.isdisjoint(configuration.entries)
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Return the configuration that the compiler creates from the values."""
+        try:
+            values = {former: assignment[name] for former, name in self._form.names.items()}
+            return iree_codegen.materialize_compilation_info(self.operation, values)
+        except (ValueError, RuntimeError) as failure:
+            raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
+
+
+class CompilerProvider(Provider):
+    """The provider that queries the compiler for its constraints, in a worker process.
+
+    Args:
+        passes: the pass manager that runs the compiler pass.
+    """
+
+    name: ClassVar[str] = PROVIDER
+    pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
+
+    def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
+        self._passes = passes
+        self._forms: dict[bytes, _Form] = {}
+        self._families: dict[tuple[Hashable, str], FamilyConstraints] = {}
+
+    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
+        """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
+        context = workload.root.context
+        return [
+            CompilerSpace(
+                self._form(each.module, context, workload.problem.kind),
+                each.dimensions,
+                workload.problem,
+            )
+            for each in self._constraints(workload, pipeline)
+        ]
+
+    def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+        form = self._forms.get(bytecode)
+        if form is None or form.operation.context != context:
+            if len(self._forms) == _MOST_FORMS:
+                self._forms.clear()
+            form = self._forms[bytecode] = _Form.read(bytecode, context, kind)
+        return form
+
+    def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
+        """Return the constraints ops for a workload; the compiler runs once for most sizes."""
+        sizes = workload.static_sizes
+        if workload.family is None or sizes is None:
+            return self._ask(workload, pipeline)
+        key = (workload.family, pipeline)
+        if key not in self._families and len(self._families) == _MOST_FORMS:
+            self._families.clear()
+        family = self._families.setdefault(key, FamilyConstraints())
+        constraints = family.of(sizes)
+        if constraints is None:
+            constraints = self._ask(workload, pipeline)
+            family.add(sizes, constraints)
+        return constraints
+
+    def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
+        known_crashes = self._passes.known_crashes
+        # A crash restarts a process. The compiler crashes on all contractions with batch dimensions.
+        batched = _batched(workload.problem)
+        try:
+            if batched in known_crashes:
+                raise CompilerCrashError(known_crashes[batched])
+            module = to_bytecode(_isolated(workload).operation)
+            return self._passes.call(insert_constraints, module, pipeline)
+        except UndecidedError as failure:
+            asked = f"'{workload.root.name}'"
+            place = place_of(workload.root.location)
+            if batched is not None and isinstance(failure, CompilerCrashError):
+                # The message is the same for later queries.
+                known_crashes[batched] = failure.reason
+                asked = f"a {batched}"
+            elif place:
+                asked += f" at {place}"
+            reason = f"{failure.reason} when asked for the constraints on {asked}"
+            raise UndecidedError(reason) from None
+
+
+def _batched(problem: Problem) -> str | None:
+    """Return the description of a contraction with batch dimensions, None for any other problem."""
+    is_batched = any(dimension.role is Role.BATCH for dimension in problem.dimensions)
+    return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
+
+
+def _isolated(workload: Workload) -> mlir.Module:
+    """Return a module with a copy of the function in which only this root op is marked as a root op."""
+    context = workload.root.context
+    with mlir.Location.unknown(context):
+        module = mlir.Module.create()
+        with mlir.InsertionPoint(module.body):
+            function = workload.function.operation.clone().operation
+    if workload.target is not None:
+        function.attributes[names.EXECUTABLE_TARGET] = workload.target
+    position = _operations(workload.function).index(workload.root)
+    operations = _operations(function)
+    for operation in operations:
+        if names.ROOT_OP in operation.attributes and operation.name != names.CONSTRAINTS:
+            del operation.attributes[names.ROOT_OP]
+    operations[position].attributes[names.ROOT_OP] = iree_codegen.RootOpAttr.get(_SET, ctx=context)
+    for each in [result for result in operations if result.name == names.CONSTRAINTS]:
+        each.erase()
+    return module
+
+
+def _operations(function: mlir.Operation) -> list[mlir.Operation]:
+    operations: list[mlir.Operation] = []
+    visit(function, operations.append)
+    return operations

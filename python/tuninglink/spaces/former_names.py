@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tuninglink.iree.lowering_configs import SUBGROUP_BASIS, SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.iree import SUBGROUP_BASIS, SUBGROUP_SIZE, WORKGROUP_SIZE
 
 _NAMES: Final = {
     r"wg_size_x": WORKGROUP_SIZE,

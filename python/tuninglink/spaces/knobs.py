@@ -1,141 +1,651 @@
-"""Knobs, the choices in a configuration, and the validation of assignments of values to them."""
+"""Configurations by knob: names, meanings, values, and the values that are valid with the other knobs unchanged."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.mlir.diagnostics import error
-from tuninglink.solver.answers import AssignmentError
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import TuninglinkError, did_you_mean
+from tuninglink.iree import (
+    PIPELINE_OPTIONS,
+    REDUCTION_LEVEL,
+    SPIRV_LEVELS,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP_SIZE,
+    OpKind,
+    read_cpu_configuration,
+    read_tile_levels,
+)
+from tuninglink.mlir import error, named_parameters, names, note
+from tuninglink.solver import (
+    Assertion,
+    AssignmentError,
+    CheckAnswer,
+    Grade,
+    Limits,
+    UndecidedError,
+    Verdict,
+    unknown,
+)
+from tuninglink.spaces.former_names import current_name
+from tuninglink.spaces.gpu import (
+    DENORMALS,
+    FUNCTION_ATTRIBUTES,
+    REORDERING,
+    CodeOption,
+    code_options,
+)
+from tuninglink.spaces.model import (
+    Configuration,
+    ConstraintSet,
+    FixedKnob,
+    Knob,
+    MismatchError,
+    OneOfKnob,
+    Space,
+    dictionary_of,
+)
+
+if TYPE_CHECKING:
+    from iree.compiler.dialects import iree_codegen
+
+    from tuninglink.spaces.model import Problem, Workload
+    from tuninglink.spaces.provider_registry import ProviderRegistry
 
 
-@dataclass(frozen=True)
-class IntegerKnob:
-    """A knob whose value is an integer.
+_LIMITS: Final[Limits] = Limits(seconds=0.2, solver_seconds=0.1)
+"""The limits of the check of one value."""
 
-    Attributes:
-        name: its name in assertions, assignments and messages.
-        low: the minimum value, or None if only the assertions bound it.
-        high: the maximum value, or None.
+
+def knob_values(configuration: Configuration) -> dict[str, str]:
+    """Return the values of knobs in a configuration, by their places, such as `workgroup[0]`.
+
+    The tile of each loop is a knob; tiles of 0, which leave a loop untiled, are omitted.
     """
-
-    name: str
-    low: int | None = None
-    high: int | None = None
-
-    def describe(self, value: int) -> str:
-        """Return the display text of `value`."""
-        return f"{self.name} = {value}"
-
-
-@dataclass(frozen=True)
-class OneOfKnob:
-    """A knob that chooses among options; its value is the index of one.
-
-    Attributes:
-        name: its name in assertions, assignments and messages.
-        options: the options as text, in order.
-    """
-
-    name: str
-    options: tuple[str, ...]
-
-    @property
-    def low(self) -> int:
-        """The first index."""
-        return 0
-
-    @property
-    def high(self) -> int:
-        """The last index; less than `low` if there is nothing to choose from."""
-        return len(self.options) - 1
-
-    def describe(self, value: int) -> str:
-        """Return the display text of the option with index `value`."""
-        if 0 <= value < len(self.options):
-            return f"{self.name} = {self.options[value]}"
-        return f"{self.name} = {value} (not an option)"
+    result: dict[str, str] = {}
+    info = configuration.translation_info
+    if info is not None:
+        result |= _translation(info)
+    # The lowering config: levels of tiles on CPUs, entries on GPUs, or lists of tiles.
+    levels = read_cpu_configuration(configuration.lowering_config)
+    entries = dictionary_of(configuration.lowering_config)
+    if levels is not None:
+        for level, tiling in levels.items():
+            if tiling is not None:
+                sizes = tiling.sizes
+                result |= {f"{level}[{loop}]": str(size) for loop, size in enumerate(sizes) if size}
+                if tiling.interchange:
+                    result[f"{level}.interchange"] = str(list(tiling.interchange))
+    elif entries is not None:
+        result |= _entries("", entries)
+    elif str(configuration.pipeline) in SPIRV_LEVELS:
+        result |= _tile_levels(configuration)
+    else:
+        result |= _foreign(configuration.lowering_config)
+    # The matmuls of an attention have their own lowering configs.
+    decomposition = configuration.decomposition_config
+    parts = None if decomposition is None else dictionary_of(decomposition)
+    for part, attribute in (parts or {}).items():
+        lowering = (dictionary_of(attribute) or {}).get(names.LOWERING_CONFIG)
+        if lowering is not None:
+            result |= _entries(f"{part}.", dictionary_of(lowering) or {})
+    return result
 
 
-Knob = IntegerKnob | OneOfKnob
-
-
-MOST_BITS: Final = 4096
-"""The maximum number of bits of numbers that are written out: Python refuses to convert longer ones."""
-
-
-def read_assignment(
-    given: Mapping[str, object], names: Collection[str], pipeline: str
-) -> dict[str, int]:
-    """Return an assignment of all knobs with Python's own integers.
+def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
+    """Return the problem whose loops a configuration tiles; None for a convolution that is converted to a matmul.
 
     Args:
-        given: the values by knob; integer types of other libraries are accepted.
-        names: the knobs.
-        pipeline: the pipeline that the knobs configure.
-
-    Raises:
-        AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
+        problem: the problem to configure.
+        values: the `knob_values` of its configuration.
     """
-    read = read_partial_assignment(given, names, pipeline)
-    missing = [name for name in names if name not in read]
-    if missing:
-        raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
-    return read
+    is_gathered = problem.kind is OpKind.CONVOLUTION and values.get(USE_IGEMM) == "true"
+    return None if is_gathered else problem
 
 
-def read_partial_assignment(
-    given: Mapping[str, object], names: Collection[str], pipeline: str
-) -> dict[str, int]:
-    """Return an assignment of some knobs, as `read_assignment` does.
+class AllowedValues:
+    """The valid values of each knob of a configuration with the other knobs unchanged.
 
-    Raises:
-        AssignmentError: a knob is unknown, or has a value that is not an integer.
+    Args:
+        workload: the workload.
+        configuration: its configuration.
+        registry: the providers of spaces.
+
+    Attributes:
+        reason: why the values are unknown; empty if they are known.
+        by_place: the valid values of each knob of the space, the current one first.
+        options: the values of options of code generation, each of which a configuration may omit.
     """
-    for name in given:
-        if name not in names:
-            knobs = ", ".join(names) or "it has none"
-            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
-            raise AssignmentError(error(message))
-    return {name: _integer(name, value) for name, value in given.items()}
+
+    def __init__(
+        self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
+    ) -> None:
+        self.reason = ""
+        self.by_place: dict[str, tuple[str, ...]] = {}
+        options = code_options(workload, str(configuration.pipeline))
+        self.options = {option.name: tuple(option.values) for option in options}
+        result = self._space(workload, configuration, registry)
+        if result is None:
+            return
+        space, assignment = result
+        for knob in space.constraints.knobs:
+            values = _valid(space, knob, assignment, workload.problem)
+            self.by_place[knob.name] = tuple(_shown(knob, value) for value in values)
+
+    def _space(
+        self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
+    ) -> tuple[Space, Mapping[str, int]] | None:
+        """Return the first space that contains the configuration, Tuninglink's spaces before the compiler's."""
+        try:
+            spaces = registry.spaces(workload, str(configuration.pipeline))
+        except UndecidedError as failure:
+            self.reason = failure.reason
+            return None
+        for space in sorted(spaces, key=lambda space: not space.is_sufficient):
+            try:
+                if space.constraints.unknown:  # none of its values is known to be valid
+                    self.reason = space.constraints.unknown
+                    continue
+                assignment = space.assignment(configuration)
+                if space.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
+                    return space, assignment
+            except (MismatchError, AssignmentError, UndecidedError) as failure:
+                self.reason = f"the constraints cover configurations of another form: {failure}"
+        self.reason = self.reason or "no space holds the compiler's choice"
+        return None
 
 
-def _integer(name: str, value: object) -> int:
-    """Return the value of a knob as an `int`; integer types of other libraries are accepted."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None:
-        raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
-    if number.bit_length() > MOST_BITS:
-        raise AssignmentError(error(f"the value of knob '{name}' has more than {MOST_BITS} bits"))
-    return number
+def _valid(
+    space: Space, knob: Knob, assignment: Mapping[str, int], problem: Problem
+) -> Iterator[int]:
+    constraints = space.constraints
+    broken = constraints.broken_heuristics(assignment)
+    yield assignment[knob.name]
+    for value in values_worth_trying(knob, problem):
+        changed = {**assignment, knob.name: value}
+        if changed != assignment and constraints.accepts(changed, _LIMITS, without=broken):
+            yield value
+
+
+def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
+    """Return the values of a knob to check: all options, or the divisors of its loop and powers of two."""
+    if isinstance(knob, OneOfKnob):
+        return list(range(len(knob.options)))
+    loop = re.fullmatch(r"(?!workgroup_size|\w+_basis).*\[(\d+)\]", knob.name)
+    dimension = int(loop[1]) if loop else len(problem.dimensions)
+    size = problem.dimensions[dimension].size if dimension < len(problem.dimensions) else None
+    high = min(knob.high or _MOST, size or _MOST)
+    divisors = (position for position in range(1, high + 1) if size and size % position == 0)
+    powers = (1 << position for position in range(high.bit_length()))
+    low = knob.low or 0
+    return sorted({tile for tile in (0, *divisors, *powers) if low <= tile <= high})
+
+
+_MOST: Final = 1024
+"""The largest value that is tried for a knob without a bound."""
+
+
+def _shown(knob: Knob, value: int) -> str:
+    return knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
+
+
+def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
+    translation = {PIPELINE: str(info.pass_pipeline)}
+    if info.workgroup_size:
+        translation[WORKGROUP_SIZE] = str(list(info.workgroup_size))
+    if info.subgroup_size:
+        translation[SUBGROUP_SIZE] = str(info.subgroup_size)
+    configuration: Any = info.configuration
+    given = None if configuration is None else dictionary_of(configuration)
+    for name, attribute in (given or {}).items():
+        if name == FUNCTION_ATTRIBUTES:
+            entries = dictionary_of(attribute) or {}
+            translation |= {entry: _text(value).strip('"') for entry, value in entries.items()}
+        elif name == DENORMALS:
+            translation[name] = str(attribute).partition("<")[2].strip('">')
+        elif name != PIPELINE_OPTIONS:
+            translation[name] = "true" if isinstance(attribute, mlir.UnitAttr) else _text(attribute)
+        else:
+            translation |= _pipeline_options(attribute)
+    return translation
+
+
+def _pipeline_options(attribute: Any) -> Mapping[str, str]:
+    values = {option: getattr(attribute, option) for option in _OPTIONS}
+    options = {option: str(value).lower() for option, value in values.items() if value is not None}
+    order = attribute.reorder_workgroups_strategy
+    if order is not None:
+        options[REORDERING] = str(order).partition("<")[2].rstrip(">")
+    return options
+
+
+_OPTIONS: Final = (
+    "prefetch_num_stages",
+    "no_reduce_shared_memory_bank_conflicts",
+    "use_igemm_convolution",
+)
+
+
+def _entries(prefix: str, entries: Mapping[str, mlir.Attribute]) -> Iterator[tuple[str, str]]:
+    for name, entry in entries.items():
+        if isinstance(entry, mlir.ArrayAttr) and name in _TILES:
+            for loop, size in enumerate(entry):
+                if isinstance(size, mlir.IntegerAttr) and size.value:
+                    yield f"{prefix}{name}[{loop}]", str(size.value)
+        else:
+            yield f"{prefix}{name}", "true" if isinstance(entry, mlir.UnitAttr) else _text(entry)
+
+
+_TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgroup", "thread"})
+"""The entries that hold a tile for each loop."""
+
+
+def _tile_levels(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    """Yield the tiles of a configuration for SPIR-V; in one with a single level, the step of k is the last tile."""
+    names_of_levels = SPIRV_LEVELS[str(configuration.pipeline)]
+    levels = read_tile_levels(configuration.lowering_config)
+    if levels is None:
+        yield names.LOWERING_CONFIG, str(configuration.lowering_config)
+        return
+    for position, sizes in enumerate(levels):
+        named = position < len(names_of_levels)
+        level = names_of_levels[position] if named else f"tile_sizes[{position}]"
+        for loop, size in enumerate(sizes):
+            is_step = len(names_of_levels) == 1 and loop == len(sizes) - 1
+            if size:
+                yield f"{REDUCTION_LEVEL if is_step else level}[{loop}]", str(size)
+
+
+def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
+    """Return the parameters of a lowering config of another dialect."""
+    entries = named_parameters(lowering)
+    return {
+        name: _text(entry) for name, entry in (entries or {"lowering_config": lowering}).items()
+    }
+
+
+def _text(attribute: mlir.Attribute) -> str:
+    return str(attribute.value if isinstance(attribute, mlir.IntegerAttr) else attribute)
+
+
+# --- The reference of knobs: meaning, unit, and place in a configuration -------------------------
+
+PIPELINE: Final = "pipeline"
 
 
 @dataclass(frozen=True)
-class FixedKnob:
-    """A knob with the value that all configurations should have.
+class KnobReference:
+    """The description of a knob.
 
     Attributes:
-        name: the name of the knob, such as `workgroup[0]`.
-        value: the value as text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
+        meaning: the choice that it makes.
+        unit: the unit of its value; empty without a unit.
     """
 
-    name: str
-    value: str
-
-    @classmethod
-    def parse(cls, text: str) -> FixedKnob:
-        """Read `KNOB=VALUE`. The message of a `ValueError` is the expected form."""
-        name, _, value = map(str.strip, text.partition("="))
-        if not (name and value):
-            raise ValueError("expected KNOB=VALUE, such as workgroup[0]=64")
-        return cls(name, value)
+    meaning: str
+    unit: str = ""
 
 
-def number_text(number: int | None) -> str:
-    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
-    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)
+_ELEMENTS: Final = "elements"
+_PIECES: Final = "elements, or intrinsics"
+
+KNOBS: Final = {
+    PIPELINE: KnobReference("the pipeline that generates the code"),
+    WORKGROUP_SIZE: KnobReference("threads of a workgroup, along x, y and z", "threads"),
+    SUBGROUP_SIZE: KnobReference("threads of a subgroup", "threads"),
+    "workgroup": KnobReference("tile of a workgroup", _ELEMENTS),
+    "reduction": KnobReference(
+        "tile of a step of the reduction; with an mma_kind in intrinsics", _PIECES
+    ),
+    "partial_reduction": KnobReference(
+        "tile of a step of the reduction, kept as partial results", _ELEMENTS
+    ),
+    "subgroup": KnobReference("tile of a subgroup; with an mma_kind in intrinsics", _PIECES),
+    "thread": KnobReference("tile of a thread", _ELEMENTS),
+    "padding": KnobReference("the multiple that a loop is padded to", _ELEMENTS),
+    "padding_conv": KnobReference(
+        "the same for the loops of a convolution, before it becomes a matmul", _ELEMENTS
+    ),
+    "mma_kind": KnobReference("the matrix intrinsic"),
+    "promote_operands": KnobReference("the operands that are copied to shared memory, by number"),
+    "promotion_types": KnobReference("how each of them is copied"),
+    "subgroup_basis": KnobReference(
+        "subgroups along each loop, and the loops of these numbers", "subgroups"
+    ),
+    "lane_basis": KnobReference(
+        "threads of a subgroup along each loop, and the loops of these numbers", "threads"
+    ),
+    "prefetch_num_stages": KnobReference(
+        "stages of the software pipeline; 0 and 1 prefetch nothing", "stages"
+    ),
+    "no_reduce_shared_memory_bank_conflicts": KnobReference(
+        "true leaves out the padding of shared memory"
+    ),
+    "reorder_workgroups_strategy": KnobReference(
+        "the order of workgroups; Transpose exchanges x and y"
+    ),
+    "workgroup_reordering_strategy": KnobReference(
+        "the order of workgroups, for a number of dies with this number of compute units"
+    ),
+    "amdgpu-waves-per-eu": KnobReference(
+        "least number of subgroups that a SIMD unit runs at once; more of them leave each fewer registers",
+        "subgroups",
+    ),
+    "denormal_fp_math_f32": KnobReference("preserve-sign flushes denormal numbers to zero"),
+    "use_igemm_convolution": KnobReference(
+        "whether a convolution becomes a matmul of gathered patches"
+    ),
+    "distribution": KnobReference("tile of a workgroup", _ELEMENTS),
+    "cache_parallel": KnobReference("tile for the cache, parallel loops", _ELEMENTS),
+    "cache_reduction": KnobReference("tile for the cache, reduction loops", _ELEMENTS),
+    "vector_common_parallel": KnobReference("tile of a vector, parallel loops", _ELEMENTS),
+    "vector_reduction": KnobReference("tile of a vector, reduction loops", _ELEMENTS),
+    "vector_inner_parallel": KnobReference(
+        "tile of a vector, parallel loops of fused ops only", _ELEMENTS
+    ),
+    "enable_loop_peeling": KnobReference(
+        "whether the last iteration of a loop that its tile does not divide is peeled"
+    ),
+    "tile_sizes": KnobReference("tiles of the loops, a list for each level", _ELEMENTS),
+    "window": KnobReference("tile of a window that is unrolled", _ELEMENTS),
+    "matrix": KnobReference("size of a cooperative matrix", _ELEMENTS),
+    "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
+    "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
+}
+"""The meaning of each entry of a configuration."""
+
+
+def meaning(place: str, problem: Problem | None = None) -> str:
+    """Return the meaning of a knob, such as `tile of a workgroup, n = 1280`; empty for an unknown knob.
+
+    Args:
+        place: its place in a configuration, as in `knob_values`.
+        problem: the problem, for the names of its loops.
+    """
+    entry, _, position = place.rpartition(".")[2].partition("[")
+    reference = KNOBS.get(entry)
+    text = reference.meaning if reference else ""
+    loop = int(position.rstrip("]")) if position and entry != WORKGROUP_SIZE else None
+    if not text or loop is None or problem is None or loop >= len(problem.dimensions):
+        return text
+    dimension = problem.dimensions[loop]
+    return f"{text}: {dimension.role.value} = {dimension.size or '?'}"
+
+
+def entries_of_knob(knob: str) -> tuple[str, ...]:
+    """Return the entries of a configuration that may contain a knob, the most likely first."""
+    return (knob.rpartition(".")[2].partition("[")[0], "tile_sizes")
+
+
+# --- Selection of a part of the spaces of a dispatch: by pipeline, and with knobs fixed to values
+
+_SELECTION_LIMITS: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
+"""The limits of the query for whether a value is possible."""
+
+
+class SelectionError(TuninglinkError):
+    """A selection excludes all spaces of a dispatch."""
+
+
+@dataclass(frozen=True)
+class SpaceSelection:
+    """A part of the spaces of a dispatch.
+
+    Attributes:
+        pipelines: names of pipelines, such as `TileAndFuse`; all if empty.
+        fixed: knobs with their values.
+    """
+
+    pipelines: tuple[str, ...] = ()
+    fixed: tuple[FixedKnob, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.pipelines or self.fixed)
+
+    def of(self, spaces: Sequence[Space]) -> list[Space]:
+        """Return the selected part of spaces.
+
+        Raises:
+            SelectionError: no space is left; the message lists the possible names and values.
+        """
+        selected = self._with_pipelines(spaces)
+        for fixed in self.fixed:
+            selected = _fix(selected, fixed)
+        return selected
+
+    def with_options(self, options: Sequence[CodeOption]) -> tuple[dict[str, int], SpaceSelection]:
+        """Return the values of fixed options of code generation, and the selection without them.
+
+        Raises:
+            SelectionError: an option cannot have the value.
+        """
+        by_name = {option.name: option for option in options}
+        values: dict[str, int] = {}
+        for fixed in self.fixed:
+            option = by_name.get(fixed.name)
+            if option is None:
+                continue
+            if fixed.value not in option.values:
+                listed = note(f"possible values: {', '.join(option.values)}")
+                message = f"option '{fixed.name}' cannot be {fixed.value}"
+                raise SelectionError(error(message, notes=[listed]))
+            values[fixed.name] = option.values[fixed.value]
+        rest = tuple(fixed for fixed in self.fixed if fixed.name not in by_name)
+        return values, SpaceSelection(self.pipelines, rest)
+
+    def _with_pipelines(self, spaces: Sequence[Space]) -> list[Space]:
+        present = {pipeline_name(space.constraints.pipeline): None for space in spaces}
+        selected = [
+            space
+            for space in spaces
+            if not self.pipelines or pipeline_name(space.constraints.pipeline) in self.pipelines
+        ]
+        if selected or not spaces:
+            return selected
+        hint = did_you_mean(self.pipelines[0], present)
+        message = (
+            f"none of its spaces has pipeline {' or '.join(self.pipelines)}; "
+            f"the spaces have {', '.join(present)}{hint}"
+        )
+        raise SelectionError(error(message))
+
+
+EVERYTHING: Final[SpaceSelection] = SpaceSelection()
+"""The selection of whole spaces."""
+
+
+def check_selection(attempts: Iterable[Callable[[], object]]) -> None:
+    """Check that a selection leaves a space of at least one dispatch.
+
+    Args:
+        attempts: functions that apply the selection to one dispatch each.
+
+    Raises:
+        SelectionError: the selection leaves no space of any dispatch; the error is that of the first dispatch.
+    """
+    first: SelectionError | None = None
+    for attempt in attempts:
+        with suppress(Exception):  # the turn of the dispatch reports it
+            try:
+                attempt()
+            except SelectionError as failure:
+                first = first or failure
+            else:
+                return
+    if first is not None:
+        raise first
+
+
+def pipeline_name(pipeline: str) -> str:
+    """Return the name of a pipeline, such as `TileAndFuse` of `#iree_gpu.pipeline<TileAndFuse>`."""
+    return pipeline.rpartition("<")[2].rstrip(">")
+
+
+class FixedSpace(Space):
+    """A space in which a knob has one value.
+
+    A value is possible if only heuristics on the knob exclude it; these heuristics are then omitted.
+
+    Args:
+        space: the space.
+        knob: the knob.
+        value: its value.
+    """
+
+    def __init__(self, space: Space, knob: Knob, value: int) -> None:
+        self._space = space
+        self._knob = knob
+        self._value = value
+
+    @property
+    def is_sufficient(self) -> bool:  # type: ignore[override] # that of the space
+        """See `Space`."""
+        return self._space.is_sufficient
+
+    @cached_property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
+        """The constraints of the space, and the value of the knob."""
+        whole = self._space.constraints
+        condition = unknown(self._knob.name) == self._value
+        message = f"{self._knob.name} is fixed to {self._knob.describe(self._value)}"
+        if not _is_possible(whole, self._knob, self._value):
+            whole = _without_heuristics(whole, self._knob)
+        return _with_assertions(whole, (*whole.assertions, Assertion(condition.term, message)))
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """See `Space`."""
+        return self._space.assignment(configuration)
+
+    def untiled(self, configuration: Configuration) -> frozenset[str]:
+        """See `Space`."""
+        return self._space.untiled(configuration)
+
+    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
+        """See `Space`."""
+        return self.constraints.check(assignment, limits)
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """See `Space`."""
+        return self._space.compilation_info(assignment)
+
+    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
+        """Return the `decomposition_config` of an attention; None if the space does not write one."""
+        write = getattr(self._space, "decomposition_config", None)
+        return write(assignment) if write else None
+
+
+def value_text(knob: Knob, value: int) -> str:
+    """Return the value of a knob as text, in the form of `FixedKnob`."""
+    return _plain(knob.options[value]) if isinstance(knob, OneOfKnob) else str(value)
+
+
+def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
+    """Return the spaces that have a knob, with the knob fixed to a value.
+
+    Raises:
+        SelectionError: no space has the knob, or none allows the value.
+    """
+    with_knob = [
+        (space, knob)
+        for space in spaces
+        for knob in _knobs(space)
+        if knob.name in (fixed.name, current_name(fixed.name))
+    ]
+    if not with_knob:
+        names = dict.fromkeys(knob.name for space in spaces for knob in _knobs(space))
+        listed = note(f"its knobs are {', '.join(names)}")
+        hint = did_you_mean(fixed.name, names)
+        raise SelectionError(error(f"unknown knob '{fixed.name}'{hint}", notes=[listed]))
+    selected: list[Space] = []
+    for space, knob in with_knob:
+        value = _value_of(knob, fixed.value)
+        if value is not None and _is_selectable(space, knob, value):
+            selected.append(FixedSpace(space, knob, value))
+    if not selected:
+        listed = note(f"possible values: {', '.join(_possible_values(with_knob))}")
+        message = f"knob '{fixed.name}' cannot be {fixed.value}"
+        raise SelectionError(error(message, notes=[listed]))
+    return selected
+
+
+def _value_of(knob: Knob, text: str) -> int | None:
+    """Return the value that a text stands for in assignments; None if the knob has no such value."""
+    if isinstance(knob, OneOfKnob):
+        options, option = [*map(_plain, knob.options)], _plain(text)
+        return options.index(option) if option in options else None
+    return int(text) if text.isdecimal() else None
+
+
+def _knobs(space: Space) -> Iterable[Knob]:
+    try:
+        return space.constraints.knobs
+    except UndecidedError:
+        return ()
+
+
+def _is_selectable(space: Space, knob: Knob, value: int) -> bool:
+    """Return whether a space has a valid assignment with a value, or would have one without heuristics on the knob.
+
+    The compiler's choice may violate heuristics. The candidates near it, which are tried, then violate them, too.
+    """
+    whole = space.constraints
+    if _is_possible(whole, knob, value):
+        return True
+    return value in values_worth_trying(knob, whole.problem) and _is_possible(
+        _without_heuristics(whole, knob), knob, value
+    )
+
+
+def _without_heuristics(whole: ConstraintSet, knob: Knob) -> ConstraintSet:
+    """Return a set without the heuristic assertions on a knob."""
+    kept = (
+        assertion
+        for index, assertion in enumerate(whole.assertions)
+        if assertion.grade is not Grade.HEURISTIC or knob.name not in whole.unknowns_of(index)
+    )
+    return _with_assertions(whole, tuple(kept))
+
+
+def _with_assertions(whole: ConstraintSet, assertions: tuple[Assertion, ...]) -> ConstraintSet:
+    """Return a set with other assertions."""
+    return ConstraintSet(
+        problem=whole.problem,
+        pipeline=whole.pipeline,
+        provider=whole.provider,
+        knobs=whole.knobs,
+        auxiliaries=whole.auxiliaries,
+        assertions=assertions,
+        unknown=whole.unknown,
+    )
+
+
+def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:
+    """Return whether a set has a valid assignment with a value of a knob, as far as it can be decided."""
+    answer = constraints.explain_unsat({knob.name: value}, _SELECTION_LIMITS)
+    return answer.verdict is not Verdict.PROVEN
+
+
+def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
+    """Return the values of a knob in some spaces: all options, or the divisors of its loop and powers of two."""
+    texts: dict[str, None] = {}
+    for space, knob in choices:
+        for value in values_worth_trying(knob, space.constraints.problem):
+            text = value_text(knob, value)
+            # One space suffices: to ask another takes as long as the plan of a search.
+            if text not in texts and _is_selectable(space, knob, value):
+                texts[text] = None
+    numbers = sorted(filter(str.isdecimal, texts), key=int)
+    return [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
+
+
+def _plain(option: str) -> str:
+    """Return an option without the attribute around it, such as the name of an intrinsic."""
+    inner = re.fullmatch(r"#[\w.]+<(.*)>", option)
+    return (inner[1] if inner else option).replace(" ", "")

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.mlir import error
 from tuninglink.rules import Rule
-from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError, Verdict
-from tuninglink.spaces.compiler_provider import CompilerProvider
-from tuninglink.spaces.configuration import Configuration, MismatchError
-from tuninglink.spaces.constraint_set import ConstraintSet
-from tuninglink.spaces.cpu.cpu_provider import CpuProvider
-from tuninglink.spaces.gpu.gpu_provider import GpuProvider
-from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.spirv.spirv_provider import SpirvProvider
-from tuninglink.spaces.workload import Workload
+from tuninglink.solver import AssignmentError, CheckAnswer, Limits, UndecidedError, Verdict
+from tuninglink.spaces.compiler_constraints import CompilerProvider
+from tuninglink.spaces.cpu import CpuProvider
+from tuninglink.spaces.gpu import GpuProvider
+from tuninglink.spaces.model import (
+    Configuration,
+    ConstraintSet,
+    MismatchError,
+    Provider,
+    Space,
+    Workload,
+)
+from tuninglink.spaces.spirv import SpirvProvider
 
 if TYPE_CHECKING:
     from importlib import metadata
+
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.solver import Grade
-from tuninglink.solver.answers import (
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.errors import Severity, misspelt
+from tuninglink.iree import (
+    ENTRIES,
+    MMA_KIND,
+    PARALLEL,
+    PIPELINE_OPTIONS,
+    SUBGROUP,
+    THREAD,
+    TILE_AND_FUSE,
+    OpKind,
+    Role,
+    StructuredOp,
+    read_cpu_configuration,
+    read_executable_target,
+    shared_reductions,
+    uses_igemm,
+)
+from tuninglink.solver import (
     DEFAULT_LIMITS,
+    AssignmentError,
     CheckAnswer,
+    Grade,
     Limits,
     UndecidedError,
     Verdict,
     Violation,
 )
-from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
-from tuninglink.spaces.configuration import (
+from tuninglink.spaces.compiler_constraints import CompilerProvider, CompilerSpace
+from tuninglink.spaces.knobs import entries_of_knob
+from tuninglink.spaces.model import (
     Configuration,
     InvalidFormError,
     MismatchError,
     MissingEntryError,
     NearFormError,
+    OneOfKnob,
+    dictionary_of,
     with_defaults,
 )
-from tuninglink.spaces.configuration_answers import ConfigurationAnswer
-from tuninglink.spaces.proposals import Proposal, as_intended, nearest_valid, of_zero
 
 if TYPE_CHECKING:
+    from tuninglink.spaces.model import Space, Workload
     from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
 
 
 def verify_configuration(
@@ -282,3 +304,318 @@ def _doubt(finding: _Finding) -> str:
 
 def _join(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
+
+
+# --- Answers about configurations: validity, broken rules, the nearest valid configuration, and known miscompilations
+
+
+@dataclass(frozen=True)
+class ConfigurationAnswer:
+    """The answer to whether a configuration is valid.
+
+    Attributes:
+        verdict: proven: the configuration compiles; refuted: it does not compile.
+        pipeline: the pipeline that it configures, as MLIR prints it.
+        violations: if refuted, the necessary rules that it breaks.
+        discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
+        unsafe: if not refuted, the broken rules that keep the code from crashing.
+        slow: if not decided, the broken rules that keep compilation from taking minutes.
+        reason: if not decided, why not.
+        propose: finds the nearest valid configuration, or returns the reason why there is none.
+    """
+
+    verdict: Verdict
+    pipeline: str
+    violations: tuple[Violation, ...] = ()
+    discouraged: tuple[Violation, ...] = ()
+    unsafe: tuple[Violation, ...] = ()
+    slow: tuple[Violation, ...] = ()
+    reason: str = ""
+    propose: Callable[[], tuple[Proposal | None, str]] = field(
+        default=lambda: (None, ""), repr=False, compare=False
+    )
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """If refuted, discouraged, unsafe or slow, the nearest valid configuration, or None if none was found."""
+        return self._proposed[0]
+
+    @cached_property
+    def _proposed(self) -> tuple[Proposal | None, str]:
+        """The proposal. The search runs on first access, since it takes longer than the verdict."""
+        return self.propose()
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the answer; None for a valid configuration that the compiler's constraints accept.
+
+        Their objection to a valid one is a remark.
+        """
+        if self.verdict is Verdict.REFUTED:
+            return Severity.ERROR
+        is_proven = self.verdict is Verdict.PROVEN
+        if self.unsafe or self.slow or (self.discouraged and not is_proven):
+            return Severity.WARNING
+        return Severity.REMARK if self.discouraged or not is_proven else None
+
+    def __str__(self) -> str:
+        if self.verdict is Verdict.REFUTED:
+            return f"the configuration is invalid in pipeline {self.pipeline}: {self.violations[0]}"
+        if self.discouraged:
+            first = self.discouraged[0]
+            who = "the compiler's own constraints would not choose the configuration"
+            return f"{who} in pipeline {self.pipeline}: {first}"
+        if self.unsafe:
+            return f"the code of the configuration may crash in pipeline {self.pipeline}: {self.unsafe[0]}"
+        if self.slow:
+            return f"the configuration may take minutes to compile in pipeline {self.pipeline}: {self.slow[0]}"
+        if self.verdict is Verdict.NOT_DECIDED:
+            return f"the configuration was not decided: {self.reason}"
+        return f"the configuration is valid in pipeline {self.pipeline}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Further notes, one sentence each; the nearest valid configuration comes last."""
+        proposal, why_none = self._proposed
+        if proposal is not None:
+            return (*self.further_violations, str(proposal))
+        is_doubted = self.discouraged or self.unsafe or self.slow
+        reason = why_none if self.violations else self.reason if is_doubted else ""
+        return (*self.further_violations, *filter(None, [reason]))
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """The invalid knobs of the first violation; those that the nearest valid configuration changes come first."""
+        proposal, _ = self._proposed
+        changes = () if proposal is None else proposal.changes
+        changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
+        violated = next((violation.knobs for violation in self._broken), ())
+        both = [name for name in changed if name in violated]
+        return tuple(dict.fromkeys((*both, *violated, *changed)))
+
+    @property
+    def further_violations(self) -> tuple[str, ...]:
+        """The violations after the first, one sentence each."""
+        return tuple(f"violated as well: {other}" for other in self._broken[1:])
+
+    @property
+    def _broken(self) -> tuple[Violation, ...]:
+        return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
+
+
+def _factor(change: tuple[str, int, int]) -> float:
+    """Return the factor by which a change increases or decreases a knob."""
+    _, old, new = change
+    return max(old, new, 1) / max(1, min(old, new))
+
+
+_TRANSPOSED_RESULT: Final = (
+    "the innermost dimension of the result is an m dimension: with NV_MMA_SYNC intrinsics, IREE 3.13 puts elements of "
+    "the accumulator at the places of others"
+)
+
+
+@dataclass(frozen=True)
+class Miscompilations:
+    """The configurations of an op whose code is known to compute wrong results.
+
+    Measured on an NVIDIA H200 with code for sm_80, IREE 3.13.0: 40 of 40 configurations of an NCHW 1x1 convolution with
+    an `NV_MMA_SYNC` intrinsic, in both pipelines and with any promoted operands, give the same wrong elements, and 16 of
+    16 without an intrinsic are right (`docs/background/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
+    implicit GEMM stores the fragments in the same order.
+
+    Attributes:
+        kind: the kind of the op.
+        ends_with_rows: whether the m of an intrinsic runs over the innermost dimension of the op's result.
+        is_for_cuda: whether all intrinsics of the target are `NV_MMA_SYNC` or WMMA intrinsics.
+    """
+
+    kind: OpKind
+    ends_with_rows: bool
+    is_for_cuda: bool
+
+    @classmethod
+    def of(cls, workload: Workload) -> Miscompilations:
+        """Return the configurations of a root op that are miscompiled."""
+        problem, ends_with_rows = workload.problem, False
+        if problem.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION):
+            loops = StructuredOp(workload.root).operand_loops
+            innermost = loops[-1][-1] if loops and loops[-1] else None
+            role = None if innermost is None else problem.dimensions[innermost].role
+            ends_with_rows = role in (Role.M, Role.OUTPUT_IMAGE)
+        target = read_executable_target(workload.target) if workload.target is not None else None
+        return cls(problem.kind, ends_with_rows, target is not None and target.backend == "cuda")
+
+    def fill(self, space: Space) -> bool:
+        """Return whether all configurations of a space are miscompiled."""
+        are_all = self.is_for_cuda and self.ends_with_rows and self.kind is OpKind.CONTRACTION
+        return are_all and any(knob.name == MMA_KIND for knob in space.constraints.knobs)
+
+    def reason(self, configuration: Configuration) -> str:
+        """Return why a configuration is miscompiled; empty if no reason is known."""
+        if not self.ends_with_rows or not _has_nv_mma_sync(configuration):
+            return ""
+        # The rows of such an implicit GEMM are the channels.
+        return "" if uses_igemm(configuration.translation_info) else _TRANSPOSED_RESULT
+
+
+def miscompilation(workload: Workload, configuration: Configuration) -> str:
+    """Return why the configuration of a root op is miscompiled; empty if no reason is known."""
+    reason = _shared_sum(workload, configuration)
+    if reason or not _has_nv_mma_sync(configuration):
+        return reason
+    return Miscompilations.of(workload).reason(configuration)
+
+
+def _shared_sum(workload: Workload, configuration: Configuration) -> str:
+    """Return the level that distributes a reduction over threads that add to one result; empty if there is none."""
+    translation = configuration.translation_info
+    # The loops of an implicit GEMM are others.
+    if str(configuration.pipeline) != TILE_AND_FUSE or uses_igemm(translation):
+        return ""
+    iterators = StructuredOp(workload.root).iterator_types
+    parallel = [iterator == PARALLEL for iterator in iterators]
+    for level in (THREAD, SUBGROUP):
+        loops = shared_reductions(level, configuration.entries, parallel)
+        if loops:
+            return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
+    return ""
+
+
+def _has_nv_mma_sync(configuration: Configuration) -> bool:
+    return "NV_MMA_SYNC" in str(configuration.entries.get("mma_kind"))
+
+
+# --- The valid configurations that are nearest to invalid ones -----------------------------------
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The valid configuration that is nearest to another one.
+
+    Attributes:
+        changes: for each knob that differs, its name, its old and its new value.
+        compilation_info: the whole configuration, None if the provider cannot write it.
+        is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
+        untiled: the knobs whose old value is 0, which means the whole loop.
+        options: the options of the knobs whose values are indices of options.
+    """
+
+    changes: tuple[tuple[str, int, int], ...]
+    compilation_info: mlir.Attribute | None
+    is_proven: bool
+    untiled: frozenset[str] = frozenset()
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        which = "the nearest" if self.is_proven else "the nearest found in time"
+        changes = ", ".join(self._change(*change) for change in self.changes)
+        return f"{which} valid configuration: {changes}"
+
+    def _change(self, name: str, old: int, new: int) -> str:
+        options = self.options.get(name, ())
+        if max(old, new) < len(options):
+            return f"{name}: {options[old]} -> {options[new]}"
+        return f"{name}: {of_zero(old) if name in self.untiled else old} -> {new}"
+
+
+def as_intended(configuration: Configuration) -> Configuration:
+    """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names.
+
+    Code generation does not read misspelt entries, but their values are what the user wants.
+    """
+    lowering = configuration.lowering_config
+    if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        return configuration
+    entries = dictionary_of(lowering) or {}
+    right = {misspelt(name, ENTRIES): entry for name, entry in entries.items()}
+    missing = {name: right[name] for name in right if name and name not in entries}
+    if not missing:
+        return configuration
+    with lowering.context:
+        attributes = mlir.DictAttr.get({**entries, **missing})
+        return replace(configuration, lowering_config=iree_gpu.LoweringConfigAttr.get(attributes))
+
+
+def nearest_valid(
+    space: Space,
+    assignment: Mapping[str, int],
+    intended: Configuration,
+    untiled: frozenset[str],
+    limits: Limits,
+) -> tuple[Proposal | None, str]:
+    """Return the valid configuration of a space that is nearest to a user's, or the reason why there is none.
+
+    Args:
+        space: the space.
+        assignment: the knobs as code generation reads them.
+        intended: the configuration with the correct names of misspelt entries.
+        untiled: the knobs that are 0 in the configuration, which means the whole loop.
+        limits: the limits of the query.
+    """
+    constraints, start = space.constraints, assignment
+    with suppress(MismatchError):
+        start = space.assignment(with_defaults(intended))
+    answer = constraints.nearest(start, limits)
+    # An invalid configuration needs one change; the right names may be all of it.
+    needed = 1 if start is assignment else 0
+    if len(answer.changed) > needed:
+        # Preferences that the configuration does not follow do not justify changes of further knobs.
+        ignored = constraints.broken_heuristics(start)
+        direct = constraints.nearest(start, limits, without=ignored) if ignored else answer
+        if direct.assignment is not None and len(direct.changed) < len(answer.changed):
+            answer = direct
+    if answer.assignment is None:
+        if answer.verdict is Verdict.REFUTED:
+            return None, "there is no valid configuration in this pipeline"
+        return None, f"no valid configuration was found in time: {answer.reason}"
+    try:
+        info = space.compilation_info(answer.assignment)
+    except AssignmentError:
+        info = None
+    valid = {**start, **answer.changed}
+    names = (name for name in answer.assignment if valid[name] != assignment[name])
+    changes = tuple((name, assignment[name], valid[name]) for name in names)
+    knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
+    options = {knob.name: knob.options for knob in knobs}
+    return Proposal(changes, info, answer.verdict is Verdict.PROVEN, untiled, options), ""
+
+
+def replaced_entries(
+    configuration: Configuration, proposal: Proposal | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the entries of a configuration that a proposal changes, with their new values as text.
+
+    They are empty if a changed knob is in another attribute, such as a `decomposition_config`.
+    """
+    info = None if proposal is None else proposal.compilation_info
+    if proposal is None or not isinstance(info, iree_codegen.CompilationInfoAttr):
+        return ()
+    old = _texts(configuration.complete)
+    translation = info.translation_info
+    assert isinstance(translation, iree_codegen.TranslationInfoAttr)
+    new = _texts(Configuration(info.lowering_config, translation))
+    replaced = {name: text for name, text in new.items() if old.get(name) != text}
+    for knob, _, _ in proposal.changes:
+        if not any(entry in replaced for entry in entries_of_knob(knob)):
+            return ()
+    return tuple(replaced.items())
+
+
+def _texts(configuration: Configuration) -> dict[str, str]:
+    """Return the entries of a configuration as text."""
+    levels = read_cpu_configuration(configuration.lowering_config)
+    if levels is not None:
+        return {level: str([*tiling.sizes]) for level, tiling in levels.items() if tiling}
+    entries = dict(configuration.entries)
+    options = entries.pop(PIPELINE_OPTIONS, None)
+    entries |= {} if options is None else dictionary_of(options) or {}
+    return {
+        name: str(entry.value if isinstance(entry, mlir.IntegerAttr) else entry)
+        for name, entry in entries.items()
+    }
+
+
+def of_zero(value: int) -> str:
+    """Return the display text of a tile of 0, given the size that it stands for."""
+    return f"0 (all {value})"

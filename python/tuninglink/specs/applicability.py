@@ -9,19 +9,28 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.intrinsics import backends_of, foreign_reason, generation_of
-from tuninglink.iree.known_targets import BACKENDS
-from tuninglink.iree.structured_op import element_type
-from tuninglink.iree.targets import Target, known_target_names
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, note, place_of
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect, visit
-from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding, is_for_like_target
-from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.linking.chains import split
+from tuninglink.errors import Diagnostic, Place, Severity
+from tuninglink.iree import (
+    BACKENDS,
+    Target,
+    backends_of,
+    element_type,
+    foreign_reason,
+    generation_of,
+    known_target_names,
+)
+from tuninglink.mlir import DiagnosticSink, collect, names, note, place_of, symbol_name, visit
+from tuninglink.specs.linking import split
+from tuninglink.specs.revision import settings_of
 from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import (
+    Binding,
+    Spec,
+    binding_of,
+    covers,
+    entry_binding,
+    is_for_like_target,
+)
 from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3

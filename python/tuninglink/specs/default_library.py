@@ -18,9 +18,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.arguments import several
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
-from tuninglink.specs.entry_settings import provenance_of
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, error, thread_context
+from tuninglink.specs.revision import provenance_of
 from tuninglink.specs.spec import Spec, load_spec
 from tuninglink.specs.structure import Entry
 

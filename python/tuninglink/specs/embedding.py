@@ -18,12 +18,10 @@ from typing import Final, Literal, cast
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.errors import Diagnostic, Severity, SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.iree.dispatches import TargetReader, ancestors, containers, dispatch_name, target_of
-from tuninglink.iree.targets import Target
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.iree import Target, TargetReader, ancestors, containers, dispatch_name, target_of
+from tuninglink.mlir import error, names
 from tuninglink.plain_data import HIDDEN, named, to_json
 from tuninglink.specs.spec import Spec, load_spec
 

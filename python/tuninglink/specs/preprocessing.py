@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir import error, names, note
 from tuninglink.specs.module_scan import (
     PREPROCESSING_FLAG,
     has_entry_point,
@@ -14,12 +13,13 @@ from tuninglink.specs.module_scan import (
 )
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import check_passes
-from tuninglink.upgrading.module_reader import read_module
+from tuninglink.upgrading import read_module
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.mlir import DiagnosticSink
+
 
 PREPROCESSING_SPEC = "preprocessing spec"
 """The words for the kind of the spec."""

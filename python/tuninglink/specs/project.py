@@ -20,12 +20,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from tuninglink.errors import SpecError, TuninglinkError, did_you_mean, reason_for_user
+from tuninglink.errors import Place, SpecError, TuninglinkError, did_you_mean, reason_for_user
 from tuninglink.files import cannot, write_file
-from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, note
-from tuninglink.specs.libraries import LIBRARY
+from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.specs.remote import is_url
-from tuninglink.specs.sources import SHA256, SpecArgument, SpecFile, read_specs
+from tuninglink.specs.sources import LIBRARY, SHA256, SpecArgument, SpecFile, read_specs
 
 OWN_FILE: Final = "tuninglink.toml"
 SHARED_FILE: Final = "pyproject.toml"

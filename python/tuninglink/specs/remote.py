@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.errors import Diagnostic, SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
+from tuninglink.mlir import DiagnosticSink, error, note
 from tuninglink.specs.spec import load_spec
 
 CACHE_VARIABLE: Final = "TUNINGLINK_CACHE_DIR"
@@ -72,7 +72,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     if content is not None:
         return content
     try:
-        content = _read(url)
+        content = _read_url(url)
     except SpecError as failure:
         content = None if sha256 else cache.last_of(url)
         if content is None:
@@ -139,7 +139,7 @@ class _Cache:
         return self._urls / hashlib.sha256(url.encode()).hexdigest()
 
 
-def _read(url: str) -> bytes:
+def _read_url(url: str) -> bytes:
     """Return the current content of a URL.
 
     The limits of time and size apply to every file system, since few have them for a whole transfer.

@@ -6,23 +6,126 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Final, overload
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 from tuninglink.arguments import Content, content_as_path, several
-from tuninglink.errors import SpecError, nearest
+from tuninglink.errors import SpecError, did_you_mean, nearest
 from tuninglink.files import cannot
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import DiagnosticSink, error, note, thread_context
-from tuninglink.mlir.rendering import show_lines_of
-from tuninglink.specs.libraries import LIBRARY, library_files, library_names, shipped_libraries
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, error, note, show_lines_of, thread_context
 from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
 
-SpecSource = Spec | str | os.PathLike[str] | Content
+if TYPE_CHECKING:
+    from importlib import metadata
+
+
+LIBRARY: Final = "library:"
+"""The prefix of names of libraries on a command line."""
+
+GROUP: Final = "tuninglink.specs"
+"""The group of entry points."""
+
+
+@dataclass(frozen=True)
+class LibraryFile:
+    """A spec in a library.
+
+    Attributes:
+        name: `library:LIBRARY` for a shipped spec, `library:LIBRARY/SPEC` for a spec in another package.
+        content: text or bytecode.
+        text: the text that the bytecode was made from, if any.
+    """
+
+    name: str
+    content: bytes
+    text: bytes | None
+
+
+def library_files(name: str) -> tuple[LibraryFile, ...]:
+    """Return the specs of a library.
+
+    Args:
+        name: the name of a shipped library, of another package's library, or of one spec in the latter: `acme/gfx942`.
+
+    Raises:
+        SpecError: the library does not exist, or has no specs.
+    """
+    library, _, only = name.partition("/")
+    shipped = _specs_in(shipped_directory())
+    if name in shipped:
+        return (_read_library_file(name, shipped[name]),)
+    files_by_name = {
+        f"{library}/{stem}": files
+        for entry_point in _entry_points().select(name=library)
+        for stem, files in _specs_in(resources.files(entry_point.module)).items()
+        if only in ("", stem)
+    }
+    if not files_by_name:
+        hint = did_you_mean(name, library_names())
+        raise SpecError(error(f"there is no library '{name}'{hint}", notes=[note(_known())]))
+    return tuple(_read_library_file(stem, files) for stem, files in sorted(files_by_name.items()))
+
+
+def library_names() -> list[str]:
+    """Return the names of all libraries."""
+    return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
+
+
+def spec_names() -> list[str]:
+    """Return the arguments that select libraries on a command line."""
+    return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
+
+
+def shipped_libraries() -> tuple[LibraryFile, ...]:
+    """Return the shipped libraries by name."""
+    specs = _specs_in(shipped_directory())
+    return tuple(_read_library_file(name, specs[name]) for name in sorted(specs))
+
+
+def shipped_directory() -> Traversable:
+    """Return the directory of the shipped libraries."""
+    return resources.files("tuninglink") / "shipped" / "library"
+
+
+def _entry_points() -> metadata.EntryPoints:
+    from importlib import metadata  # noqa: PLC0415 - most commands read no library of another package
+
+    return metadata.entry_points(group=GROUP)
+
+
+def _known() -> str:
+    names = library_names()
+    return f"the libraries are: {', '.join(names)}" if names else "no library is installed"
+
+
+def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
+    """Return the spec files of a directory, keyed by spec name and by suffix."""
+    specs: dict[str, dict[str, Traversable]] = {}
+    for each in directory.iterdir() if directory.is_dir() else ():
+        path = PurePath(each.name)
+        if path.suffix in (".mlir", ".mlirbc"):
+            specs.setdefault(path.stem, {})[path.suffix] = each
+    return specs
+
+
+def _read_library_file(name: str, files: Mapping[str, Traversable]) -> LibraryFile:
+    # A package's bytecode is generated from the text next to it, and loads faster.
+    text = files[".mlir"].read_bytes() if ".mlir" in files else None
+    content = files[".mlirbc"].read_bytes() if ".mlirbc" in files else text
+    assert content is not None
+    return LibraryFile(LIBRARY + name, content, text)
+
+
+# --- Sources of specs on a command line: files, directories, patterns, libraries and URLs --------
+
+SpecSource: TypeAlias = Spec | str | os.PathLike[str] | Content
 """A loaded spec, a source as on a command line, the path of a file, or its content."""
 
 SUFFIXES: Final = (".mlir", ".mlirbc")

@@ -13,16 +13,14 @@ from itertools import chain
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import join_path, references, symbol_name
-from tuninglink.mlir.walk import body
+from tuninglink.errors import Diagnostic, Place, SpecError
+from tuninglink.mlir import body, error, join_path, names, note, place_of, references, symbol_name
 from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.module_scan import is_any_op, no_entry_point, signature
-from tuninglink.specs.sequences import Annotation, SequenceTable
-from tuninglink.specs.transform_ops import (
+from tuninglink.specs.sequences import (
+    Annotation,
     Handle,
+    SequenceTable,
     is_plain_foreach_match,
     is_prepared_foreach_match,
     pairs_of,

@@ -1,83 +1,79 @@
 """The tuner: dispatches of a program, candidates, trials, winners, a spec that holds them, and progress callbacks."""
 
-from __future__ import annotations
+from tuninglink.lazy import lazy_imports
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.verdicts import ModelVerdict
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.flag_sets import FlagSet
-    from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.results import OutputVerdict
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, WrongDefaults
-    from tuninglink.tuning.scheduling import Timeline
-    from tuninglink.tuning.scheduling.budget import Budget
-
-
-class Listener:
-    """A listener to the steps of a tuner. The base class ignores all events.
-
-    `tune` pickles it for the process that tunes dispatches.
-    """
-
-    def noticed(self, diagnostic: Diagnostic) -> None:
-        """Handle a remark or a warning."""
-
-    def during(self, activity: str) -> AbstractContextManager[object]:  # noqa: ARG002
-        """Return a context for an activity without further events, such as `compiling model.mlir`."""
-        return nullcontext()
-
-    def interrupts(self, budget: Budget) -> AbstractContextManager[object]:  # noqa: ARG002
-        """Return a context in which interrupts stop a budget; by default, they have their usual effect."""
-        return nullcontext()
-
-    def comparing_sets(self) -> None:
-        """Handle the start of a comparison of sets of flags, alone or with the specs tuned under them."""
-
-    def sets_compared(self, result: FlagsResult) -> None:
-        """Handle the end of such a comparison."""
-
-    def tuning_under(self, flag_set: FlagSet) -> None:
-        """Handle the start of tuning dispatches under a set of flags."""
-
-    def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        """Handle the dispatches of a program, once the devices are open."""
-
-    def omitted(self, omission: Omission) -> None:
-        """Handle the omission of dispatches."""
-
-    def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """Handle the start of a task."""
-
-    def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
-        """Handle a trial."""
-
-    def racing(self, prepared: TunableTask, finalists: int) -> None:
-        """Handle the start of a race."""
-
-    def specializing(self, prepared: TunableTask, ranges: int) -> None:
-        """Handle the start of tuning a dynamic task for ranges of sizes."""
-
-    def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """Handle a compiler default that computes a wrong result."""
-
-    def ended(self, result: TaskResult) -> None:
-        """Handle the result of a task."""
-
-    def comparing(self, entries: int) -> None:
-        """Handle the start of whole-program runs, given the number of entries of the spec."""
-
-    def compared(self, verdict: ModelVerdict) -> None:
-        """Handle the end of whole-program runs, failed ones included."""
-
-    def repaired(self, wrong: WrongDefaults) -> None:
-        """Handle the numbers of replaced and unreplaced wrong defaults, if there are any."""
-
-    def finished(self, timeline: Timeline) -> None:
-        """Handle the end of tuning."""
+with lazy_imports(globals()):
+    from tuninglink.tuning.dispatch_tuning import (
+        DispatchTuning as DispatchTuning,
+        open_task_tuner as open_task_tuner,
+        unknown_device_remarks as unknown_device_remarks,
+    )
+    from tuninglink.tuning.processor_peaks import (
+        ProcessorPeaks as ProcessorPeaks,
+        peaks_of_processor as peaks_of_processor,
+        peaks_or_remark as peaks_or_remark,
+        stored_peaks as stored_peaks,
+    )
+    from tuninglink.tuning.program_guard import ProgramGuard as ProgramGuard
+    from tuninglink.tuning.program_profiles import (
+        has_profiles as has_profiles,
+        record_profile as record_profile,
+        time_dispatches as time_dispatches,
+        weighed as weighed,
+    )
+    from tuninglink.tuning.report import (
+        FlagSetReport as FlagSetReport,
+        OmittedDispatch as OmittedDispatch,
+        ProblemReport as ProblemReport,
+        SizeReport as SizeReport,
+        TrialPoint as TrialPoint,
+        TuningReport as TuningReport,
+        to_html as to_html,
+        write_report as write_report,
+    )
+    from tuninglink.tuning.retuning import (
+        COLUMNS as COLUMNS,
+        EntryProblems as EntryProblems,
+        EntryResult as EntryResult,
+        EntryVerdict as EntryVerdict,
+        ProblemSource as ProblemSource,
+        Retuner as Retuner,
+        RetuningResult as RetuningResult,
+        Standing as Standing,
+        retuned_spec as retuned_spec,
+        rows as rows,
+        target_of as target_of,
+    )
+    from tuninglink.tuning.stages import (
+        StagedCandidate as StagedCandidate,
+        compiled_candidates as compiled_candidates,
+        drawn_candidates as drawn_candidates,
+        measured_candidates as measured_candidates,
+        prepared_tasks as prepared_tasks,
+    )
+    from tuninglink.tuning.suggestions import (
+        Question as Question,
+        Suggestions as Suggestions,
+        space_sizes as space_sizes,
+        suggest as suggest,
+        suggested_specs as suggested_specs,
+    )
+    from tuninglink.tuning.traced_program import (
+        Agreement as Agreement,
+        ProgramTracing as ProgramTracing,
+        TracedDispatch as TracedDispatch,
+        TracedFunction as TracedFunction,
+        TraceSource as TraceSource,
+    )
+    from tuninglink.tuning.tuner import Tuner as Tuner
+    from tuninglink.tuning.verification import (
+        Verification as Verification,
+        verify as verify,
+        verify_dispatches as verify_dispatches,
+    )
+    from tuninglink.tuning.whole_run import (
+        Tuned as Tuned,
+        tune as tune,
+        tune_in_process as tune_in_process,
+        tune_program as tune_program,
+    )

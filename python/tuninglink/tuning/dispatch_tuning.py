@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from tuninglink.explaining.profiles import read_profile
-from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import (
-    Diagnostic,
-    DiagnosticSink,
-    Severity,
-    note,
-    thread_context,
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError
+from tuninglink.explaining import read_profile
+from tuninglink.iree import Target
+from tuninglink.mlir import DiagnosticSink, error, note, thread_context
+from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
+from tuninglink.specs import DefaultLibrary, Spec, SpecFiles, read_specs
+from tuninglink.tuning.candidates import CandidateCompiler, prepare
+from tuninglink.tuning.database import Database, Journal, open_database
+from tuninglink.tuning.deciding import Ledger, MeasuringOptions, TuneOptions, TuningResult
+from tuninglink.tuning.devices import (
+    TYPICAL,
+    DeviceDescription,
+    Devices,
+    DeviceSet,
+    Settings,
+    Stage,
+    Timeline,
+    default_device,
+    known_compute_units,
 )
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SpaceSelection, check_selection
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import Spec
-from tuninglink.tuning import Listener
-from tuninglink.tuning.candidates.preparation import prepare
-from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
-from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.measuring import open_task_tuner
-from tuninglink.tuning.options import TuneOptions
+from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.processor_peaks import peaks_or_remark
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.tuning.programs import DispatchedProgram, read_program
+from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
-from tuninglink.tuning.results.task_result import TuningResult
-from tuninglink.tuning.scheduling import Stage, Timeline
-from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.default_queue import task_cost
+from tuninglink.tuning.scheduling import TaskTuner, task_cost
 from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
@@ -204,3 +203,66 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
         if known_compute_units(name) is None:
             message = f"the number of compute units of '{name}' is unknown; estimates of candidates assume {TYPICAL}"
             yield Diagnostic(Severity.REMARK, message)
+
+
+# --- The devices, the compiler, the database and the references of a run, opened for its duration
+
+
+@contextmanager
+def open_task_tuner(
+    options: MeasuringOptions, uris: Sequence[str], timeline: Timeline, listener: Listener
+) -> Iterator[TaskTuner]:
+    """Open everything that tuning requires, for the duration of a block.
+
+    Args:
+        options: the options of the run.
+        uris: the URIs of the devices.
+        timeline: records the time of the stages.
+        listener: receives progress events.
+
+    Raises:
+        TuninglinkError: a device, the database or a directory cannot be opened.
+    """
+    settings = options.settings
+    with ExitStack() as opened:
+        path = options.database
+        database = open_database(path, listener.noticed) if path else Database()
+        opened.enter_context(database)
+        reproducers = None
+        if options.failures:
+            reproducers = Reproducers(options.failures, options.flags, settings.seed)
+        with timeline.stage(Stage.DEVICES):
+            devices, compiler = _machines(options, uris, opened)
+        timeline.watch(devices)
+        journal = Journal(database, devices.first.description, settings, options.flags)
+        references = None
+        if settings.checks_defaults and not options.cluster:
+            references = opened.enter_context(References.within(settings.seconds, settings.seed))
+        yield TaskTuner(
+            settings, compiler, devices, listener, journal, reproducers, timeline, references
+        )
+
+
+def _machines(
+    options: MeasuringOptions, uris: Sequence[str], opened: ExitStack
+) -> tuple[DeviceSet, CandidateCompiler]:
+    """Open the devices and start the compiler, here or on the workers of a cluster."""
+    flags, settings = options.flags, options.settings
+    timing = Settings(caches=settings.caches, seed=settings.seed)
+    if not options.cluster:
+        # Start the compiler first: its processes start while the devices open.
+        compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+        return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
+    try:
+        from tuninglink.tuning.devices import (
+            Cluster,
+            ClusterDevices,
+        )
+    except ImportError:
+        remedy = note("install it with: pip install 'tuninglink[cluster]'")
+        message = "--cluster needs Dask's distributed scheduler"
+        raise TuninglinkError(error(message, notes=[remedy])) from None
+    cluster = opened.enter_context(Cluster(options.cluster))
+    remote = opened.enter_context(ClusterDevices(cluster, uris, timing, settings.timeout))
+    jobs = settings.jobs or cluster.threads
+    return remote, opened.enter_context(CandidateCompiler(flags, jobs, cluster.pool))

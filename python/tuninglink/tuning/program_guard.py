@@ -8,27 +8,30 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.deciding.model_run import ModelRuns
-from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.deciding.verdicts import ModelVerdict, judge_default, judge_entries
-from tuninglink.tuning.references.program_reference import ProgramReference
-from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
-from tuninglink.tuning.scheduling.budget import (
+from tuninglink.tuning.deciding import (
     FEWEST_MODEL_ROUNDS,
     Account,
     Ledger,
+    ModelRuns,
+    ModelVerdict,
+    OutputJudge,
+    TaskOutcome,
+    TaskResult,
     guard_seconds,
+    judge_default,
+    judge_entries,
     program_compile_seconds,
 )
+from tuninglink.tuning.programs import Failure
+from tuninglink.tuning.references import ProgramReference
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.candidates import Compiled
+    from tuninglink.tuning.programs import DispatchedProgram
+    from tuninglink.tuning.scheduling import DefaultQueue, TaskTuner
+
 
 _REFERENCE_SECONDS: Final = 6.0
 """The time reserved for the reference, in seconds."""

@@ -12,39 +12,36 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.explaining.profiles import (
-    DispatchEvent,
-    Profile,
-    dispatch_events,
-    runs_of,
-    runtime_tool,
-)
+from tuninglink.explaining import DispatchEvent, Profile, dispatch_events, runs_of, runtime_tool
 from tuninglink.files import temporary_directory
-from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices import Settings
-from tuninglink.tuning.devices.device import (
+from tuninglink.mlir import error, note
+from tuninglink.tuning.devices import (
     LOCAL_DRIVERS,
     THREADED_DRIVER,
+    DeviceProcess,
+    MeasurementError,
+    Settings,
     describe,
     driver_of,
+    input_bytes,
+    may_run,
+    parameter_indexes,
     physical_cores,
     runtime_uri,
 )
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.devices.program_running import input_bytes, parameter_indexes
-from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.compiled_program import (
+from tuninglink.tuning.programs import (
     PLAIN_INTEGERS,
     CompiledProgram,
+    DispatchedProgram,
+    Failure,
+    Omission,
+    TuningTask,
     element_type,
 )
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-from tuninglink.tuning.results import Failure
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs.program_calls import ProgramCalls
+    from tuninglink.tuning.programs import ProgramCalls
 
 
 _DISPATCH_SECONDS: Final = 0.2

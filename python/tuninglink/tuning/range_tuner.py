@@ -9,27 +9,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.spec import Spec, load_spec
-from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
-from tuninglink.tuning.deciding import ConfidenceInterval, Decision, Outcome
-from tuninglink.tuning.deciding.defaults import measure_default
-from tuninglink.tuning.deciding.winner_checks import SizeComparison, compare_at, first_slow
-from tuninglink.tuning.programs.specialized_dispatches import (
-    box_above,
-    boxes_around,
-    dynamic_loops,
-    specialize,
+from tuninglink.mlir import error
+from tuninglink.specs import Spec, load_spec
+from tuninglink.tuning.candidates import NotTunableError, PreparedTask
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    Decision,
+    Outcome,
+    SizeComparison,
+    TaskOutcome,
+    TaskResult,
+    TrialResult,
+    compare_at,
+    first_slow,
+    measure_default,
 )
-from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.task_run import tune_task
+from tuninglink.tuning.programs import Failure, box_above, boxes_around, dynamic_loops, specialize
+from tuninglink.tuning.scheduling import tune_task
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
-    from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.deciding import Budget
+    from tuninglink.tuning.programs import Benchmark, SizedFunction, TuningTask
+    from tuninglink.tuning.scheduling import TaskTuner
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 

@@ -7,23 +7,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SelectionError, SpaceSelection
-from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import (
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError
+from tuninglink.mlir import error
+from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateCompiler,
     NotTunableError,
     PreparedTask,
     TunableTask,
     prepare,
 )
+from tuninglink.tuning.deciding import TuningResult
 from tuninglink.tuning.dispatch_tuning import DispatchTuning
-from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-from tuninglink.tuning.results import Failure, reason_of
-from tuninglink.tuning.results.task_result import TuningResult
-from tuninglink.tuning.scheduling.default_queue import estimated_work
+from tuninglink.tuning.programs import Failure, Omission, TuningTask, reason_of
+from tuninglink.tuning.scheduling import estimated_work
 from tuninglink.tuning.suggestions import promising_candidates
 
 _CANDIDATES: Final = 100

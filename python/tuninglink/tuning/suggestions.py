@@ -8,27 +8,31 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.emission import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
-from tuninglink.scaffolding.reading import is_tunable
-from tuninglink.solver.answers import Limits, Verdict
-from tuninglink.spaces.configuration import Configuration
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import (
+from tuninglink.scaffolding import is_tunable
+from tuninglink.solver import Limits, Verdict
+from tuninglink.spaces import (
     EVERYTHING,
+    ProviderRegistry,
     SelectionError,
     SpaceSelection,
     pipeline_name,
+    verify_configuration,
 )
-from tuninglink.spaces.verification import verify_configuration
-from tuninglink.tuning.candidates import Candidate, CandidateOrigin, configuration_of
-from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
-from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-from tuninglink.tuning.results import reason_of
-from tuninglink.tuning.search.base import MOST_CANDIDATES
-from tuninglink.tuning.search.features import fastest_first
+from tuninglink.spaces.model import Configuration
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateOrigin,
+    CandidateSpaces,
+    NotTunableError,
+    PreparedTask,
+    configuration_of,
+    prepare,
+)
+from tuninglink.tuning.programs import Omission, TuningTask, reason_of
+from tuninglink.tuning.search import MOST_CANDIDATES, fastest_first
 
 _SEED: Final = 0
 
@@ -136,7 +140,7 @@ def space_sizes(spaces: CandidateSpaces) -> list[SpaceSize]:
     return sizes
 
 
-_COUNTING: Final = Limits(seconds=math.inf, steps=2000)
+_COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
 """The limits for counting a space."""
 
 

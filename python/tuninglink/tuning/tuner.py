@@ -10,36 +10,40 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.spec_writer import SpecEntry, write_spec
-from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SpaceSelection, check_selection
-from tuninglink.specs.entry_settings import FLAGS
-from tuninglink.tuning.candidates.drawing import DrawingProcesses
-from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.flag_sets import CHANNELS_LAST
-from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-from tuninglink.tuning.range_tuner import RangeTuner
-from tuninglink.tuning.results import FatalError, reason_of
-from tuninglink.tuning.results.task_result import (
+from tuninglink.emission import SpecEntry, write_spec
+from tuninglink.errors import Diagnostic, Severity, TuninglinkError
+from tuninglink.mlir import error, note
+from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
+from tuninglink.specs import FLAGS
+from tuninglink.tuning.candidates import DrawingProcesses, PreparedTask, prepare
+from tuninglink.tuning.deciding import (
+    Account,
+    Budget,
+    Ledger,
     TaskOutcome,
     TaskResult,
     TuningResult,
     WrongDefaults,
+    least_seconds,
 )
-from tuninglink.tuning.scheduling import Stage
-from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger, least_seconds
-from tuninglink.tuning.scheduling.scheduler import Scheduler
-from tuninglink.tuning.search.base import FIRST_CANDIDATES
+from tuninglink.tuning.devices import COMPUTE_UNITS, Stage, compute_units, may_run
+from tuninglink.tuning.flag_sets import CHANNELS_LAST
+from tuninglink.tuning.program_guard import ProgramGuard
+from tuninglink.tuning.programs import (
+    DispatchedProgram,
+    FatalError,
+    Omission,
+    TuningTask,
+    reason_of,
+)
+from tuninglink.tuning.range_tuner import RangeTuner
+from tuninglink.tuning.scheduling import Scheduler
+from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.specs import Spec
+    from tuninglink.tuning.scheduling import DefaultQueue, TaskTuner
+
 
 _RANGES: Final = 0.4
 """The fraction of the time reserved for ranges of sizes of dynamic dispatches."""

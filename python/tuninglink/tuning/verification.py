@@ -8,29 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.arguments import several
-from tuninglink.compiler.api import compiler_flags, program_path
+from tuninglink.compiler import compiler_flags, program_path
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.sources import load_specs
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.deciding.model_run import ModelRuns
-from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
-from tuninglink.tuning.devices import Settings
-from tuninglink.tuning.devices.local import Devices, default_device, may_run
-from tuninglink.tuning.programs import ALL_CALLS, CallOptions
-from tuninglink.tuning.programs.dispatches import (
+from tuninglink.iree import GivenSizes
+from tuninglink.mlir import error
+from tuninglink.specs import link_specs, load_specs
+from tuninglink.tuning.candidates import CandidateCompiler
+from tuninglink.tuning.deciding import ModelRuns, OutputJudge, ProgramVerdict, judge_program
+from tuninglink.tuning.devices import Devices, Settings, default_device, may_run
+from tuninglink.tuning.programs import (
+    ALL_CALLS,
+    CallOptions,
     DispatchedProgram,
     Omission,
     TuningTask,
     read_program,
 )
-from tuninglink.tuning.references import References
-from tuninglink.tuning.references.program_reference import (
+from tuninglink.tuning.references import (
     ProgramReference,
     ProgramVerification,
+    References,
     VerifiedDispatch,
 )
 
@@ -38,9 +35,9 @@ if TYPE_CHECKING:
     import os
 
     from tuninglink.arguments import Content
-    from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.sources import SpecSource
+    from tuninglink.iree import Target
+    from tuninglink.mlir import DiagnosticSink
+    from tuninglink.specs import SpecSource
 
 
 @dataclass(frozen=True)

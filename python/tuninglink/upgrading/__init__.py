@@ -1,20 +1,36 @@
 """Upgrades of specs that were written for older compilers."""
 
-from typing import TYPE_CHECKING
+from tuninglink.lazy import lazy_imports
 
-from tuninglink.lazy import lazy_getattr
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
-    from tuninglink.upgrading.upgrader import upgrade, upgrade_bytes
-
-__all__ = ["KeptOut", "RuleChange", "Upgraded", "UpgradedEntry", "upgrade", "upgrade_bytes"]
-
-_HOMES = {
-    **dict.fromkeys(
-        ("RuleChange", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.upgrade_report"
-    ),
-    **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
-}
-
-__getattr__ = lazy_getattr(__name__, _HOMES)  # present specs need no rules
+with lazy_imports(globals()):
+    from tuninglink.upgrading.loops import (
+        Generalization as Generalization,
+        IterationSpaces as IterationSpaces,
+    )
+    from tuninglink.upgrading.module_reader import (
+        check_repeated_matchers as check_repeated_matchers,
+        read_module as read_module,
+    )
+    from tuninglink.upgrading.outline import SpecOutline as SpecOutline
+    from tuninglink.upgrading.rule_definition import (
+        REGISTRY as REGISTRY,
+        AttributeRewriter as AttributeRewriter,
+        AttributeRule as AttributeRule,
+        KeptOut as KeptOut,
+        OperationRule as OperationRule,
+        OperationSite as OperationSite,
+        Rewrites as Rewrites,
+        RuleChange as RuleChange,
+        Upgraded as Upgraded,
+        UpgradedEntry as UpgradedEntry,
+        UpgradeRule as UpgradeRule,
+        render_report as render_report,
+    )
+    from tuninglink.upgrading.rules import RULES as RULES
+    from tuninglink.upgrading.spec_text import (
+        MAX_DEPTH as MAX_DEPTH,
+        Edits as Edits,
+        SpecText as SpecText,
+    )
+    from tuninglink.upgrading.trees import parse as parse
+    from tuninglink.upgrading.upgrader import upgrade as upgrade, upgrade_bytes as upgrade_bytes

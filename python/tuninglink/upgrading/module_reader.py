@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import (
-    Diagnostic,
-    DiagnosticSink,
-    Place,
-    Severity,
-    error,
-    note,
-    quotes_operations,
-)
-from tuninglink.mlir.serialization import (
+from tuninglink.errors import Diagnostic, Place, Severity, SpecError
+from tuninglink.mlir import (
     QUOTE_OPERATIONS,
+    DiagnosticSink,
     decode,
+    error,
     is_bytecode,
     may_repeat_matchers,
+    note,
     parse_module,
+    quotes_operations,
     repeated_matcher,
+    visit,
 )
-from tuninglink.mlir.walk import visit
 from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
+    from tuninglink.upgrading.rule_definition import RuleChange, Upgraded
+
 
 _OLD_NAMES: Final = (
     b"subgroup_m_count",

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, takewhile
-from typing import Final
+from itertools import groupby, pairwise, takewhile
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.mlir import names
-from tuninglink.upgrading.outline_parts import Alias, Dag, ForeachMatch, NamedSequence, Pair
-from tuninglink.upgrading.spec_text import Cursor, Mark, SpecText, Token
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names, parse_module
+from tuninglink.upgrading.spec_text import (
+    Alias,
+    Cursor,
+    Dag,
+    Edit,
+    Edited,
+    Edits,
+    ForeachMatch,
+    Mark,
+    NamedSequence,
+    Pair,
+    SpecText,
+    Token,
+)
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.errors import Place
+
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
@@ -233,3 +254,266 @@ def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
 def _path(tokens: Iterable[Token]) -> str:
     """Return a symbol reference, with nested names joined by `::`."""
     return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)
+
+
+# --- Exclusion of the parts of a spec that today's compiler rejects, by turning them into comments
+
+_TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
+
+
+def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int | None] | None:
+    """Return the reason and the offset of a parser error, or None if the compiler accepts the text."""
+    try:
+        parse_module(text.encode(errors="replace"), name, context)
+    except SpecError as failure:
+        first = failure.diagnostics[0]
+        is_here = first.place is not None and first.place.file == name
+        return first.message, _offset(text, first.place) if first.place and is_here else None
+    return None
+
+
+def find_rejected(
+    exclusion: Exclusion, outline: SpecOutline, context: mlir.Context
+) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
+    """Find the parts of a spec that the compiler rejects, apart from excluded ones.
+
+    Returns:
+        For the index of a named sequence, the reason and the place; and for the name of an alias, the reason.
+    """
+    sequences, types = {}, _type_aliases(outline.source)
+    # Check each sequence by itself.
+    for index, sequence in enumerate(outline.sequences):
+        if index not in exclusion.excluded:
+            rejection = _check_sequence(outline, sequence, types, context)
+            if rejection is not None:
+                sequences[index] = rejection
+    # Check each alias by itself. A used alias has already failed where it is used.
+    uses = Counter(mark.text for mark in outline.source.marks)
+    aliases = {}
+    for alias in outline.aliases.values():
+        if alias.name not in exclusion.aliases:
+            value = outline.source.text[alias.value : alias.end]
+            whole = _aliases_of(outline, alias.value, alias.end)
+            whole += f"module attributes {{iree_codegen.alias = {value}}} {{}}"
+            failure = parse_failure(whole, "<alias>", context)
+            if failure is not None:  # its users have been rejected already
+                is_used = uses[alias.name] > 1
+                aliases[alias.name] = _rejection(failure[0]) if is_used else "it is unused"
+    return sequences, aliases
+
+
+def _check_sequence(
+    outline: SpecOutline, sequence: NamedSequence, types: dict[str, str], context: mlir.Context
+) -> tuple[str, int] | None:
+    """Parse one sequence with the aliases that it uses and declarations of the sequences that it refers to."""
+    text = outline.source.text
+    if next(outline.foreach_matches(sequence), None) is not None:
+        return None  # its matchers and actions are checked, and it fails together with them
+    lead = _types_of(text[sequence.start : sequence.end], types)
+    lead += _aliases_of(outline, sequence.start, sequence.end)
+    lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
+    for name in sorted(outline.references(sequence.start, sequence.end) - {sequence.name}):
+        callee = outline.by_name.get((sequence.scope, name))
+        if callee is not None:
+            lead += _declaration(outline, callee) + "\n"
+    whole = f"{lead}{text[sequence.start : sequence.end]}\n}}"
+    failure = parse_failure(whole, "<sequence>", context)
+    if failure is None:
+        return None
+    message, failure_offset = failure
+    offset = sequence.start + (failure_offset or 0) - len(lead)
+    is_inside = sequence.start <= offset < sequence.end
+    return _rejection(message), offset if is_inside else sequence.start
+
+
+def _type_aliases(source: SpecText) -> dict[str, str]:
+    """Return the definitions of type aliases, by name, `!` included."""
+    before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
+    tokens = list(before)
+    starts = [index for index, (_, equals) in enumerate(pairwise(tokens)) if equals.text == "="]
+    return {
+        tokens[start].text: source.text[tokens[start].start : tokens[end - 1].end]
+        for start, end in pairwise((*starts, len(tokens)))
+        if tokens[start].text[0] == "!"
+    }
+
+
+def _types_of(text: str, types: dict[str, str]) -> str:
+    """Return the definitions of the type aliases that a part of the text uses."""
+    needed: set[str] = set()
+    pending = _TYPE.findall(text) if types else []
+    while pending:
+        name = pending.pop()
+        if name in types and name not in needed:
+            needed.add(name)
+            pending += _TYPE.findall(types[name])
+    return "".join(f"{definition}\n" for name, definition in types.items() if name in needed)
+
+
+def _aliases_of(outline: SpecOutline, start: int, end: int) -> str:
+    """Return the definitions of the aliases that a part of the text uses, in order of dependence."""
+    needed = set()
+    pending = [(start, end)]
+    while pending:
+        for mark in outline.marks(*pending.pop()):
+            alias = outline.aliases.get(mark.text)
+            if alias is not None and alias.start != mark.start and alias not in needed:
+                needed.add(alias)
+                pending.append((alias.value, alias.end))
+    ordered = sorted(needed, key=lambda alias: alias.start)
+    text = outline.source.text
+    return "".join(f"{alias.name} = {text[alias.value : alias.end]}\n" for alias in ordered)
+
+
+def _declaration(outline: SpecOutline, sequence: NamedSequence) -> str:
+    text = outline.source.text
+    if outline.is_function(sequence):
+        kind = text[sequence.start : text.index(".func", sequence.start)] + ".func"
+        return f'{kind} private @"{sequence.name}"()'  # sequences refer to it only by name
+    arguments = text[sequence.arguments.start : sequence.arguments.end]
+    results = f" -> {text[slice(*sequence.results)]}" if sequence.results else ""
+    return f'transform.named_sequence private @"{sequence.name}"{arguments}{results}'
+
+
+def _rejection(message: str) -> str:
+    return f"today's compiler rejects it: {message.splitlines()[0][:300]}"
+
+
+def _offset(text: str, place: Place) -> int:
+    """Return the offset of a place, whose column counts bytes."""
+    position = 0
+    for _ in range(place.line - 1):
+        position = text.find("\n", position) + 1
+        if not position:
+            return len(text)
+    line_end = text.find("\n", position)
+    line = text[position : line_end if line_end >= 0 else len(text)]
+    before = line.encode(errors="replace")[: max(0, place.column - 1)]
+    return position + len(before.decode(errors="ignore"))
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A spec without the parts that cannot be upgraded.
+
+    Attributes:
+        edited: the text.
+        excluded: the reasons for excluded sequences, by index.
+        aliases: the reasons for excluded aliases, by name.
+    """
+
+    edited: Edited
+    excluded: dict[int, str]
+    aliases: dict[str, str]
+
+
+def exclude(
+    outline: SpecOutline,
+    original: SpecOutline,
+    refused: Mapping[int, tuple[str, int]],
+    aliases: Mapping[str, str],
+) -> Exclusion:
+    """Turn sequences into comments, together with dependent sequences and their entries.
+
+    Args:
+        outline: the spec.
+        original: the spec before any change. Comments contain its text.
+        refused: for the index of a sequence, the reason why it cannot be upgraded, and the place.
+        aliases: for the name of an alias, the reason why it cannot be parsed.
+    """
+    # Exclude the sequences, or the entries that use them.
+    excluded = _with_dependents(outline, {index: why for index, (why, _) in refused.items()})
+    edits = Edits()
+    names = {(outline.sequences[index].scope, outline.sequences[index].name) for index in excluded}
+    for index, sequence in enumerate(outline.sequences):
+        if index in excluded:
+            before = original.sequences[index]
+            written = original.source.text[before.start : before.end]
+            edits.edits.append(_comment(outline, sequence, written, excluded[index]))
+        elif names:
+            for foreach_match in outline.foreach_matches(sequence):
+                _exclude_pairs(outline, sequence, foreach_match, names, edits)
+    # Exclude the aliases.
+    for name, reason in aliases.items():
+        defined = original.aliases[name]
+        written = original.source.text[defined.start : defined.end]
+        edits.edits.append(_comment(outline, outline.aliases[name], written, reason))
+    return Exclusion(edits.apply(outline.source.text), excluded, dict(aliases))
+
+
+def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[int, str]:
+    """Add the sequences that refer to a refused one other than by an entry."""
+    excluded = dict(refused)
+    # The users of each sequence, apart from entries.
+    users: dict[tuple[int, str], list[int]] = {}
+    for index, sequence in enumerate(outline.sequences):
+        body = sequence.body
+        if body is None:
+            continue
+        matches = list(outline.foreach_matches(sequence))
+        starts = (body.start, *(match.end for match in matches))
+        ends = (*(match.start for match in matches), body.end)
+        for span in zip(starts, ends, strict=True):
+            for name in outline.references(*span):
+                users.setdefault((sequence.scope, name), []).append(index)
+    # Users of excluded sequences are excluded, transitively.
+    pending = list(excluded)
+    while pending:
+        gone = outline.sequences[pending.pop()]
+        for index in users.get((gone.scope, gone.name), ()):
+            if index not in excluded:
+                excluded[index] = f"it needs '@{gone.name}', which is kept out"
+                pending.append(index)
+    return dict(sorted(excluded.items()))
+
+
+def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
+    """Replace a part of the text with a comment that contains the reason and the original text."""
+    text = outline.source.text
+    before = text[outline.source.line_start(part.start) : part.start]
+    indent, lead = ("", "\n") if before.strip() else (before, "")
+    body = "\n".join(
+        f"{indent}// {word.removeprefix(indent)}".rstrip() for word in written.split("\n")
+    )
+    rest = text[part.end : outline.source.line_end(part.end)].strip()
+    trail = "\n" if rest and not rest.startswith("//") else ""
+    why = " ".join(reason.split())
+    return Edit(part.start, part.end, f"{lead}// Kept out: {why}.\n{body}{trail}")
+
+
+def _exclude_pairs(
+    outline: SpecOutline,
+    sequence: NamedSequence,
+    foreach_match: ForeachMatch,
+    names: set[tuple[int, str]],
+    edits: Edits,
+) -> None:
+    """Turn the pairs with one of `names` into comments, and remove one comma for each pair."""
+    pairs = foreach_match.pairs
+    has_survivor = False
+    for index, pair in enumerate(pairs):
+        if not names & {(sequence.scope, pair.matcher), (sequence.scope, pair.action)}:
+            has_survivor = True
+            continue
+        comma = None
+        if has_survivor:
+            comma = _comma(outline, pairs[index - 1].end, pair.start)
+        elif index + 1 < len(pairs):
+            comma = _comma(outline, pair.end, pairs[index + 1].start)
+        if comma is not None:
+            edits.replace(comma.start, comma.end, "")
+        _comment_pair(outline, pair, comma, edits)
+
+
+def _comma(outline: SpecOutline, start: int, end: int) -> Token | None:
+    return next((token for token in outline.source.tokens(start, end) if token.text == ","), None)
+
+
+def _comment_pair(outline: SpecOutline, pair: Pair, comma: Token | None, edits: Edits) -> None:
+    text = outline.source.text
+    line_end = outline.source.line_end(pair.end)
+    rest = text[pair.end : line_end]
+    if comma is not None and pair.end <= comma.start < line_end:
+        rest = text[pair.end : comma.start] + text[comma.end : line_end]
+    written = " ".join(text[pair.start : pair.end].split())
+    edits.replace(pair.start, pair.end, f"// Kept out: {written}" + ("\n" if rest.strip() else ""))

@@ -7,20 +7,35 @@ docstring the documentation of the rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from tuninglink.upgrading.compilation_info import levels_of
+from tuninglink.errors import SpecError
+from tuninglink.mlir import error, names
+from tuninglink.upgrading.spec_text import Edits
+from tuninglink.upgrading.trees import (
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    CompilationInfo,
+    Definitions,
+    Expanded,
+    Leaf,
+    Node,
+    Value,
+    as_node,
+    levels_of,
+    parse,
+)
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.generic_forms import Generalization
-    from tuninglink.upgrading.iteration_space import IterationSpace
+    from tuninglink.errors import Diagnostic, Place
+    from tuninglink.upgrading.loops import Generalization, IterationSpace, IterationSpaces
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.outline_parts import Edits, NamedSequence
-    from tuninglink.upgrading.spec_text import Mark, SpecText, Token
-    from tuninglink.upgrading.trees import Node
+    from tuninglink.upgrading.spec_text import Mark, NamedSequence, SpecText, Token
+
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
 """The imported rules, by name. `rules.RULES` contains all of them, in order."""
@@ -206,3 +221,398 @@ class OperationSite(Site):
             return []
         inside = self.source.tokens(listed.start + 1, listed.end - 1)
         return [token for token in inside if token.kind == "string"]
+
+
+# --- The results of an upgrade, and the parts that could not be upgraded -------------------------
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """A change by a rule.
+
+    Attributes:
+        rule: the name of the rule.
+        message: the change, and its reason.
+        place: the place in the original.
+        is_decision: whether the change has alternatives, such as a changed default or a removed field.
+        sequence: the enclosing named sequence, or None.
+    """
+
+    rule: str
+    message: str
+    place: Place
+    is_decision: bool
+    sequence: str | None
+
+
+@dataclass(frozen=True)
+class KeptOut:
+    """A part of the spec that could not be upgraded. It is a comment in the result.
+
+    Attributes:
+        what: the named sequence or alias, with `@` or `#`.
+        reason: the reason, in words that a reader can check.
+        place: the place in the original.
+    """
+
+    what: str
+    reason: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class UpgradedEntry:
+    """The result for one entry.
+
+    Attributes:
+        matcher: the symbol of its matcher.
+        action: the symbol of its action.
+        place: the place of the pair in the original.
+        changes: the changes in its sequences, including those that they include.
+        kept_out: the reason why it is not in the result, or None.
+    """
+
+    matcher: str
+    action: str
+    place: Place
+    changes: tuple[RuleChange, ...]
+    kept_out: KeptOut | None
+
+    @property
+    def state(self) -> str:
+        """The state: `kept out`, `upgraded` or `unchanged`."""
+        if self.kept_out:
+            return "kept out"
+        return "upgraded" if self.changes else "unchanged"
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """A spec in today's syntax.
+
+    Attributes:
+        text: the spec. Parts that rules did not change are identical to the original.
+        changes: all changes, in order.
+        kept_out: the parts that could not be upgraded.
+        entries: the result for each entry, in order of precedence.
+        hints: warnings about upgraded configurations that are known not to compile, and remarks on parts in today's
+            syntax with a possibly unexpected effect.
+        origin: returns the place in the old text for an offset of the new text.
+    """
+
+    text: str
+    changes: tuple[RuleChange, ...]
+    kept_out: tuple[KeptOut, ...]
+    entries: tuple[UpgradedEntry, ...]
+    origin: Callable[[int], Place] = field(compare=False, repr=False)
+    hints: tuple[Diagnostic, ...] = ()
+
+    @property
+    def decisions(self) -> tuple[RuleChange, ...]:
+        """The changes that are decisions."""
+        return tuple(change for change in self.changes if change.is_decision)
+
+
+def render_report(upgraded: Upgraded) -> str:
+    """Return a report in words: the result for each entry, with the changes and their reasons."""
+    states = Counter(entry.state for entry in upgraded.entries)
+    counts = ", ".join(
+        f"{states[state]} {state}" for state in ("upgraded", "unchanged", "kept out")
+    )
+    lines = [f"{len(upgraded.entries)} entries: {counts}"]
+    reported: set[str | None] = set()
+    for entry in upgraded.entries:
+        lines += ["", f"@{entry.matcher} -> @{entry.action} ({entry.place}): {entry.state}"]
+        if entry.kept_out:
+            lines.append(f"  {entry.kept_out.what}: {entry.kept_out.reason}")
+        lines += map(_line, entry.changes)
+        reported |= {change.sequence for change in entry.changes}
+    elsewhere = [change for change in upgraded.changes if change.sequence not in reported]
+    if elsewhere:
+        lines += ["", "outside of the entries"]
+        lines += map(_line, elsewhere)
+    if upgraded.kept_out:
+        lines += ["", "kept out, as comments"]
+        lines += [f"  {part.what} ({part.place}): {part.reason}" for part in upgraded.kept_out]
+    if upgraded.hints:
+        lines += ["", "notes", *(f"  {hint}" for hint in upgraded.hints)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(change: RuleChange) -> str:
+    decided = "decided: " if change.is_decision else ""
+    where = f"{change.place.line}:{change.place.column}"
+    return f"  {where} {change.rule}: {decided}{change.message}"
+
+
+# --- Application of attribute rules to every attribute of a spec ---------------------------------
+
+
+@dataclass
+class Rewrites:
+    """The changes of some rules to a spec.
+
+    Attributes:
+        outline: the spec.
+        edits: the edits of its text.
+        changes: the reported changes.
+        refused: for the index of a named sequence, the reason why it cannot be upgraded, and the offset.
+        failures: the offsets of upgraded configurations that are known not to compile, with the reasons.
+        is_old: whether a rule changed or refused something.
+    """
+
+    outline: SpecOutline
+    edits: Edits = field(default_factory=Edits)
+    changes: list[RuleChange] = field(default_factory=list)
+    refused: dict[int, tuple[str, int]] = field(default_factory=dict)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    is_old: bool = False
+
+    def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
+        """Record the changes of a rule at `offset`."""
+        sequence = self.outline.sequence_at(offset)
+        name = sequence.name if sequence is not None else None
+        for message, is_decision in notes:
+            place = self.outline.source.place(offset)
+            self.changes.append(RuleChange(rule, message, place, is_decision, name))
+            self.is_old = True
+
+    def refuse(self, offset: int, reason: str) -> None:
+        """Record that the part at `offset` cannot be upgraded, and neither can its sequence."""
+        sequence = self.outline.sequence_at(offset)
+        if sequence is not None:
+            self.refused.setdefault(self.outline.index_of(sequence), (reason, offset))
+        self.is_old = True
+
+    def add(self, other: Rewrites) -> None:
+        """Add the changes of other rules."""
+        self.edits.edits += other.edits.edits
+        self.changes += other.changes
+        self.refused = {**other.refused, **self.refused}
+        self.failures += other.failures
+        self.is_old = self.is_old or other.is_old
+
+
+_DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
+
+_LEAST_EXPANSION: Final = 1 << 17
+_MOST_EXPANSION: Final = 16
+"""The greatest expansion of aliases, as a multiple of the spec's length, beyond the least limit."""
+
+# Attributes that may be printed without their name, by their parent and key.
+_ELIDED: Final = {
+    ("iree_codegen.compilation_info", "lowering_config"): "iree_codegen.lowering_config",
+    ("iree_codegen.compilation_info", "translation_info"): "iree_codegen.translation_info",
+    ("iree_gpu.mma_schedule", "intrinsic"): "iree_gpu.mma_layout",
+}
+
+
+@dataclass
+class AttributeRewriter:
+    """The application of rules, in order, to all attributes of a spec."""
+
+    outline: SpecOutline
+    rules: Sequence[AttributeRule]
+    spaces: IterationSpaces
+    _definitions: Definitions = field(default_factory=Definitions)
+    _trees: dict[str, Node | None] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+    _expanded: int = 0
+
+    def rewrite(self, rewrites: Rewrites) -> None:
+        """Add the changes to `rewrites`.
+
+        Raises:
+            SpecError: the expansion of aliases exceeds its limit.
+        """
+        text = self.outline.source.text
+        roots = [(*span, self._root(*span)) for span in self._spans()]
+        upgraded = [root for root in roots if self._upgrade(root[2], root[0], rewrites)]
+        parts = [(start, end, root.render()) for start, end, root in upgraded]
+        self._upgrade_unused_aliases(rewrites)
+        for alias in self.outline.aliases.values():
+            tree = self._definitions[alias.name]
+            if tree is not None:
+                parts.append((alias.value, alias.end, tree.render()))
+        for start, end, fresh in parts:
+            if fresh != text[start:end]:
+                rewrites.edits.replace(start, end, fresh)
+
+    def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
+        """Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones."""
+        for alias in reversed(self.outline.aliases.values()):
+            if self._definitions[alias.name] is None:
+                tree = self._tree(alias.name)
+                if tree is not None:
+                    use = self._definitions.use(alias.name, tree.copy())
+                    self._upgrade(use, alias.value, rewrites, is_alias=True)
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """Yield the spans of outermost attributes, except for the definitions of aliases."""
+        source, aliases = self.outline.source, self.outline.aliases
+        done = 0
+        for mark in source.marks:
+            if mark.start < done:
+                continue
+            if mark.text[0] == "#":
+                alias = aliases.get(mark.text)
+                if alias is not None and mark.start == alias.start:
+                    done = alias.end
+                    continue
+                end = self._end(mark)
+                if end:
+                    done = end
+                    yield mark.start, end
+            elif mark.text == names.PARAM_CONSTANT:
+                token = next(source.tokens(mark.end, len(source.text)), None)
+                if token is not None and token.text == "{":
+                    done = token.end
+                    yield token.start, token.end
+
+    def _end(self, mark: Mark) -> int | None:
+        """Return the end of the attribute at `mark`, or None if no rule applies to it."""
+        if mark.text in self.outline.aliases:
+            return mark.end
+        closer = self.outline.source.closers.get(mark.end)
+        if mark.text.startswith(_DIALECTS) and closer is not None:
+            return closer + 1
+        return None
+
+    def _root(self, start: int, end: int) -> Value:
+        value = parse(self.outline.source, start, end)
+        return self._expand(value)
+
+    def _tree(self, alias: str) -> Node | None:
+        """Return the value of an alias, or None if rules do not apply to it."""
+        if alias not in self._trees:
+            self._trees[alias] = None  # ends the recursion for an alias that uses itself
+            definition = self.outline.aliases[alias]
+            source = self.outline.source
+            before = self._expanded
+            is_relevant = source.text.startswith((*_DIALECTS, "{"), definition.value)
+            value = parse(source, definition.value, definition.end) if is_relevant else None
+            self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+            for use in uses(self._trees[alias] or Leaf("")):
+                self._definitions.withdraw(use)  # copies of the tree are used, not the tree
+            self._sizes[alias] = definition.end - definition.value + self._expanded - before
+        return self._trees[alias]
+
+    def _expand(self, value: Value) -> Value:
+        """Replace aliases with their values."""
+        if isinstance(value, Leaf) and value.text in self.outline.aliases:
+            tree = self._tree(value.text)
+            if tree is None:
+                return value
+            alias = self.outline.aliases[value.text]
+            self._expanded += self._sizes[alias.name]
+            limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
+            if self._expanded > limit:
+                place = self.outline.source.place(alias.start)
+                raise SpecError(error(f"'{alias.name}' is used too often to be expanded", place))
+            return self._definitions.use(value.text, tree.copy())
+        if isinstance(value, Node):
+            for field_ in value.fields:
+                field_.value = self._expand(field_.value)
+        return value
+
+    def _upgrade(
+        self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
+    ) -> bool:
+        """Apply the rules to one attribute, and return whether none refused it."""
+        sequence = self.outline.sequence_at(start)
+        # Nodes are collected again after each rule that changed something.
+        kinds, last_count, count = _kinds(root), 0, 0
+        for rule in self.rules:
+            if count != last_count:
+                kinds, last_count = _kinds(root), count
+            for node in [node for target in rule.targets for node in kinds.get(target, ())]:
+                site = AttributeSite(node, count > 0, lambda: self.spaces.of(sequence))
+                try:
+                    rule.rewrite(site)
+                except Refusal as refusal:
+                    if not is_alias:
+                        rewrites.refuse(start, str(refusal))
+                    for use in uses(root):
+                        self._definitions.withdraw(use)
+                    return False
+                finally:
+                    if site.notes:
+                        rewrites.record(rule.name, start, site.notes)
+                        count += len(site.notes)
+        # Combinations that still fail in code generation are reported as failures.
+        for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
+            failure = known_failure(node, lambda: self.spaces.of(sequence))
+            if failure is not None:
+                rewrites.failures.append((start, failure))
+        return True
+
+
+def _kinds(root: Value) -> dict[str, list[Node]]:
+    """Return the nodes of a tree by kind."""
+    kinds: dict[str, list[Node]] = {}
+    pending: list[tuple[Node, str, str | None]] = []
+    first = as_node(root)
+    if first is not None:
+        pending.append((first, "", None))
+    while pending:
+        node, parent, key = pending.pop()
+        kind = _kind(node, parent, key)
+        if kind:
+            kinds.setdefault(kind, []).append(node)
+        for field_ in reversed(node.fields):
+            value = field_.value
+            if isinstance(value, Leaf):
+                continue
+            inner = value.node if isinstance(value, Expanded) else value
+            if inner.bracket != "[":
+                pending.append((inner, kind, field_.key))
+    return kinds
+
+
+def _kind(node: Node, parent: str, key: str | None) -> str:
+    """Return the kind of a node: its name, or one that follows from its parent and key."""
+    if node.head:
+        return node.head[1:]
+    if node.bracket == "<":
+        return _ELIDED.get((parent, key or ""), "")
+    if node.bracket != "{":
+        return ""
+    if parent == "iree_codegen.translation_info":
+        return "translation_info.options"
+    if any(field_.key in {"qk_attrs", "pv_attrs"} for field_ in node.fields):
+        return "decomposition_config"
+    return ""
+
+
+def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
+    """Return the reason why code generation fails with an upgraded compilation info, if a failure is known."""
+    info = CompilationInfo.of(node)
+    levels = info.levels if info is not None else None
+    if info is None or levels is None:
+        return None
+    has_intrinsic = levels.find("mma_kind") is not None
+    if info.pipeline in TILE_AND_FUSE and has_intrinsic and levels.find("subgroup") is None:
+        return (
+            "TileAndFuse needs 'subgroup' tile sizes with an intrinsic; without them today's compiler "
+            "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
+        )
+    if info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
+        space = find_space()
+        if space is not None and space.is_contraction_like:
+            return (
+                "VectorDistribute needs a 'subgroup_basis', and the spec has no subgroup counts to derive one "
+                "from; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
+            )
+    return None
+
+
+def uses(value: Value) -> Iterator[Expanded]:
+    """Yield the uses of aliases in a tree."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Expanded):
+            yield item
+            pending.append(item.node)
+        elif isinstance(item, Node):
+            pending.extend(field_.value for field_ in item.fields)

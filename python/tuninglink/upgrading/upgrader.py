@@ -11,28 +11,33 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.arguments import Content, described
-from tuninglink.errors import SpecError, printable
+from tuninglink.errors import Diagnostic, Place, Severity, SpecError, printable
 from tuninglink.files import cannot
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, thread_context
-from tuninglink.mlir.serialization import decode
+from tuninglink.mlir import decode, error, names, thread_context
 from tuninglink.rules import Rule
-from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
-from tuninglink.upgrading.exclusion import Exclusion, exclude, find_rejected, parse_failure
-from tuninglink.upgrading.generic_forms import Generalization
-from tuninglink.upgrading.iteration_space import IterationSpaces
-from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.outline_parts import Edited, Edits
+from tuninglink.upgrading.loops import Generalization, IterationSpaces
+from tuninglink.upgrading.outline import (
+    Exclusion,
+    SpecOutline,
+    exclude,
+    find_rejected,
+    parse_failure,
+)
 from tuninglink.upgrading.rule_definition import (
+    AttributeRewriter,
     AttributeRule,
+    KeptOut,
     OperationRule,
     OperationSite,
     Refusal,
+    Rewrites,
+    RuleChange,
+    Upgraded,
+    UpgradedEntry,
 )
 from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.rules.operation_syntax import is_entry_point, unmarked
-from tuninglink.upgrading.spec_text import SpecText
-from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
+from tuninglink.upgrading.spec_text import Edited, Edits, SpecText
+from tuninglink.upgrading.syntax_rules import is_entry_point, unmarked
 
 
 def upgrade(

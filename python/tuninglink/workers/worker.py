@@ -25,6 +25,7 @@ from tuninglink.lazy import load_on_use
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 LENGTH: Final = struct.Struct("<Q")
 
 _STARVED: Final = 0.5

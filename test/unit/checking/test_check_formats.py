@@ -6,13 +6,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tuninglink.checking.findings import to_github, to_sarif
-from tuninglink.checking.selection import Selection, read_codes
-from tuninglink.escaping import escaped
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Replacement, Severity, note
+from tuninglink.checking import Selection, read_codes, to_github, to_sarif
+from tuninglink.errors import Diagnostic, Place, Replacement, Severity, escaped
+from tuninglink.mlir import note
 from tuninglink.rules import Rule
 
 

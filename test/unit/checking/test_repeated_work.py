@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuninglink.checking import Checker
-from tuninglink.iree.targets import Target
+from tuninglink.iree import Target
 from tuninglink.rules import Rule
 
 TARGET = Target.parse("gfx942")

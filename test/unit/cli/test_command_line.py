@@ -13,19 +13,24 @@ from places import ROOT
 import tuninglink.cli
 from tuninglink.cli.completion import complete_bound, with_flags
 from tuninglink.cli.help import flag_lines, help_text
-from tuninglink.cli.known_values import (
+from tuninglink.cli.process import USAGE_ERROR, run
+from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.usage import (
+    SUMMARIES,
+    TOPICS,
+    Positional,
+    Usage,
     known_devices,
     known_dispatches,
     known_pipelines,
     known_searches,
+    spelling,
+    usage_of,
 )
-from tuninglink.cli.process import USAGE_ERROR, run
-from tuninglink.cli.tune_options import parse_tune_arguments
-from tuninglink.cli.usage import SUMMARIES, TOPICS, Positional, Usage, spelling, usage_of
-from tuninglink.compiler.target_flags import target_names
+from tuninglink.compiler import target_names
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
-from tuninglink.tuning.settings import Numerics
+from tuninglink.tuning.deciding import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.cli.project_options import with_project
-from tuninglink.cli.target_options import read_flags
+from tuninglink.cli.project_options import read_flags, with_project
 from tuninglink.cli.terminal import Verbosity, set_verbosity
 from tuninglink.cli.usage import SUMMARIES, usage_of
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader, parse_arguments
+from tuninglink.compiler import COMPILE_FLAGS, FlagReader, parse_arguments
 from tuninglink.errors import TargetError, UsageError
 
 if TYPE_CHECKING:

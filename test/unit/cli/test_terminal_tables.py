@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tuninglink.cli.terminal import render_table
 

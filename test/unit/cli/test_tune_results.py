@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tuninglink.cli.tune import busy_warnings, save_result
 from tuninglink.cli.tune_options import user_flags
-from tuninglink.cli.tune_run import busy_warnings, save_result
 from tuninglink.files import write_output
 from tuninglink.tuning.deciding import ConfidenceInterval
 

@@ -7,7 +7,7 @@ from places import ROOT
 
 from tuninglink.cli.tune_options import parse_tune_arguments
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.problems.reading import read_problems
+from tuninglink.tuning.problems import read_problems
 
 
 @pytest.mark.parametrize(

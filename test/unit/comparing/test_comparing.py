@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, WIDE, browse, needs_chromium, of_width
 
-from tuninglink.comparing import Change, ChangeKind, Comparison, compare, to_html
-from tuninglink.comparing.changes import Estimate, time_change
+from tuninglink.comparing import (
+    Change,
+    ChangeKind,
+    Comparison,
+    Estimate,
+    compare,
+    time_change,
+    to_html,
+)
 from tuninglink.errors import TuninglinkError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.compiler.compile_options import CompileOptions, Mode, OutputFormat, Phase
-from tuninglink.compiler.flags import parse_arguments
+from tuninglink.compiler import CompileOptions, Mode, OutputFormat, Phase, parse_arguments
 from tuninglink.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,8 @@ import pytest
 
 import tuninglink
 from tuninglink import dag_to_named
-from tuninglink.dag_to_named import convert_dags
-from tuninglink.dag_to_named.perturbations import perturbations
-from tuninglink.dag_to_named.replacement import DagMatcher, replace_dag
-from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
+from tuninglink.dag_to_named import DagMatcher, convert_dags, perturbations, replace_dag
+from tuninglink.mlir import collect, names
 from tuninglink.payloads import configures, payload_for
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink import doctor as checks
 from tuninglink.mlir import names
-from tuninglink.specs.libraries import LibraryFile
+from tuninglink.specs import LibraryFile
 
 if TYPE_CHECKING:
     import pytest

@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING
 import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
-from tuninglink.cli.explanation_output import to_html
-from tuninglink.explaining.dispatch_report import (
+from tuninglink.cli.page_output import to_html
+from tuninglink.errors import Place
+from tuninglink.explaining import (
     ConfigurationText,
     DispatchReport,
-    KnobRow,
-    OperationReport,
-    Status,
-)
-from tuninglink.explaining.explanation import Explanation
-from tuninglink.explaining.spec_report import (
     EntryReference,
     EntryUsage,
+    Explanation,
+    KnobRow,
     Match,
     NearMiss,
+    OperationReport,
     SpecSummary,
+    Status,
 )
-from tuninglink.iree.dispatch_cost import DispatchCost
-from tuninglink.iree.peak_rates import PeakRates
-from tuninglink.matching.differences import Difference
-from tuninglink.mlir.diagnostics import Place
+from tuninglink.iree import DispatchCost, PeakRates
+from tuninglink.matching import Difference
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.iree.dispatch_cost import DispatchCost
-from tuninglink.iree.peak_rates import PeakRates, peaks_of_chip, peaks_of_device, rate_class
+from tuninglink.iree import DispatchCost, PeakRates, peaks_of_chip, peaks_of_device, rate_class
 
 PEAKS = PeakRates("device", "a test", {"fp16": 100.0, "fp32": 10.0}, 2.0)
 

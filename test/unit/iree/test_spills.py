@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.iree.spills import Spills, find_spills
+from tuninglink.iree import Spills, find_spills
 
 if TYPE_CHECKING:
     from pathlib import Path

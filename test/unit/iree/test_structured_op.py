@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.structured_op import Accumulation, StructuredOp
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.walk import visit
+from tuninglink.iree import Accumulation, OpKind, Role, StructuredOp
+from tuninglink.mlir import thread_context, visit
 
 GENERIC = """
 func.func @f(%a: {0}, %b: {1}, %c: {2}) -> {2} {{

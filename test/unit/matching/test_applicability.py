@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import pytest
 from elementwise_specs import PROGRAM, spec
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from iree.compiler import ir as mlir
 from programs import EXAMPLES
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.iree.targets import Target, known_target_names
-from tuninglink.matching.materialization import link_dispatches
-from tuninglink.matching.reachability import find_unreachable
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs import LinkForm, Spec, link_specs, load_spec
-from tuninglink.specs.applicability import scopes_of
-from tuninglink.specs.bindings import BINDING, Binding, covers, narrow
-from tuninglink.specs.embedding import spec_attribute
-from tuninglink.specs.libraries import library_files
+from tuninglink.iree import Target, known_target_names
+from tuninglink.matching import find_unreachable, link_dispatches
+from tuninglink.mlir import names, parse_module, thread_context
+from tuninglink.specs import (
+    BINDING,
+    Binding,
+    LinkForm,
+    Spec,
+    covers,
+    library_files,
+    link_specs,
+    load_spec,
+    narrow,
+    scopes_of,
+    spec_attribute,
+)
 
 FLAGS = (
     "--iree-hal-target-backends=vmvx",

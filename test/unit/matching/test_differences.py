@@ -13,22 +13,16 @@ from iree.compiler.passmanager import PassManager
 from matched_operations import ANY_OP, matchable, matchers_for, seen, spec_of
 from programs import PROGRAMS, TARGETS, run
 
-from tuninglink.matching.differences import compare
-from tuninglink.matching.op_info import OpInfo
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import collected_diagnostics, thread_context
-from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.walk import collect
-from tuninglink.specs.embedding import spec_attribute
-from tuninglink.specs.sequences import SequenceTable
+from tuninglink.matching import MatcherReader, OpInfo, compare
+from tuninglink.mlir import collect, collected_diagnostics, names, thread_context, to_bytecode
+from tuninglink.specs import SequenceTable, spec_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matched_operations import Seen
 
-    from tuninglink.matching.differences import MatcherComparison
+    from tuninglink.matching import MatcherComparison
 
 DEMANDS = (
     *(names.MATCH_OPERATION_NAME, names.MATCH_DIMS_EQUAL, names.MATCH_TYPE),

@@ -25,13 +25,19 @@ from random_matchers import (
     spec_text,
 )
 
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.matching.relations import OverlapAnswer, Overlaps, Subsumption, SubsumptionAnswer
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.solver.answers import Verdict
-from tuninglink.specs.spec import Spec
+from tuninglink.matching import (
+    Condition,
+    MatcherReader,
+    Opaque,
+    OverlapAnswer,
+    Overlaps,
+    Subsumption,
+    SubsumptionAnswer,
+    exact_condition,
+)
+from tuninglink.mlir import parse_module
+from tuninglink.solver import Verdict
+from tuninglink.specs import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,21 +11,15 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, linalg
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.op_info import regions_key
-from tuninglink.matching.reader import read_matcher
-from tuninglink.mlir import names
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect, visit
-from tuninglink.specs.spec import Spec
+from tuninglink.iree import OpKind, StructuredOp
+from tuninglink.matching import Condition, Opaque, exact_condition, read_matcher, regions_key
+from tuninglink.mlir import collect, names, parse_module, visit
+from tuninglink.specs import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import HasExtent
+    from tuninglink.matching import HasExtent
 
 CONTEXT = mlir.Context()
 ANY_VALUE = "!transform.any_value"

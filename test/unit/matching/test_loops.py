@@ -11,18 +11,14 @@ from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from random_matchers import dims, spec_text
 
-from tuninglink.matching.conditions import Condition
-from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir import names
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body, collect
+from tuninglink.matching import Condition, MatcherReader, exact_condition
+from tuninglink.mlir import body, collect, names, symbol_name
 from tuninglink.specs import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tuninglink.matching.predicates import Dimension
+    from tuninglink.matching import Dimension
     from tuninglink.specs import Spec
 
 Shape = list[int | None]

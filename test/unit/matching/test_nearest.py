@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 from matched_operations import ANY_OP, PARAM, spec_of
 
-from tuninglink.matching.differences import compare
-from tuninglink.matching.nearest_entries import NearestEntries
-from tuninglink.matching.op_info import OpInfo
-from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.walk import collect
-from tuninglink.specs.spec import Spec
+from tuninglink.matching import MatcherReader, NearestEntries, OpInfo, compare
+from tuninglink.mlir import collect, thread_context
+from tuninglink.specs import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.matching.matcher import Matcher
+    from tuninglink.matching import Matcher
 
 SIZES = (64, 96, 128, 160, 256, 1024)
 ELEMENTS = ("f16", "bf16")

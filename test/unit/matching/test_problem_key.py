@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, affine_maps
-from tuninglink.iree.structured_op import PARALLEL, REDUCTION
-from tuninglink.matching.derivation.problem_forms import ProblemForm, problem_form
-from tuninglink.matching.derivation.renumbering import (
+from tuninglink.iree import PARALLEL, REDUCTION, OpKind, affine_maps
+from tuninglink.matching import (
     NotDerivableError,
+    ProblemForm,
     Renumbering,
     loop_mapping,
+    problem_form,
 )
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir import thread_context
 
 ATTENTION = ("b m p", "b q p", "b q n", "", "b m n", "b m", "b m")
 CONVOLUTION = ("b h+r w+s c", "r s c f", "b h w f")

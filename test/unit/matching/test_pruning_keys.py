@@ -6,17 +6,18 @@ import pytest
 from matched_operations import ANY_OP, PARAM, spec_of
 from steps import count_calls
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured_op import ValueType
-from tuninglink.matching.predicates import (
+from tuninglink.iree import OpKind, ValueType
+from tuninglink.matching import (
     Extent,
     HasMaps,
     IsCastCompatible,
+    LoopSizes,
+    MatcherReader,
     NameIn,
     Predicate,
+    PruningKey,
+    pruning_key,
 )
-from tuninglink.matching.pruning_keys import LoopSizes, PruningKey, pruning_key
-from tuninglink.matching.reader import MatcherReader
 from tuninglink.specs import load_spec
 
 CONTRACTION = (

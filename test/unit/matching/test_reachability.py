@@ -19,10 +19,10 @@ from random_matchers import (
     spec_text,
 )
 
-from tuninglink.matching.reachability import find_overlaps, find_reachability, find_unreachable
+from tuninglink.matching import find_overlaps, find_reachability, find_unreachable
 from tuninglink.mlir import names
 from tuninglink.passes.drop_shadowed import drop_shadowed
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver import Verdict
 from tuninglink.specs import Spec, link_specs, load_spec
 
 

@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING
 import pytest
 from known_dimensions import NOTHING, Known, holds
 
-from tuninglink.matching import condition_index
-from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.extents import box
-from tuninglink.matching.predicates import Extent, HasExtent, representative
-from tuninglink.matching.relations import Overlaps, Subsumption, SubsumptionAnswer
-from tuninglink.solver.answers import Verdict
+from tuninglink.matching import (
+    Condition,
+    Extent,
+    HasExtent,
+    Opaque,
+    Overlaps,
+    Subsumption,
+    SubsumptionAnswer,
+    box,
+    condition_index,
+    representative,
+)
+from tuninglink.solver import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.matching.predicates import Dimension
+    from tuninglink.matching import Dimension
 
 SIZES = range(27)
 LOWS = (-math.inf, 0, 3, 5)

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.cli.terminal import render_table
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, note
-from tuninglink.mlir.rendering import Sources, print_diagnostic, render, show_lines_of
-from tuninglink.mlir.symbols import join_path, split_path
+from tuninglink.errors import Diagnostic, Place, Severity
+from tuninglink.mlir import (
+    Sources,
+    error,
+    join_path,
+    note,
+    print_diagnostic,
+    render,
+    show_lines_of,
+    split_path,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.diagnostics import first_error
+from tuninglink.mlir import first_error
 
 
 @pytest.mark.parametrize(

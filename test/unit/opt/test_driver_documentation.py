@@ -10,15 +10,13 @@ import pytest
 from iree.compiler import ir
 from places import ROOT
 
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.opt.execution import run_pass
-from tuninglink.opt.help import reference, sections, summary
-from tuninglink.opt.options import make_pass, options_of
-from tuninglink.opt.pass_registry import check_pass
+from tuninglink.errors import Diagnostic
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.opt import check_pass, make_pass, options_of, reference, run_pass, sections, summary
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.passes import Pass
+    from tuninglink.mlir import Pass
 
 
 @pytest.mark.parametrize("pass_type", PASSES.values())

@@ -11,15 +11,20 @@ from typing import Any, ClassVar
 import pytest
 from iree.compiler import ir
 
-from tuninglink.compiler.native import handled
-from tuninglink.errors import PipelineError, TuninglinkError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.opt import compiler_passes
-from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
-from tuninglink.opt.execution import Execution, run_pass
-from tuninglink.opt.pass_registry import PassRegistry
-from tuninglink.opt.pipeline import Element, OpPipeline, parse_pipeline
+from tuninglink.compiler import handled
+from tuninglink.errors import Diagnostic, PipelineError, Severity, TuninglinkError
+from tuninglink.mlir import DiagnosticSink, Pass, error, option
+from tuninglink.opt import (
+    UNPRINTABLE,
+    CompilerPasses,
+    Element,
+    Execution,
+    OpPipeline,
+    PassRegistry,
+    parse_pipeline,
+    pass_registry as compiler_passes,
+    run_pass,
+)
 
 log: list[str] = []
 

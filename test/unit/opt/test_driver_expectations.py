@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
-from tuninglink.opt.expectations import Expectations
+from tuninglink.errors import Diagnostic, Place, Severity
+from tuninglink.mlir import note
+from tuninglink.opt import Expectations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from iree.compiler import ir
 
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.opt.input_chunks import SPLIT_MARKER, Chunk, parse, split_input
+from tuninglink.errors import Diagnostic
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.opt import SPLIT_MARKER, Chunk, parse, split_input
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tuninglink.errors import PipelineError
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.opt.options import make_pass, options_of, print_pass
-from tuninglink.opt.pipeline import Element, parse_pipeline
+from tuninglink.mlir import Pass, option
+from tuninglink.opt import Element, make_pass, options_of, parse_pipeline, print_pass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tuninglink.errors import PipelineError
-from tuninglink.mlir.diagnostics import Place
-from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
+from tuninglink.errors import PipelineError, Place
+from tuninglink.opt import Element, OpPipeline, leaves, parse_pipeline
 
 
 def _bare(node: Element | OpPipeline) -> object:

@@ -10,9 +10,7 @@ import pytest
 from iree.compiler import ir
 from processes import PATIENCE
 
-from tuninglink.opt import compiler_passes
-from tuninglink.opt.compiler_passes import CompilerPasses
-from tuninglink.opt.pipeline import Element
+from tuninglink.opt import CompilerPasses, Element, pass_registry as compiler_passes
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tuninglink.mlir.diagnostics import Diagnostic, Severity
-from tuninglink.mlir.passes import Pass, option
-from tuninglink.opt.options import options_of
-from tuninglink.opt.pass_registry import GROUP, PassRegistry, check_pass
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.mlir import Pass, option
+from tuninglink.opt import GROUP, PassRegistry, check_pass, options_of
 from tuninglink.passes import PASSES
 
 

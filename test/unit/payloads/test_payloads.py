@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from generated_specs import GeneratedSpec, Shape, spec_lists
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from interpreter import apply_spec
 from iree.compiler import ir as mlir
 from matched_operations import ANY_OP, PARAM, matchable, matchers_for, spec_of
@@ -17,14 +16,11 @@ from places import ROOT, SHARED
 from programs import SEPARATOR, all_programs
 
 import tuninglink
-from tuninglink.compiler.target_flags import compile_flags
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.targets import Target
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.walk import collect
+from tuninglink.compiler import compile_flags
+from tuninglink.iree import OpKind, Target
+from tuninglink.mlir import collect, names, thread_context
 from tuninglink.payloads import configures, matches, winners
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver import Verdict
 from tuninglink.specs import Entry, Spec, load_spec
 
 if TYPE_CHECKING:

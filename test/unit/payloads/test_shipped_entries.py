@@ -9,10 +9,9 @@ import pytest
 from shipped_specs import NAMES, shipped_spec
 
 import tuninglink
-from tuninglink.dag_to_named.perturbations import perturbations
-from tuninglink.payloads import winners
-from tuninglink.payloads.interpretation import configuration, matches
-from tuninglink.specs.entry_settings import provenance_of
+from tuninglink.dag_to_named import perturbations
+from tuninglink.payloads import configuration, matches, winners
+from tuninglink.specs import provenance_of
 
 if TYPE_CHECKING:
     from tuninglink.payloads import Payload

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from constraint_problems import build, truths
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tuninglink.payloads.size_relations import Propagation
-from tuninglink.solver import evaluate
-from tuninglink.solver.compiled_checks import Judgements
-from tuninglink.solver.expressions import Assumptions, Expression, SizeParameter, select, unknown
+from tuninglink.payloads import Propagation
+from tuninglink.solver import (
+    Assumptions,
+    Expression,
+    Judgements,
+    SizeParameter,
+    evaluate,
+    select,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from tuninglink.solver import Term

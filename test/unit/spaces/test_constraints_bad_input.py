@@ -13,26 +13,36 @@ import z3
 from iree.compiler import ir as mlir
 from processes import PATIENCE
 
-from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.solver.answers import (
+from tuninglink.iree import OpKind, Role
+from tuninglink.mlir import thread_context
+from tuninglink.solver import (
     AssignmentError,
     CountAnswer,
     Limits,
     UndecidedError,
     Verdict,
+    all_of,
+    any_of,
+    negation,
+    select,
+    unknown,
 )
-from tuninglink.solver.expressions import all_of, any_of, negation, select, unknown
-from tuninglink.spaces.configuration import CachedReading, Configuration, MismatchError
-from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
-from tuninglink.spaces.workload import Dimension, Problem
+from tuninglink.spaces.model import (
+    CachedReading,
+    Configuration,
+    ConstraintSetBuilder,
+    Dimension,
+    IntegerKnob,
+    MismatchError,
+    OneOfKnob,
+    Problem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.solver.expressions import Expression
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.solver import Expression
+    from tuninglink.spaces.model import ConstraintSet
 
 PROBLEM = Problem(OpKind.OTHER)
 

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from constraint_problems import PROBLEM, box, build, satisfiable, truths
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.solver.expressions import Expression
-from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
+from tuninglink.solver import Expression, Limits, UndecidedError, Verdict
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping
 
-    from tuninglink.solver.answers import UnsatAnswer, Violation
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.solver import UnsatAnswer, Violation
+    from tuninglink.spaces.model import ConstraintSet
 
 SLOW = settings(
     max_examples=20,

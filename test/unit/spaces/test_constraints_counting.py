@@ -15,26 +15,29 @@ import numpy as np
 import pytest
 from configured_programs import EMIT_CONSTRAINTS, configured, constraints_ops
 from constraint_problems import PROBLEM, all_valid, build, truths
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tuninglink.solver import Kind, counting, decider, make
-from tuninglink.solver.answers import (
+from tuninglink.solver import (
     CountAnswer,
+    Expression,
+    Kind,
     Limits,
     Verdict,
+    all_of,
+    any_of,
+    decider,
+    divisors,
+    make,
+    search as counting,
 )
-from tuninglink.solver.expressions import Expression, all_of, any_of
-from tuninglink.solver.plan import divisors
-from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
-from tuninglink.spaces.smt import knob_template, read_constraints
+from tuninglink.spaces import knob_template, read_constraints
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tuninglink.solver import Term
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.model import ConstraintSet
 
 SLOW = settings(max_examples=25)
 trees = st.lists(truths(), min_size=1, max_size=3)

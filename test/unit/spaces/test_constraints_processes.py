@@ -11,17 +11,15 @@ import z3
 from configured_programs import configured, only_dispatch
 from processes import PATIENCE, in_a_fork
 
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.answers import Limits, UndecidedError, Verdict
-from tuninglink.spaces.compiler_provider import CompilerProvider
-from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
-from tuninglink.spaces.workload import Problem
+from tuninglink.iree import OpKind
+from tuninglink.solver import Limits, UndecidedError, Verdict
+from tuninglink.spaces import CompilerProvider
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.model import ConstraintSet
 
 # --- The compiler ----------------------------------------------------------------------------------------
 

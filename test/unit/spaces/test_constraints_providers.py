@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 from configured_programs import configured, only_dispatch
 
-from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.solver.answers import UndecidedError, Verdict
-from tuninglink.spaces.configuration import MismatchError, read_configuration
-from tuninglink.spaces.knob_values import AllowedValues
-from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
-from tuninglink.spaces.verification import verify_configuration
+from tuninglink.iree import OpKind, Role
+from tuninglink.solver import UndecidedError, Verdict
+from tuninglink.spaces import AllowedValues, ProviderRegistry, verify_configuration
+from tuninglink.spaces.model import (
+    ConstraintSetBuilder,
+    IntegerKnob,
+    MismatchError,
+    Provider,
+    Space,
+    read_configuration,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.errors import Diagnostic
+    from tuninglink.spaces.model import Configuration, ConstraintSet, Workload
 
 PIPELINE = "#iree_cpu.pipeline<DoubleTilingExpert>"
 
@@ -113,7 +113,7 @@ def test_broken_plug_ins_are_named_and_skipped() -> None:
         "d-nothing",
     ]
     assert "ImportError: no such module" in warnings[0].message
-    assert "is not a subclass of tuninglink.spaces.providers.Provider" in warnings[1].message
+    assert "is not a subclass of tuninglink.spaces.model.providers.Provider" in warnings[1].message
 
 
 def test_a_provider_is_asked_about_what_it_knows() -> None:

@@ -23,24 +23,16 @@ from constraint_problems import (
     truths,
     written_for_z3,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from processes import PATIENCE
 
-from tuninglink.solver.answers import (
-    AssignmentError,
-    Limits,
-    UndecidedError,
-    Verdict,
-)
-from tuninglink.solver.expressions import any_of, select
-from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
+from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict, any_of, select
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.model import ConstraintSet
 
 KNOBS = ("a", "b", "c")
 SLOW = settings(max_examples=15)

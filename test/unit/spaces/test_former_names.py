@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.spaces.former_names import current_name, current_names
+from tuninglink.spaces import current_name, current_names
 
 FORMER = {
     "a product in TileAndFuse": (

@@ -7,10 +7,7 @@ from hypothesis import given, settings
 from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.symbols import symbols
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir import collect, names, symbols, thread_context
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.specs import Spec, link_specs, load_spec
 

@@ -10,19 +10,18 @@ from elementwise_specs import marking
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
-from tuninglink.specs import embedding
-from tuninglink.specs.embedding import (
+from tuninglink.mlir import collect, names
+from tuninglink.specs import (
     INDEX,
     Dump,
     DumpedSpec,
     Use,
     collect_specs,
+    embedding,
     load_embedded_spec,
+    load_spec,
     spec_attribute,
 )
-from tuninglink.specs.spec import load_spec
 
 CPU = '<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", target_triple = "x86_64-linux-gnu"}>'
 CUDA = '<"cuda", "cuda-nvptx-fb">'

@@ -10,20 +10,24 @@ from elementwise_specs import marking
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.errors import SpecError, TargetError
-from tuninglink.matching import materialization, pruning
-from tuninglink.matching.materialization import LinkedDispatch, embed_specs, link_dispatches
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
-from tuninglink.mlir.walk import collect
-from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.embedding import (
+from tuninglink.errors import Diagnostic, Place, SpecError, TargetError
+from tuninglink.matching import (
+    LinkedDispatch,
+    embed_specs,
+    link_dispatches,
+    materialization,
+    materialization as pruning,
+)
+from tuninglink.mlir import DiagnosticSink, collect, names, place_of
+from tuninglink.specs import (
+    DefaultLibrary,
+    Spec,
     carried_spec,
     embedded_bytes,
     load_embedded_spec,
+    load_spec,
     spec_attribute,
 )
-from tuninglink.specs.spec import Spec, load_spec
 
 GPU = """<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<
   arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, subgroup = none,

@@ -8,9 +8,8 @@ from iree.compiler import ir as mlir
 from places import ROOT
 
 from tuninglink.errors import SpecError, TargetError, TuninglinkError
-from tuninglink.iree.targets import Target
-from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
-from tuninglink.specs.spec import load_spec
+from tuninglink.iree import Target
+from tuninglink.specs import DefaultLibrary, default_spec, load_spec, shipped
 
 SOURCES = ROOT / "specs" / "default"
 

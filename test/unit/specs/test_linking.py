@@ -12,16 +12,19 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 from steps import count_calls
 
-from tuninglink.errors import SpecError
-from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.mlir.symbols import references_in, symbols
-from tuninglink.mlir.walk import collect
-from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
-from tuninglink.specs.bindings import entry_binding
-from tuninglink.specs.linking.chains import split
-from tuninglink.specs.sequences import argument_attributes
+from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.matching import EntryConditions
+from tuninglink.mlir import DiagnosticSink, collect, names, references_in, symbols
+from tuninglink.specs import (
+    LinkForm,
+    Spec,
+    SpecKind,
+    argument_attributes,
+    entry_binding,
+    link_specs,
+    load_spec,
+    split,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

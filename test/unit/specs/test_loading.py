@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from matched_operations import spec_of
 
-from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, thread_context
-from tuninglink.specs import sources
-from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import load_spec
+from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.mlir import DiagnosticSink, thread_context
+from tuninglink.specs import SpecFiles, load_spec, read_specs, sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from elementwise_specs import spec
 
-from tuninglink.compiler.found_flags import check_found_flags
+from tuninglink.compiler import check_found_flags
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import DiagnosticSink
-from tuninglink.specs.project import Project
-from tuninglink.specs.sources import read_specs
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.specs import Project, read_specs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,9 @@ from elementwise_specs import PROGRAM, spec
 from programs import TARGETS
 
 import tuninglink
-from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.specs.libraries import library_names
-from tuninglink.specs.remote import CACHE_VARIABLE, LIMIT_VARIABLE
-from tuninglink.specs.sources import read_specs
+from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.mlir import DiagnosticSink
+from tuninglink.specs import CACHE_VARIABLE, LIMIT_VARIABLE, library_names, read_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from iree.compiler import ir as mlir
 from places import ROOT
 from processes import PATIENCE
 
-from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, collected_diagnostics
+from tuninglink.errors import Diagnostic, Severity
+from tuninglink.mlir import DiagnosticSink, collected_diagnostics, names
 from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.verification import verify_spec

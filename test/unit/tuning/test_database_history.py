@@ -10,11 +10,17 @@ import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import process
-from tuninglink.cli.known_values import known_records
-from tuninglink.comparing.changes import ChangeKind
+from tuninglink.cli.usage import known_records
+from tuninglink.comparing import ChangeKind
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.database import Database, EnvironmentRecord, ProblemRecord, Trial
-from tuninglink.tuning.database.history import HistoryFilter, history_among
+from tuninglink.tuning.database import (
+    Database,
+    EnvironmentRecord,
+    HistoryFilter,
+    ProblemRecord,
+    Trial,
+    history_among,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

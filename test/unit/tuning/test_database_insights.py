@@ -12,10 +12,9 @@ from browser import AS_IT_SHOULD_BE, CLIPPED, browse, needs_chromium, of_width
 from database_writers import HERE, PROBLEM
 
 from tuninglink.cli import process
-from tuninglink.cli.database_tables import insights_table
-from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
-from tuninglink.tuning.database.insights import insights_among, to_html
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.cli.database import insights_table
+from tuninglink.tuning.database import ConfigurationRecord, Database, Trial, insights_among, to_html
+from tuninglink.tuning.programs import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

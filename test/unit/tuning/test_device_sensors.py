@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.tuning.devices import Conditions, DeviceReading, ReadingRange
-from tuninglink.tuning.devices.sensors import (
+from tuninglink.tuning.devices import (
     AmdSensors,
+    Conditions,
+    DeviceReading,
     EnergyCounter,
     ProcessorSensors,
+    ReadingRange,
     amd_cards,
     sensors_of,
 )
@@ -56,7 +58,9 @@ def test_power_is_the_mean_since_the_reading_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([10.0, 12.0, 12.001, 14.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.sensors.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr(
+        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
+    )
     write(tmp_path, {"energy_uj": "5000000", "max_energy_range_uj": "262143328850"})
     counter = EnergyCounter(tmp_path)
     write(tmp_path, {"energy_uj": "135000000"})
@@ -68,7 +72,9 @@ def test_power_is_the_mean_since_the_reading_before(
 
 def test_an_energy_counter_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([1.0, 2.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.sensors.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr(
+        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
+    )
     write(tmp_path, {"energy_uj": "990000000", "max_energy_range_uj": "1000000000"})
     counter = EnergyCounter(tmp_path)
     write(tmp_path, {"energy_uj": "60000000"})
@@ -79,7 +85,9 @@ def test_packages_of_processors_add_up_and_their_parts_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([0.0, 0.0, 1.0, 1.0])
-    monkeypatch.setattr("tuninglink.tuning.devices.sensors.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr(
+        "tuninglink.tuning.devices.measurement.time.monotonic", lambda: next(seconds)
+    )
     zones = [f"class/powercap/intel-rapl:{zone}/energy_uj" for zone in ("0", "1", "0:0")]
     write(tmp_path, dict.fromkeys(zones, "0"))
     sensors = ProcessorSensors(tmp_path)

@@ -10,33 +10,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tuninglink.compiler.compile_options import Phase
-from tuninglink.tuning.deciding import ConfidenceInterval
-from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.devices import Rounds
-from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.devices.device_process import Request
-from tuninglink.tuning.devices.program_running import CallOutputs
-from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
-from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
-from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
-from tuninglink.tuning.flag_sets.results import (
+from tuninglink.compiler import Phase
+from tuninglink.tuning.deciding import ConfidenceInterval, Numerics, OutputJudge
+from tuninglink.tuning.devices import CallOutputs, DeviceDescription, Request, Rounds
+from tuninglink.tuning.flag_sets import (
+    DEFAULT,
+    CompiledSource,
+    FlagComparison,
+    FlagSet,
     FlagsResult,
+    ProgramSource,
+    ProgramTimer,
+    ProgramTimes,
     SetResult,
     TunedSet,
     finalists,
     tuning_bases,
 )
-from tuninglink.tuning.programs import ALL_CALLS
-from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.settings import Numerics
+from tuninglink.tuning.programs import ALL_CALLS, Failure, FailureKind, FunctionCall, ProgramCalls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs import CompiledProgram
 
 CALLS = ProgramCalls((FunctionCall("prefill", 1), FunctionCall("decode", 10)))
 TIMES = {
@@ -315,7 +311,7 @@ class SlowDevice(RecordedDevice):
 
 def slow_times(device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float) -> ProgramTimes:
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
     timer = ProgramTimer(device, CALLS, 0)
     images = [b"prefills fast", b"both fast"]
     for image in (b"default", *images):
@@ -340,7 +336,7 @@ def test_programs_far_behind_after_their_first_call_are_not_timed_again(
 def test_loading_a_program_is_not_part_of_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     device = LoadingDevice()
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
     timer = ProgramTimer(device, CALLS, 0)
     for image in (b"default", b"both fast"):
         timer.outputs(image)
@@ -484,7 +480,7 @@ def test_equal_code_is_not_taken_on_a_busy_device() -> None:
 def test_first_calls_beside_compilations_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SlowDevice()
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
     timer = ProgramTimer(device, CALLS, 0)
     timer.outputs(b"default")
     timer.outputs(b"both fast")
@@ -562,7 +558,7 @@ def test_a_spec_that_may_be_behind_the_set_alone_is_not_taken(
     microseconds: float, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TIMES, b"scattered", (microseconds, microseconds / 5))
-    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times._MOST_ROUNDS", 30)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison._MOST_ROUNDS", 30)
     flag_set = FlagSet("set", ("--both fast",))
     tuned = [TunedSet(flag_set), TunedSet(flag_set, "scattered", 3)]
     result = comparison().run_pairs(

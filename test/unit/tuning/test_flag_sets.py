@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.flag_sets import GROUP, FlagSet, flag_sets, read_flag_sets
-from tuninglink.tuning.flag_sets.choice import sets_in_time
+from tuninglink.tuning.flag_sets import GROUP, FlagSet, flag_sets, read_flag_sets, sets_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

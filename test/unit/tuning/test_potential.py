@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tuninglink.iree.dispatch_cost import DispatchCost
-from tuninglink.tuning.deciding.defaults import MeasuredTask
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
-from tuninglink.tuning.scheduling.default_queue import potentials, task_cost
+from tuninglink.iree import DispatchCost
+from tuninglink.tuning.deciding import MeasuredTask
+from tuninglink.tuning.programs import Benchmark, BufferLayout
+from tuninglink.tuning.scheduling import potentials, task_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.programs import TuningTask
 
 MATMUL = """
 func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<8x4xf32>) -> tensor<8x4xf32> {

@@ -7,43 +7,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from iree.compiler import ir as mlir
 from places import ROOT
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.root_ops import is_computing
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.diagnostics import Place
+from tuninglink.errors import Place, TuninglinkError
+from tuninglink.iree import OpKind, StructuredOp, is_computing
 from tuninglink.tuning.problems import (
+    OPERATIONS,
+    SCALED_BLOCK,
     Attention,
+    Convolution,
+    ElementType,
     Elementwise,
+    Gradient,
+    Layout,
     Mask,
     MatrixOperation,
     MoveOperation,
     Norm,
     Normalization,
+    Pooling,
+    PoolingOperation,
     Problem,
+    ProblemError,
     Product,
     RowMove,
     RowOperation,
     Rows,
     ScaledProduct,
-    TopK,
-)
-from tuninglink.tuning.problems.problem_text import (
-    SCALED_BLOCK,
-    ElementType,
-    Layout,
-    ProblemError,
     ScaledType,
+    TopK,
+    program_of,
+    read_problem_file,
+    read_problems,
+    read_words,
 )
-from tuninglink.tuning.problems.programs import program_of
-from tuninglink.tuning.problems.reading import read_problem_file, read_problems
-from tuninglink.tuning.problems.windows import Convolution, Gradient, Pooling, PoolingOperation
-from tuninglink.tuning.problems.words import OPERATIONS, read_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.candidates import Candidate, SearchProblem
-from tuninglink.tuning.database.prior_data import MOST_RELATED, RelatedTrials
+from tuninglink.tuning.database import MOST_RELATED, RelatedTrials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tuninglink.iree.dynamic_sizes import UNBOUNDED, SizeRange, sizes_between
-from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-from tuninglink.tuning.programs.specialized_dispatches import box_above, boxes_around
+from tuninglink.iree import UNBOUNDED, SizeRange, sizes_between
+from tuninglink.tuning.programs import BufferLayout, SizedFunction, box_above, boxes_around
 
 LAYOUT = BufferLayout((), 0, 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuninglink.tuning.references.traced_program import Agreement, TracedDispatch
+from tuninglink.tuning import Agreement, TracedDispatch
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,16 @@ from tuning_programs import (
     whole_samples,
 )
 
-from tuninglink.solver import Grade
-from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.configuration import Configuration
-from tuninglink.spaces.knobs import FixedKnob
-from tuninglink.spaces.selection import EVERYTHING, SelectionError, SpaceSelection
-from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.tuning.candidates import Candidate, CandidateOrigin
-from tuninglink.tuning.candidates.drawing import DrawingProcesses
-from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
+from tuninglink.solver import DEFAULT_LIMITS, Grade, Verdict
+from tuninglink.spaces import EVERYTHING, SelectionError, SpaceSelection, broken_necessary_rules
+from tuninglink.spaces.model import Configuration, FixedKnob
+from tuninglink.tuning.candidates import (
+    Candidate,
+    CandidateMaker,
+    CandidateOrigin,
+    DrawingProcesses,
+    SpaceSampler,
+)
 
 CASES = [
     (matmul(8, 256, 512), "llvm-cpu"),

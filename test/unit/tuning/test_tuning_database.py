@@ -26,18 +26,20 @@ from tuninglink.cli import process
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates import SearchProblem
-from tuninglink.tuning.database import Database, DatabaseError
-from tuninglink.tuning.database.database import winners_among
-from tuninglink.tuning.database.exporting import export, to_t4
-from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.database.tables import (
+from tuninglink.tuning.database import (
+    VERSION,
+    Database,
+    DatabaseError,
+    PriorData,
     RecordedPool,
+    export,
     load_table,
     problem_of_table,
     read_trials,
+    to_t4,
+    winners_among,
 )
-from tuninglink.tuning.results import FailureKind
+from tuninglink.tuning.programs import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

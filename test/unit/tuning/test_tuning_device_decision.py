@@ -11,38 +11,45 @@ import ml_dtypes
 import numpy as np
 import pytest
 from device_benchmarks import LAYOUT
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tuninglink.tuning.deciding import (
+    Contestant,
+    ModelSamples,
     Outcome,
+    Race,
+    RaceRules,
     decide,
     interval,
+    race_seconds,
     survivors,
     undisturbed_speedup,
 )
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
-from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.deciding.round_times import ModelSamples
-from tuninglink.tuning.devices import Rounds, Timing
-from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.inputs import (
+from tuninglink.tuning.devices import (
+    Device,
     OutOfBoundsWrite,
+    Rounds,
+    Timing,
+    compare,
     find_violation,
-    is_float,
     make_inputs,
     outputs_of,
 )
-from tuninglink.tuning.devices.numerics import compare
-from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
-from tuninglink.tuning.programs.program_calls import FunctionCall
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.programs import (
+    Access,
+    Benchmark,
+    Binding,
+    BufferLayout,
+    Failure,
+    FailureKind,
+    FunctionCall,
+    is_float,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Request
+    from tuninglink.tuning.devices import DeviceDescription, Request
 
 
 IMMEDIATE = RaceRules(gap_seconds=0.0)

@@ -13,26 +13,30 @@ import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.dispatch_cost import DispatchCost
-from tuninglink.iree.peak_rates import peaks_of_device
+from tuninglink.iree import DispatchCost, peaks_of_device
 from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding import ConfidenceInterval, FunctionComparison, ModelComparison
-from tuninglink.tuning.deciding.winner_checks import SizeComparison
-from tuninglink.tuning.flag_sets import FlagSet
-from tuninglink.tuning.flag_sets.results import SetResult
-from tuninglink.tuning.report import (
+from tuninglink.tuning import (
     FlagSetReport,
     OmittedDispatch,
+    ProblemReport,
+    SizeReport,
+    TrialPoint,
     TuningReport,
     to_html,
     write_report,
 )
-from tuninglink.tuning.report.problem_report import ProblemReport, SizeReport, TrialPoint
-from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
-from tuninglink.tuning.results.task_result import TaskOutcome
-from tuninglink.tuning.scheduling import DeviceUse, Stage, StageTime
+from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    FunctionComparison,
+    ModelComparison,
+    SizeComparison,
+    TaskOutcome,
+)
+from tuninglink.tuning.devices import DeviceUse, Stage, StageTime
+from tuninglink.tuning.flag_sets import FlagSet, SetResult
+from tuninglink.tuning.programs import Correctness, FailureKind, OutputComparison
 
 if TYPE_CHECKING:
     from pathlib import Path

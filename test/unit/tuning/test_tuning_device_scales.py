@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from tuninglink.tuning.devices import Timing
-from tuninglink.tuning.devices.device_set import REPEATS, BestTime, DefaultTimes, screen
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+from tuninglink.tuning.devices import REPEATS, BestTime, DefaultTimes, Timing, screen
+from tuninglink.tuning.programs import Benchmark, BufferLayout
 
 
 def measured(factor: float, noise: float, seed: int, defaults: int = 1) -> DefaultTimes:

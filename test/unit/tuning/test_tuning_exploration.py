@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
-from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
-from tuninglink.tuning.deciding.model_run import ModelRunError
-from tuninglink.tuning.deciding.verdicts import harmless, judge_entries
-from tuninglink.tuning.devices import Timing
-from tuninglink.tuning.devices.device_set import Measurement
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.results.task_result import TrialResult
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.candidates import BenchmarkTemplate, Candidate
+from tuninglink.tuning.deciding import (
+    Budget,
+    ConfidenceInterval,
+    ModelComparison,
+    ModelRunError,
+    TrialResult,
+    harmless,
+    judge_entries,
+)
+from tuninglink.tuning.devices import Measurement, Timing
+from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind
+from tuninglink.tuning.scheduling import Alternating, Exploration, Overlapping, Schedule
 
 LAYOUT = BufferLayout((), 0, 0)
 TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)

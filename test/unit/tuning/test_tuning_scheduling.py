@@ -6,23 +6,23 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
-from tuninglink.tuning.devices.sampling import repetition, weighted_mean
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
-from tuninglink.tuning.results.task_result import WrongDefaults
-from tuninglink.tuning.scheduling.budget import (
+from tuninglink.tuning.deciding import (
     FEWEST_MODEL_ROUNDS,
     Account,
+    Contestant,
     Ledger,
+    RaceRules,
+    WrongDefaults,
     guard_seconds,
     program_compile_seconds,
+    race_seconds,
     task_race_seconds,
 )
-from tuninglink.tuning.scheduling.task_choice import Pace
-from tuninglink.tuning.scheduling.task_trials import Progress
+from tuninglink.tuning.devices import repetition, weighted_mean
+from tuninglink.tuning.programs import Benchmark, BufferLayout, SizedFunction
+from tuninglink.tuning.scheduling import Pace, Progress
 
 
 def progress(times: list[float], default_us: float = 100.0, trial_seconds: float = 0.1) -> Progress:

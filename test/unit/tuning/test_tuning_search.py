@@ -15,27 +15,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning import search as searches
+from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
-from tuninglink.tuning.database.tables import (
+from tuninglink.tuning.database import (
     RecordedPool,
     load_table,
     problem_of_table,
     recorded_candidate,
 )
-from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.devices.hardware import TYPICAL, compute_units, known_compute_units
-from tuninglink.tuning.dispatch_tuning import unknown_device_remarks
-from tuninglink.tuning.search import check_search, search_named
-from tuninglink.tuning.search.base import (
+from tuninglink.tuning.devices import TYPICAL, DeviceDescription, compute_units, known_compute_units
+from tuninglink.tuning.search import (
     FIRST_CANDIDATES,
     MOST_CANDIDATES,
     MeasuredProblem,
     RandomSearch,
+    check_search,
+    cpu_estimate,
+    cpu_shape_of,
+    features,
+    gpu_estimate,
     load_trees,
+    search as searches,
+    search_named,
+    shape_of,
 )
-from tuninglink.tuning.search.features import features
-from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, gpu_estimate, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -497,7 +500,7 @@ def test_a_search_of_few_trials_loads_no_trees() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "tuninglink.tuning.search.model" in done.stdout
+    assert "tuninglink.tuning.search.search" in done.stdout
     assert "sklearn" not in done.stdout
 
 

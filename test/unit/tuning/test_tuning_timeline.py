@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuninglink.tuning.scheduling import DeviceUse, Stage, Timeline
+from tuninglink.tuning.devices import DeviceUse, Stage, Timeline
 
 
 @dataclass

@@ -9,8 +9,7 @@ from places import ROOT, SHARED
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir import parse_module, thread_context
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,7 @@ from releases import since_3_13
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir import parse_module, thread_context
 
 ANY = "!transform.any_op"
 MAPS = "[affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]"

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import pytest
 from releases import since_3_13
 
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.upgrading import upgrade
-from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
-from tuninglink.upgrading.generic_forms import Generalization
-from tuninglink.upgrading.iteration_space import IterationSpaces
-from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.outline_parts import Edits
-from tuninglink.upgrading.rule_definition import (
+from tuninglink.mlir import parse_module, thread_context
+from tuninglink.upgrading import (
     REGISTRY,
+    RULES,
+    AttributeRewriter,
     AttributeRule,
+    Edits,
+    Generalization,
+    IterationSpaces,
     OperationRule,
     OperationSite,
+    Rewrites,
+    SpecOutline,
+    SpecText,
+    upgrade,
 )
-from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.spec_text import SpecText
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule_definition import UpgradeRule
+    from tuninglink.upgrading import UpgradeRule
 
 
 def apply(rule: UpgradeRule, example: str) -> str:

@@ -6,14 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from tuninglink.errors import SpecError
-from tuninglink.upgrading import upgrade, upgrade_bytes
-from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import MAX_DEPTH, SpecText
-from tuninglink.upgrading.trees import parse
+from tuninglink.upgrading import MAX_DEPTH, SpecOutline, SpecText, parse, upgrade, upgrade_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

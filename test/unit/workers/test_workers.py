@@ -20,8 +20,14 @@ from places import SUPPORT
 from processes import PATIENCE, eventually, in_a_fork, is_gone, marked, state
 
 from tuninglink.interrupt_hooks import SYMBOLIZATION, omit_symbols_from_crashes
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError, worker_process
+from tuninglink.solver import UndecidedError
+from tuninglink.workers import (
+    JobError,
+    JobTimeoutError,
+    Pool,
+    WorkerCrashedError,
+    pool as worker_process,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_gpu
 
-from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured_op import Sizes, StructuredOp, element_type
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import Gpu, Intrinsic, check_element_types
-from tuninglink.spaces.gpu.root_loops import check_sizes, computed_inputs
+from tuninglink.errors import nearest
+from tuninglink.iree import (
+    MMA_KIND,
+    PROMOTED_OPERANDS,
+    PROMOTION_TYPES,
+    Role,
+    Sizes,
+    StructuredOp,
+    element_type,
+    element_types,
+)
+from tuninglink.solver import UndecidedError, all_of, any_of, negation, number, select
+from tuninglink.spaces.gpu.gpu_rules import (
+    Gpu,
+    GpuRules,
+    Intrinsic,
+    Number,
+    check_element_types,
+    product_of,
+    round_up,
+)
+from tuninglink.spaces.gpu.gpu_space import check_sizes, computed_inputs
+from tuninglink.spaces.model import (
+    ConstantSlot,
+    ImpliedSlot,
+    InvalidFormError,
+    OptionSlot,
+    Slot,
+    integer,
+    promotion_types,
+)
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.gpu.gpu_rules import KnobTable
+    from tuninglink.spaces.model import Workload
+
 
 FOR_FEW_ROWS = "VDMFMA"
 """The prefix of the virtual intrinsics for few rows, which are for TileAndFuse."""
@@ -229,3 +259,341 @@ def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:
     if not isinstance(element, mlir.IntegerType | mlir.FloatType):
         raise UndecidedError(f"an operand has elements of type {element}")
     return Operand(tuple(loops), str(element), element.width)
+
+
+# --- The promotion of operands of a contraction to shared memory, as a knob, and how threads read the promoted tiles
+
+LOAD_BITS: Final = 128
+"""The maximum width of a load of one thread, in bits."""
+
+_KNOB: Final = PROMOTED_OPERANDS
+_OPTIONS: Final = ((0, 1), (0,), (1,), ())
+
+_ORDER_KNOB: Final = PROMOTION_TYPES
+_LOAD: Final = "#iree_gpu.use_global_load_dma"
+_LOADS: Final = {
+    "in order": _LOAD,
+    "swizzled": f"#iree_gpu.swizzle_operand<copy_config = {_LOAD}, swizzle = #iree_codegen.xor_shuffle<64, 8>>",
+}
+_ORDERS: Final = tuple(product(_LOADS, _LOADS))
+
+
+class Promotion:
+    """The knob for the promoted operands.
+
+    Args:
+        rules: receives the knob.
+        context: the context of the attributes in a configuration.
+
+    Attributes:
+        slots: the entries of the lowering config.
+    """
+
+    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+        self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
+        with context:
+            operands = tuple(_indices(each) for each in _OPTIONS)
+            types = tuple(promotion_types(len(each)) for each in _OPTIONS)
+        self.slots: dict[str, Slot] = {
+            PROMOTED_OPERANDS: OptionSlot(_KNOB, operands),
+            PROMOTION_TYPES: ImpliedSlot(_KNOB, types),
+        }
+
+    def any(self) -> Number:
+        """Return the condition that any operand is promoted."""
+        return self._chosen != _OPTIONS.index(())
+
+    def of(self, operand: int) -> Number:
+        """Return the condition that an operand is promoted."""
+        chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
+        return any_of(*(self._chosen == index for index in chosen))
+
+    def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
+        """Return the size of the copies of both operands in shared memory."""
+        operands = (contraction.lhs, contraction.rhs)
+        return [
+            select(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
+        ]
+
+
+class DirectLoads(Promotion):
+    """The promotion of both operands by loads from global memory directly into shared memory.
+
+    Args:
+        rules: receives the knob for their order in shared memory.
+        context: the context of the attributes in a configuration.
+    """
+
+    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+        self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
+        self.slots = direct_load_slots(context)
+
+    def any(self) -> Number:
+        """Return the condition that any operand is promoted."""
+        return True
+
+    def of(self, operand: int) -> Number:  # noqa: ARG002
+        """Return the condition that an operand is promoted."""
+        return True
+
+    def is_swizzled(self, operand: int) -> Number:
+        """Return the condition that the elements of an operand are swizzled in shared memory."""
+        chosen = (index for index, each in enumerate(_ORDERS) if each[operand] == "swizzled")
+        return any_of(*(self._order == index for index in chosen))
+
+
+def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
+    """Return the entries of a lowering config that loads both operands directly into shared memory."""
+    with context:
+        loads = {name: mlir.Attribute.parse(text) for name, text in _LOADS.items()}
+        types = tuple(mlir.ArrayAttr.get([loads[each] for each in order]) for order in _ORDERS)
+        return {
+            PROMOTED_OPERANDS: ConstantSlot(_indices((0, 1))),
+            PROMOTION_TYPES: OptionSlot(_ORDER_KNOB, types),
+        }
+
+
+def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:
+    """Return the size of the tile of an operand."""
+    result: Number = operand.bits
+    for loop in operand.loops:
+        result = result * tiles[loop]
+    return result
+
+
+def promotion_slots(operands: Sequence[int], context: mlir.Context) -> dict[str, Slot]:
+    """Return the entries of a lowering config that always promotes the same operands."""
+    with context:
+        return {
+            PROMOTED_OPERANDS: ConstantSlot(_indices(operands)),
+            PROMOTION_TYPES: ConstantSlot(promotion_types(len(operands))),
+        }
+
+
+def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
+    return mlir.ArrayAttr.get([integer(operand) for operand in operands])
+
+
+def require_derivable(
+    rules: GpuRules,
+    operand: Operand,
+    tiles: Mapping[int, Number],
+    threads: Number,
+    name: str,
+    *,
+    unless: Number = False,
+) -> None:
+    """Add the rule that the threads of a workgroup can share reading the tile of an operand.
+
+    Args:
+        rules: receive the rule.
+        operand: the operand.
+        tiles: the tile of each loop.
+        threads: the number of threads.
+        name: the name of the operand in messages.
+        unless: the condition under which the rule does not apply.
+    """
+    tile = [tiles[loop] for loop in operand.loops]
+    rules.necessary(
+        any_of(unless, is_derivable(tile, threads, operand.bits)),
+        f"the {{}} threads must be able to share reading the tile {'x'.join(['{}'] * len(tile))} "
+        f"of {name} evenly",
+        threads,
+        *tile,
+    )
+
+
+def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
+    """Return the condition that the threads of a workgroup can share reading a tile.
+
+    Args:
+        tile: its positive sizes, the innermost last.
+        threads: the positive number of threads.
+        bits: the width of an element.
+    """
+    pieces = _pieces(tile, threads, max(1, LOAD_BITS // bits))
+    left = threads
+    conditions = []
+    for size, piece in reversed([*zip(tile, pieces, strict=True)]):
+        count = size / piece
+        conditions += [size % piece == 0, any_of(left % count == 0, count % left == 0)]
+        left = select(count <= left, left / count, 1)
+    return all_of(*conditions)
+
+
+def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
+    """Return the sizes of the piece that a thread reads at a time; see `getVectorTileSizesFromLoopRanges`."""
+    *outer, inner = tile
+    elements = inner
+    for each in outer:
+        elements = elements * each
+    is_even = elements % threads == 0
+    share = elements / threads
+    width = select(all_of(is_even, share < widest), share, widest)
+    # The width of a load must divide the innermost dimension, or vice versa.
+    fits = any_of(negation(is_even), inner % width == 0, width % inner == 0)
+    clipped = select(inner < width, inner, width)
+    pieces = [select(fits, clipped, 1)]
+    # The rest of the width extends to the next dimensions as long as it covers them completely.
+    rest = select(all_of(is_even, fits, inner < width), width / inner, 1)
+    for each in reversed(outer):
+        covers = rest % each == 0
+        pieces.append(select(covers, each, 1))
+        rest = select(covers, rest / each, 1)
+    return pieces[::-1]
+
+
+# --- The tiles of a contraction, as expressions over the knobs of a pipeline, and the compiler's limits on them
+
+_INTRINSIC: Final = MMA_KIND
+
+
+@dataclass
+class ContractionTiles:
+    """The tiles of a contraction, by loop.
+
+    Attributes:
+        contraction: the contraction.
+        rules: receive the knobs and the rules.
+        table: receives the knobs.
+        tiles: the tile of a workgroup; for a reduction, the tile of one step.
+        shapes: the extent of the intrinsic, 1 along loops that it does not run over.
+        counts: the number of subgroups, or of threads.
+        pieces: the part of a tile that one subgroup, or thread, computes.
+    """
+
+    contraction: Contraction
+    rules: GpuRules
+    table: KnobTable
+    tiles: dict[int, Number] = field(default_factory=dict)
+    shapes: dict[int, Number] = field(default_factory=dict)
+    counts: dict[int, Number] = field(default_factory=dict)
+    pieces: dict[int, Number] = field(default_factory=dict)
+
+    def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> OptionSlot:
+        """Add the knob for the intrinsic, set `shapes` to its extents, and return the slot of the knob."""
+        slot = intrinsic_slot(intrinsics)
+        chosen = self.rules.choice(slot.name, slot.options)
+        for loop in (*self.contraction.outer, *self.contraction.outer_k):
+            self.shapes[loop] = number(1)
+        for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
+            extents = [getattr(intrinsic, side) for intrinsic in intrinsics]
+            self.shapes[loop] = self.rules.look_up(chosen, extents)
+        return slot
+
+
+def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
+    """Return the slot of the knob that chooses an intrinsic."""
+    return OptionSlot(_INTRINSIC, tuple(intrinsic.attribute for intrinsic in intrinsics))
+
+
+@dataclass(frozen=True)
+class ExactIntrinsicSlot(OptionSlot):
+    """The knob for the intrinsic where only an intrinsic for exactly these types compiles.
+
+    Attributes:
+        types: the element types that it must multiply and accumulate.
+    """
+
+    types: tuple[str, ...]
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read an intrinsic."""
+        if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+            types = element_types(actual)
+            if types != self.types:
+                fitting = [str(kind) for kind in self.options if element_types(kind) == self.types]
+                closest = nearest(str(actual), fitting, cutoff=0)
+                raise InvalidFormError(
+                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"
+                    f"{f' as {closest} is' if closest else ''}",
+                    path,
+                )
+        super().read(path, actual, assignment)
+
+
+_MOST_TILE: Final = 512
+_MOST_SUBGROUPS: Final = 10
+_STAGES: Final = 2
+
+
+def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Promotion) -> None:
+    """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`.
+
+    Args:
+        tiling: the tiles.
+        stages: the number of prefetched stages.
+        promotion: the promoted operands.
+    """
+    contraction, rules = tiling.contraction, tiling.rules
+    for loop in (contraction.m, contraction.n):
+        padded = round_up(contraction.size(loop), tiling.shapes[loop])
+        rules.not_chosen(
+            padded % tiling.tiles[loop] == 0,
+            f"dimension {loop}, in whole intrinsics, must be divisible by workgroup[{loop}] ({{}} % {{}} == 0)",
+            padded,
+            tiling.tiles[loop],
+        )
+    _limit_tiles(tiling)
+    _limit_subgroups(rules, product_of(tiling.counts.values()))
+    _limit_rest(rules, stages, promotion)
+
+
+def vector_distribute_limits(
+    tiling: ContractionTiles, threads: Number, stages: Number, promotion: Promotion
+) -> None:
+    """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`.
+
+    Args:
+        tiling: the tiles.
+        threads: the number of threads in a workgroup.
+        stages: the number of prefetched stages.
+        promotion: the promoted operands.
+    """
+    rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
+    m, n, k = tiling.contraction.matrix_loops
+    _limit_tiles(tiling)
+    _limit_subgroups(rules, counts[m] * counts[n])
+    for name, loop in (("left", m), ("right", n)):
+        rules.not_chosen(
+            tiles[loop] * tiles[k] % threads == 0,
+            f"the {name} tile's {{}} elements must be divisible by the {{}} threads",
+            tiles[loop] * tiles[k],
+            threads,
+        )
+    rules.not_chosen(
+        any_of(threads <= tiles[m], threads <= tiles[n]),
+        f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
+        threads,
+        tiles[m],
+        tiles[n],
+    )
+    rules.not_chosen(
+        tiles[k] % shapes[m] == 0,
+        f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)",
+        tiles[k],
+        shapes[m],
+    )
+    _limit_rest(rules, stages, promotion)
+
+
+def _limit_tiles(tiling: ContractionTiles) -> None:
+    for loop in tiling.contraction.matrix_loops:
+        tiling.rules.not_chosen(
+            tiling.tiles[loop] <= _MOST_TILE,
+            f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}",
+            tiling.tiles[loop],
+        )
+
+
+def _limit_subgroups(rules: GpuRules, count: Number) -> None:
+    rules.not_chosen(
+        count <= _MOST_SUBGROUPS,
+        f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}",
+        count,
+    )
+
+
+def _limit_rest(rules: GpuRules, stages: Number, promotion: Promotion) -> None:
+    rules.not_chosen(stages == _STAGES, f"prefetch_num_stages must be {_STAGES}, not {{}}", stages)
+    rules.not_chosen(promotion.any(), "operands must be promoted")

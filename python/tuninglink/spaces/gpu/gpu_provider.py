@@ -12,36 +12,43 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.lowering_configs import TILE_AND_FUSE, VECTOR_DISTRIBUTE
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured_op import element_type
-from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
-from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.walk import visit
-from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.gpu import Gpu, read_device
-from tuninglink.spaces.gpu.attention import attention_spaces
-from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
-from tuninglink.spaces.gpu.convolutions import direct_convolution_spaces
-from tuninglink.spaces.gpu.distribute import (
+from tuninglink.iree import (
+    SPIRV_BACKENDS,
+    TILE_AND_FUSE,
+    VECTOR_DISTRIBUTE,
+    OpKind,
+    element_type,
+    read_executable_target,
+)
+from tuninglink.mlir import error, visit
+from tuninglink.solver import AssignmentError, UndecidedError
+from tuninglink.spaces.gpu.attention import attention_lanes_spaces, attention_spaces
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Gpu, GpuRules, read_device
+from tuninglink.spaces.gpu.gpu_space import FamilySpaces
+from tuninglink.spaces.gpu.tile_and_fuse import (
+    is_scaled,
+    scaled_spaces,
+    tile_and_fuse_spaces,
+    tiled_convolution_spaces,
+)
+from tuninglink.spaces.gpu.vector_distribute import (
+    direct_convolution_spaces,
+    vector_distribute_spaces,
+)
+from tuninglink.spaces.gpu.without_intrinsics import (
     arg_compare_spaces,
     distribute_spaces,
     gather_spaces,
+    lanes_spaces,
     scatter_spaces,
+    threads_spaces,
     topk_spaces,
 )
-from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
-from tuninglink.spaces.gpu.lanes import lanes_spaces
-from tuninglink.spaces.gpu.scaled_contractions import is_scaled, scaled_spaces
-from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
-from tuninglink.spaces.gpu.threads import threads_spaces
-from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces, tiled_convolution_spaces
-from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
-from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.model import Problem, Provider, Space, Workload
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.model import Configuration
+
 
 _BYTES: Final = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 _OF_AMD: Final = "FNUZ"

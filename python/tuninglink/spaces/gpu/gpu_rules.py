@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES, SUBGROUP_SIZE, WORKGROUP_SIZE
-from tuninglink.solver import Grade
-from tuninglink.solver.expressions import Expression, SizeParameter, any_of, number, select
-from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.set_builder import ConstraintSetBuilder
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_gpu
+
+from tuninglink.iree import (
+    AMD_SUBGROUP_SIZES,
+    NO_BANK_CONFLICT_REDUCTION,
+    PIPELINE_OPTIONS,
+    REDUCTION_LEVEL,
+    STAGES,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP,
+    WORKGROUP_SIZE,
+    element_types,
+    read_basis,
+    read_integers,
+)
+from tuninglink.mlir import names
+from tuninglink.solver import (
+    Expression,
+    Grade,
+    SizeParameter,
+    UndecidedError,
+    any_of,
+    number,
+    select,
+)
+from tuninglink.spaces.model import (
+    ArraySlot,
+    ConstantSlot,
+    ConstraintSetBuilder,
+    DictionarySlot,
+    IgnoredSlot,
+    IntegerKnob,
+    IntegerSlot,
+    InvalidFormError,
+    KnobTemplate,
+    MismatchError,
+    OneOfKnob,
+    Slot,
+    StrayTileError,
+    WorkgroupSlot,
+    integer,
+)
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.workload import Problem
+    from tuninglink.spaces.model import ConstraintSet, Problem, Workload
+
 
 Number = Any
 """An integer expression, or an integer."""
@@ -231,7 +271,7 @@ class GpuRules:
         return self._builder.build(problem, pipeline, self._provider, unknown=unknown)
 
 
-def product(factors: Iterable[Number]) -> Number:
+def product_of(factors: Iterable[Number]) -> Number:
     """Return the product of at least one factor."""
     result: Number = None
     for factor in factors:
@@ -247,3 +287,384 @@ def round_up(number: Number, step: Number) -> Number:
 def clip(tile: Number, size: Number | None) -> Number:
     """Return a tile clipped to the size of its loop, which is None for a dynamic one."""
     return tile if size is None else select(tile < size, tile, size)
+
+
+# --- Tuninglink's constraints on the configurations of ops on GPUs, and the properties of a target GPU that they depend on
+
+_NARROW_FLOATS = ("f8", "f6", "f4")
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """An instruction that multiplies and accumulates matrices, or several that do so together.
+
+    Attributes:
+        attribute: its attribute in configurations.
+        m: the number of rows of its result.
+        n: the number of columns of its result.
+        k: the number of products that it adds up for each element.
+        element_types: the element types of the operands and of the result, as MLIR prints them.
+        is_virtual: whether it consists of several instructions.
+        is_transposed: whether its result is in column-major order.
+    """
+
+    attribute: mlir.Attribute
+    m: int
+    n: int
+    k: int
+    element_types: tuple[str, str, str]
+    is_virtual: bool = False
+    is_transposed: bool = False
+
+    def is_named(self, start: str) -> bool:
+        """Return whether its name starts with `start`; always false for an empty string."""
+        return bool(start) and f"<{start}" in str(self.attribute)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU.
+
+    Attributes:
+        architecture: the compiler's name for it, such as `gfx942`.
+        memory: the maximum shared memory of a workgroup, in bytes.
+        threads: the maximum number of threads in a workgroup.
+        subgroup_sizes: the supported numbers of threads in a subgroup, the preferred one first.
+        intrinsics: the matrix intrinsics, in the order of the target's list.
+    """
+
+    architecture: str
+    memory: int
+    threads: int
+    subgroup_sizes: tuple[int, ...]
+    intrinsics: tuple[Intrinsic, ...]
+
+    @property
+    def subgroup_size(self) -> int:
+        """The number of threads in a subgroup that the compiler prefers."""
+        return self.subgroup_sizes[0]
+
+    @property
+    def loads_directly(self) -> bool:
+        """Whether the GPU loads from global memory directly into shared memory, in pieces of 128 bits."""
+        return self.architecture == "gfx950"
+
+    def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
+        """Return the intrinsics for operands and a result of some element types."""
+        return [
+            intrinsic
+            for intrinsic in self.intrinsics
+            if intrinsic.element_types == (lhs, rhs, result)
+        ]
+
+
+def read_device(workload: Workload) -> Gpu:
+    """Read the target GPU of a dispatch.
+
+    Raises:
+        UndecidedError: the GPU is unknown.
+    """
+    # The bindings abort the process on a target that does not describe a GPU, as is the case without limits.
+    if workload.target is None or not workload.problem.limits:
+        raise UndecidedError("the target does not describe its GPU")
+    info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
+    sizes = tuple(info.subgroup_size_choices)
+    if not sizes:
+        raise UndecidedError("the target lacks the size of a subgroup")
+    return Gpu(
+        architecture=info.arch,
+        memory=info.max_workgroup_memory_bytes,
+        threads=info.max_thread_count_per_workgroup,
+        subgroup_sizes=sizes,
+        intrinsics=tuple(_intrinsics(info, sizes[0], workload.target.context)),
+    )
+
+
+def _intrinsics(
+    info: iree_gpu.TargetInfo, subgroup_size: int, context: mlir.Context
+) -> Iterator[Intrinsic]:
+    for intrinsic in info.mma_intrinsics:
+        is_virtual = isinstance(intrinsic, iree_gpu.VirtualMMAIntrinsic)
+        kind = iree_gpu.VirtualMMAAttr if is_virtual else iree_gpu.MMAAttr
+        attribute = kind.get(int(intrinsic), ctx=context)
+        assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
+        m, n, k = attribute.mnk_shape
+        # Intrinsics with several blocks or without a layout do not distribute their result over a subgroup.
+        if prod(attribute.abc_vector_types[2].shape) * subgroup_size != m * n:
+            continue
+        types = element_types(attribute)
+        yield Intrinsic(attribute, m, n, k, types, is_virtual)
+        if m == n:
+            transposed = kind.get(int(intrinsic), col_major=True, ctx=context)
+            yield Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True)
+
+
+def check_element_types(
+    types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
+) -> None:
+    """Check that the device can lower element types.
+
+    Args:
+        types: the element types.
+        device: the device.
+        needs_conversions: whether threads convert them, which the NVIDIA backend does not lower for narrow floats.
+
+    Raises:
+        UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
+    """
+    is_excluded = needs_conversions and not device.architecture.startswith("gfx")
+    supported = {type_ for result in device.intrinsics for type_ in result.element_types}
+    for type_ in types:
+        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in supported):
+            raise UndecidedError(f"{device.architecture} may not have {type_}")
+
+
+# --- The tile knobs of a pipeline, by loop and by entry of the lowering config -------------------
+
+
+def knob_name(entry: str, loop: int) -> str:
+    """Return the name of the knob that tiles a loop in an entry of the lowering config."""
+    return f"{entry}[{loop}]"
+
+
+class KnobTable:
+    """The knobs for the loops of a root op, and their positions in its lowering config.
+
+    Args:
+        rules: receives the knobs.
+        loops: the number of loops.
+        context: the context of the attributes that are used without a knob.
+    """
+
+    def __init__(self, rules: GpuRules, loops: int, context: mlir.Context) -> None:
+        self._rules = rules
+        self._loops = loops
+        self._context = context
+        self._slots: dict[str, dict[int, Slot]] = {}
+
+    def tile(
+        self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
+    ) -> Number:
+        """Add the knob for the tile of a loop.
+
+        Args:
+            entry: the entry of the lowering config.
+            loop: the loop.
+            high: its maximum value.
+            low: its minimum value.
+            zero: the value that 0 stands for, if that is not 0.
+        """
+        name = knob_name(entry, loop)
+        self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
+        return self._rules.knob(name, low, high)
+
+    def ignore(self, entry: str, loop: int) -> None:
+        """Accept any tile of a loop that code generation ignores."""
+        with self._context:
+            self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
+
+    def untiled(self, entry: str) -> None:
+        """Add an entry that tiles a loop only if a knob is added for it."""
+        self._slots.setdefault(entry, {})
+
+    def slots(self) -> dict[str, Slot]:
+        """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
+        return {
+            entry: self._tiles(
+                entry, tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
+            )
+            for entry, slots in self._slots.items()
+        }
+
+    def _tiles(self, entry: str, tiles: tuple[Slot, ...]) -> Slot:
+        level = _LEVELS.get(entry)
+        return ArraySlot(tiles) if level is None else level(tiles, self._context)
+
+    def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
+        """Return the `subgroup_basis`, or the `lane_basis`.
+
+        Args:
+            counts: the knobs for the number of subgroups, or of lanes, along loops; it is 1 along the other loops.
+            loops: the loops of the operation that the dimensions of the basis represent; all by default.
+        """
+        mapped = range(self._loops) if loops is None else loops
+        return BasisSlot(counts, tuple(mapped), self._loops)
+
+    def constant(self, value: int) -> Slot:
+        """Return the slot of a constant number."""
+        with self._context:
+            return ConstantSlot(integer(value))
+
+
+@dataclass(frozen=True)
+class _LevelSlot(ArraySlot):
+    """The tiles of a level, in which code generation treats missing sizes as zeros.
+
+    Attributes:
+        context: the context of the tiles.
+    """
+
+    context: mlir.Context
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read the tiles.
+
+        Raises:
+            StrayTileError: loops are tiled that have no knob.
+        """
+        sizes = read_integers(actual)
+        if sizes is not None:
+            sizes = (*sizes, *[0] * (len(self.elements) - len(sizes)))
+            self._refuse_strays(path, sizes)
+            actual = self._array(sizes)
+        super().read(path, actual, assignment)
+
+    def read_missing(self, path: str, assignment: dict[str, int]) -> None:
+        """Read zeros."""
+        self.read(path, self._array(()), assignment)
+
+    def _array(self, sizes: Iterable[int]) -> mlir.ArrayAttr:
+        with self.context:
+            return mlir.ArrayAttr.get([integer(size) for size in sizes])
+
+    def _refuse_strays(self, path: str, sizes: Sequence[int]) -> None:
+        strays = {
+            loop: size
+            for loop, (slot, size) in enumerate(zip(self.elements, sizes, strict=False))
+            if size and isinstance(slot, ConstantSlot)
+        }
+        if strays:
+            tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())
+            covered = self._array(0 if loop in strays else size for loop, size in enumerate(sizes))
+            raise StrayTileError(tiles, path, covered, self._narrowed(strays))
+
+    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the knobs of other tiles that are reduced by the tiles of loops without a knob."""
+        return {}
+
+
+class _ReductionSlot(_LevelSlot):
+    """The tiles of the steps of a reduction, which code generation applies within the tiles of a workgroup."""
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read the tiles; code generation fails if there are more tiles than loops."""
+        if isinstance(actual, mlir.ArrayAttr) and len(actual) > len(self.elements):
+            loops = f"{len(self.elements)} loops"
+            raise InvalidFormError(f"'{path}' is {actual}, and the operation has {loops}", path)
+        super().read(path, actual, assignment)
+
+    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:
+        return {knob_name(WORKGROUP, loop): size for loop, size in strays.items()}
+
+
+_LEVELS: Final[Mapping[str, type[_LevelSlot]]] = {
+    WORKGROUP: _LevelSlot,
+    REDUCTION_LEVEL: _ReductionSlot,
+}
+"""The levels whose missing sizes are zeros; determined by experiment."""
+
+
+@dataclass(frozen=True)
+class BasisSlot(Slot):
+    """A basis: numbers of subgroups or of lanes, and for each loop the index of its number.
+
+    Attributes:
+        counts: the knobs for the numbers along loops; the number is 1 along the other loops.
+        loops: the loops of the basis, in order.
+        rank: the number of loops.
+    """
+
+    counts: Mapping[int, str]
+    loops: tuple[int, ...]
+    rank: int
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read a basis whose numbers are in the order of the loops; the number 1 may be anywhere."""
+        mismatch = MismatchError(f"'{path}' is {actual}")
+        basis = read_basis(actual)
+        if basis is None:
+            raise mismatch
+        counts, mapping = basis.counts, basis.mapping
+        try:
+            along = dict(zip(self.loops, (counts[place] for place in mapping), strict=True))
+        except (ValueError, IndexError):
+            raise mismatch from None
+        if mapping == self.loops:
+            along = dict(
+                enumerate(counts)
+            )  # numbers along loops outside of the basis are present as well
+        elif idle := [
+            count for place, count in enumerate(counts) if place not in mapping and count > 1
+        ]:
+            message = f"'{path}' has {prod(idle)} that no loop is mapped to"
+            numbers = [along.get(loop, 1) for loop in range(self.rank)]
+            with actual.context:
+                covered = _basis([numbers, self.loops])
+            raise StrayTileError(message, path, covered, {})
+        elif sum(each != 1 for each in counts) != sum(each != 1 for each in along.values()):
+            raise mismatch
+        places = [place for place in mapping if counts[place] != 1]
+        if places != sorted(set(places)):
+            raise mismatch
+        for loop, count in along.items():
+            name = self.counts.get(loop)
+            if count != (1 if name is None else assignment.setdefault(name, count)):
+                raise mismatch
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write a basis with a number for each loop."""
+        counts = [
+            assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
+        ]
+        return _basis([counts, self.loops])
+
+
+def _basis(numbers: Iterable[Iterable[int]]) -> mlir.Attribute:
+    """Return lists of integers, in the current context."""
+    return mlir.ArrayAttr.get(
+        [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
+    )
+
+
+def gpu_template(
+    pipeline: mlir.Attribute,
+    lowering: Mapping[str, Slot],
+    *,
+    ignored: frozenset[str] = frozenset(),
+    is_flat: bool = True,
+    is_igemm: bool = False,
+    keeps_banks: bool = False,
+    decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
+) -> KnobTemplate:
+    """Return the template of a pipeline for GPUs.
+
+    Args:
+        pipeline: the pipeline.
+        lowering: the entries of the lowering config.
+        ignored: further permitted entries, which have no effect.
+        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
+        is_igemm: whether convolutions become contractions.
+        keeps_banks: whether padding of shared memory against bank conflicts must be off; otherwise it has no effect.
+        decomposition: for attention, the entries of the lowering configs of its parts.
+    """
+    with pipeline.context:
+        off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
+        igemm = mlir.BoolAttr.get(is_igemm)
+    entries: dict[str, Slot] = dict(lowering)
+    if decomposition is not None:
+        parts = {
+            name: DictionarySlot(
+                {names.LOWERING_CONFIG: DictionarySlot(slots, frozenset(), is_lowering_config=True)}
+            )
+            for name, slots in decomposition.items()
+        }
+        entries[names.DECOMPOSITION_CONFIG] = DictionarySlot(parts)
+    entries[WORKGROUP_SIZE] = WorkgroupSlot(THREADS_KNOB, is_flat)
+    entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
+    options: dict[str, Slot] = {
+        STAGES: IntegerSlot(STAGES_KNOB),
+        NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on) if keeps_banks else IgnoredSlot(off),
+        USE_IGEMM: ConstantSlot(igemm),
+    }
+    entries[PIPELINE_OPTIONS] = DictionarySlot(options)
+    return KnobTemplate(pipeline, DictionarySlot(entries, ignored))

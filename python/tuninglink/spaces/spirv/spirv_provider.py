@@ -6,33 +6,282 @@ results of their threads with shuffles, and one subgroup reduces the results of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import ClassVar, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.lowering_configs import REDUCTION, SPIRV_LEVELS, WORKGROUP
-from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
-from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import all_of, any_of, select
-from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import Number, product
-from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
-from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.spirv import SpirvGpu, read_spirv_device
-from tuninglink.spaces.spirv.cooperative_matrices import cooperative_spaces
-from tuninglink.spaces.spirv.promoted_products import promoted_spaces
+from tuninglink.iree import (
+    REDUCTION_LEVEL,
+    SPIRV_BACKENDS,
+    SPIRV_LEVELS,
+    THREAD,
+    WORKGROUP,
+    OpKind,
+    StructuredOp,
+    read_executable_target,
+)
+from tuninglink.mlir import visit
+from tuninglink.solver import UndecidedError, all_of, any_of, negation, select
+from tuninglink.spaces.gpu import Number, RootLoops, product_of, read_loops, static_sizes
+from tuninglink.spaces.model import Provider, Space, Workload
+from tuninglink.spaces.spirv.products import cooperative_spaces, promoted_spaces
 from tuninglink.spaces.spirv.spirv_space import (
     PROVIDER,
+    THREADS_KNOBS,
     VECTOR_BITS,
+    SpirvGpu,
     SpirvRules,
     SpirvSpace,
     divisors,
+    read_spirv_device,
 )
-from tuninglink.spaces.spirv.thread_tiles import reads_nibbles, scalar_spaces, vector_spaces
-from tuninglink.spaces.workload import Workload
+
+_VECTORIZING: Final = "#iree_gpu.spirv_pipeline<BaseVectorize>"
+
+_INDEX: Final = "linalg.index"
+
+_DISTRIBUTED: Final = 3
+"""The dimensions of a workgroup: the innermost parallel loops with a tile of a thread are distributed over them."""
+
+_MOST_PIECE: Final = 32
+"""The largest tile of a thread along a loop, or of a step of a reduction, that is proposed."""
+
+_MOST_TILE: Final = 1024
+"""The largest tile of a workgroup along a loop that is proposed."""
+
+_USEFUL: Final = range(8, 257)
+"""The useful tiles: for a size without a divisor among these, other tiles are proposed, too, though code for them has no vectors."""
+
+_MOST_THREAD_RESULTS: Final = 4
+"""The maximum number of results of a thread in a reduction: larger vectors are not legalized."""
+
+_MOST_VECTORS: Final = 1 << 9
+"""The maximum number of vectors for a thread's results: on a busy machine, 384 took half a minute to compile, 768 over
+a minute.
+"""
+
+_NIBBLE: Final = 4
+"""The width of elements of which two share a byte."""
+
+_WORK: Final = 8
+"""The number of results of a thread from which a workgroup should have at least half a subgroup of threads."""
+
+
+def vector_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in BaseVectorize.
+
+    Raises:
+        UndecidedError: the loops are not supported.
+    """
+    return [SpirvSpace(_rules(workload, device, pipeline))]
+
+
+def scalar_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in BaseDistribute.
+
+    They are proposed for ops that BaseVectorize does not vectorize.
+
+    Raises:
+        UndecidedError: the loops are not supported.
+    """
+    rules = _rules(workload, device, pipeline)
+    if _has_vectors(workload):
+        rules.rules.propose_nothing("BaseVectorize makes vectors")
+    return [SpirvSpace(rules)]
+
+
+def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _ThreadTileRules:
+    return _ThreadTileRules(workload, read_loops(workload, device.gpu), device, pipeline)
+
+
+def _has_vectors(workload: Workload) -> bool:
+    """Return whether a root op accesses operands by permutations of loops, and does not compute with loop indices."""
+    op = StructuredOp(workload.root)
+    is_permuted = all(
+        None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
+    )
+    body = [op.name for region in workload.root.regions for block in region for op in block]
+    return is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
+
+
+class _ThreadTileRules(SpirvRules):
+    """The rules of the pipelines BaseVectorize and BaseDistribute.
+
+    Args:
+        workload: the root op.
+        loops: its loops.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+    """
+
+    def __init__(
+        self, workload: Workload, loops: RootLoops, device: SpirvGpu, pipeline: mlir.Attribute
+    ) -> None:
+        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
+        op = StructuredOp(workload.root)
+        self._contiguous = tuple(dict.fromkeys(_contiguous(op)))
+        self._converted = tuple(dict.fromkeys(_converted(op)))
+        self._reads_nibbles = reads_nibbles(workload)
+        self._makes_vectors = str(pipeline) == _VECTORIZING
+        self._loops = loops
+        self._tiles: dict[int, Number] = {}
+        self._pieces: dict[int, Number] = {}
+        self._steps: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Add the tiles of a workgroup and of a thread for parallel loops, and of a step for reductions."""
+        for loop in self._loops.parallel:
+            self._tile_parallel(loop)
+        for loop in self._loops.reductions:
+            step = self.tile(REDUCTION_LEVEL, loop)
+            self.propose(step, f"reduction[{loop}]", divisors(self.sizes[loop], _MOST_PIECE))
+            self._steps[loop] = step
+
+    def _tile_parallel(self, loop: int) -> None:
+        tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
+        given = self.tile(THREAD, loop, low=0)
+        piece = self._pieces[loop] = select(any_of(given == 0, given > tile), tile, given)
+        values = _tiles_of(self.sizes[loop])
+        self.propose(tile, f"workgroup[{loop}]", values)
+        pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
+        self.propose(given, f"thread[{loop}]", sorted(pieces))
+        self.rules.not_chosen(
+            all_of(given <= tile, tile % piece == 0),
+            f"thread[{loop}] should divide workgroup[{loop}] ({{}} % {{}} == 0)",
+            tile,
+            given,
+        )
+
+    def arrange_threads(self) -> None:
+        """Limit the work of a thread, and propose as many threads as the tiles have."""
+        self.add_workgroup()
+        self.prefer_subgroup_size()
+        results = product_of([1, *self._pieces.values()])
+        if self._makes_vectors:
+            self._limit_vectors(results)
+        distributed = list(reversed(self._loops.parallel))
+        for loop in distributed[_DISTRIBUTED:]:
+            self.rules.not_chosen(
+                self._tiles[loop] == 1,
+                f"workgroup[{loop}] should be 1, not {{}}",
+                self._tiles[loop],
+            )
+        for position, (name, count) in enumerate(zip(THREADS_KNOBS, self.threads, strict=True)):
+            needed: Number = 1
+            if position < min(len(distributed), _DISTRIBUTED):
+                loop = distributed[position]
+                needed = self._tiles[loop] / self._pieces[loop]
+            self.rules.not_chosen(
+                count == needed,
+                f"{name} should be the number of threads of the tiles ({{}} == {{}})",
+                count,
+                needed,
+            )
+
+        # Few threads are not worth trying.
+        elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
+        least = min(self.device.gpu.subgroup_size, max(1, elements // _WORK)) // 2
+        total = product_of(self.threads)
+        self.rules.not_chosen(
+            total >= least, f"a workgroup should have at least {least} threads, not {{}}", total
+        )
+
+    def _limit_vectors(self, results: Number) -> None:
+        """Limit the vectors of a thread, which are unrolled."""
+        self.unroll(product_of([results, *self._steps.values()]))
+        vectors = product_of([1, *list(self._pieces.values())[:-1]])
+        self.rules.unrolled(vectors, "vectors of results", _MOST_VECTORS)
+        if self.problem.kind is OpKind.REDUCTION:
+            self.rules.sufficient(
+                results <= _MOST_THREAD_RESULTS,
+                f"a thread must have at most {_MOST_THREAD_RESULTS} results, not {{}}",
+                results,
+            )
+
+    def limit_memory(self) -> None:
+        """Exclude vectors of elements in memory that are not legalized; threads do not exchange data."""
+        if not self._makes_vectors:
+            return
+        tiles = {**self._pieces, **self._steps}
+        # Loops with partial tiles have no vectors.
+        is_even = all_of(
+            *(
+                self.sizes[loop] % tile == 0
+                for loop, tile in (*self._tiles.items(), *self._steps.items())
+            ),
+            *(tile % self._pieces[loop] == 0 for loop, tile in self._tiles.items()),
+        )
+        for loop, element_type in self._contiguous:
+            is_legal = self.device.is_legal_tile(element_type, tiles[loop])
+            message = f"tiles of {{}} contiguous {element_type} have vectors that are not legalized"
+            self.rules.sufficient(is_legal, message, tiles[loop])
+            if self.problem.kind is OpKind.CONTRACTION:
+                self.rules.necessary(any_of(is_legal, negation(is_even)), message, tiles[loop])
+        # Determined by compiling: steps of groups are the vectors of weights that are dequantized.
+        for element_type in self._converted:
+            for groups in [*self._steps.values()][:-1]:
+                self.rules.sufficient(
+                    self.device.is_legal_tile(element_type, groups),
+                    f"steps of {{}} groups of converted {element_type} may not be legalized",
+                    groups,
+                )
+        if self._reads_nibbles and self._steps:
+            # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
+            groups = product_of([1, *list(self._steps.values())[:-1]])
+            self.rules.sufficient(
+                any_of(groups > 1, negation(is_even)),
+                "vectors of i4 are not legalized in a step of {} groups",
+                groups,
+            )
+
+
+def _contiguous(op: StructuredOp) -> Iterator[tuple[int, str]]:
+    """Yield the loop over the last dimension of each operand of an op, with the element type."""
+    for accessed, element_type in zip(op.operand_loops, op.element_types, strict=False):
+        if accessed and accessed[-1] is not None:
+            yield accessed[-1], element_type
+
+
+def _converted(op: StructuredOp) -> Iterator[str]:
+    """Yield the element types of the values from which other ops compute the operands of an op."""
+    for operand in op.operation.operands:
+        owner = operand.owner
+        if isinstance(owner, mlir.Block):
+            continue
+        producer = StructuredOp(owner.operation)
+        if producer.kind is OpKind.ELEMENTWISE:
+            yield from producer.element_types[: producer.first_output]
+
+
+def reads_nibbles(workload: Workload) -> bool:
+    """Return whether an op of a dispatch reads elements of four bits."""
+    widths: set[int] = set()
+
+    def add(operation: mlir.Operation) -> None:
+        for operand in operation.operands:
+            if isinstance(operand.type, mlir.RankedTensorType):
+                element = operand.type.element_type
+                widths.add(element.width if isinstance(element, mlir.IntegerType) else 0)
+
+    visit(workload.function, add)
+    return _NIBBLE in widths
+
+
+def _tiles_of(size: int) -> list[int]:
+    """Return the tiles of a workgroup to propose for a loop."""
+    values = divisors(size, _MOST_TILE)
+    if size > _USEFUL.stop and not any(value in _USEFUL for value in values):
+        values = sorted({*values, *(1 << power for power in range(_MOST_TILE.bit_length()))})
+    return values
+
+
+# --- The provider of Tuninglink's constraints on configurations for Vulkan and Metal, and the pipeline SubgroupReduce
 
 _MOST_RESULTS: Final = 1 << 16
 """The maximum number of results, each of which takes a workgroup; ops with more results are left to other pipelines."""
@@ -85,7 +334,7 @@ class _SubgroupRules(SpirvRules):
             self.rules.sufficient(tile == 1, f"workgroup[{loop}] must be 1, not {{}}", tile)
         for loop in self._loops.reductions:
             size = self.sizes[loop]
-            step = self._steps[loop] = self.tile(REDUCTION, loop)
+            step = self._steps[loop] = self.tile(REDUCTION_LEVEL, loop)
             self.rules.sufficient(
                 size % step == 0, f"reduction[{loop}] must divide {size} ({{}})", step
             )
@@ -111,7 +360,7 @@ class _SubgroupRules(SpirvRules):
             size,
         )
         # Threads take equal parts of a step.
-        step = product(self._steps.values())
+        step = product_of(self._steps.values())
         most = max(1, VECTOR_BITS // self._loops.bits)
         # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
         least = 2 if self._reads_nibbles else 1
@@ -124,7 +373,7 @@ class _SubgroupRules(SpirvRules):
         last = self._steps[self._loops.reductions[-1]]
         outer = [step for loop, step in self._steps.items() if loop != self._loops.reductions[-1]]
         rules.not_chosen(
-            any_of(last == self.sizes[self._loops.reductions[-1]], *[product([1, *outer]) == 1]),
+            any_of(last == self.sizes[self._loops.reductions[-1]], *[product_of([1, *outer]) == 1]),
             "outer reductions should be tiled only if the innermost is not",
         )
 

@@ -1,43 +1,145 @@
-"""Spaces for SPIR-V, whose configurations hold tile sizes by level, and the steps that build their rules."""
+"""Constraints on the configurations of ops for Vulkan and Metal, and the properties of a target GPU that they depend on."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.lowering_configs import (
+from tuninglink.iree import (
     SPIRV_LEVELS,
     WORKGROUP_SIZE,
+    element_types,
     read_tile_levels,
     tile_levels_config,
 )
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, integers_of
-from tuninglink.mlir.diagnostics import error
-from tuninglink.solver.answers import AssignmentError
-from tuninglink.solver.expressions import any_of
-from tuninglink.spaces.configuration import (
+from tuninglink.mlir import entries_of, error, integers_of, names
+from tuninglink.solver import AssignmentError, any_of
+from tuninglink.spaces.gpu import (
+    SUBGROUP_SIZE_KNOB,
+    Gpu,
+    GpuRules,
+    Number,
+    knob_name,
+    product_of,
+    read_device,
+)
+from tuninglink.spaces.model import (
+    ArraySlot,
     CachedReading,
     Configuration,
+    ConstantSlot,
+    DictionarySlot,
+    IntegerSlot,
     MismatchError,
     MissingEntryError,
+    Slot,
+    Space,
     integer,
 )
-from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, Number, product
-from tuninglink.spaces.gpu.knob_table import knob_name
-from tuninglink.spaces.providers import Space
-from tuninglink.spaces.slots import ArraySlot, ConstantSlot, DictionarySlot, IntegerSlot, Slot
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.spirv import SpirvGpu
-    from tuninglink.spaces.workload import Problem
+    from tuninglink.spaces.model import ConstraintSet, Problem, Workload
+
+
+_COOPERATIVE: Final = ("WMMA", "NV_WMMA")
+"""The name prefixes of the intrinsics that code generation for SPIR-V converts to cooperative matrices.
+
+`vector.contract` of other shapes, such as 16x8x16, is not converted (`no GPU subgroup mma compute ops generated`).
+"""
+
+_ELEMENTS: Final = frozenset({"i8", "i32", "f16", "f32", "f64"})
+"""The element types of cooperative matrices in MLIR."""
+
+
+_BRAIN: Final = "bf16"
+_BYTES: Final = ("i8", "f8")
+"""The prefixes of the element types of one byte."""
+_STORAGE: Final = re.compile(r"storage = ([\w|]+)")
+"""The pattern for the memory access widths of a target, which the bindings do not return."""
+
+
+@dataclass(frozen=True)
+class CooperativeMatrix:
+    """The sizes of matrices that a subgroup multiplies together.
+
+    Attributes:
+        sizes: the numbers of rows, of columns, and of products of each element.
+        element_types: the element types of the operands and of the result, as MLIR prints them.
+    """
+
+    sizes: tuple[int, int, int]
+    element_types: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class SpirvGpu:
+    """A GPU that runs SPIR-V.
+
+    Attributes:
+        gpu: its properties that do not depend on the backend.
+        workgroup_sizes: the maximum numbers of threads of a workgroup along x, y and z.
+        matrices: its cooperative matrices.
+        stores_bytes: whether it accesses single bytes of memory.
+    """
+
+    gpu: Gpu
+    workgroup_sizes: tuple[int, ...]
+    matrices: tuple[CooperativeMatrix, ...]
+    stores_bytes: bool
+
+    def has_vectors(self, element_type: str) -> bool:
+        """Return whether vectors in memory of an element type are legalized for any length."""
+        is_byte = element_type.startswith(_BYTES)
+        return element_type != _BRAIN and (not is_byte or self.stores_bytes)
+
+    def is_legal_tile(self, element_type: str, tile: Number) -> Number:
+        """Return the condition that vectors along a tile of contiguous elements are legalized.
+
+        Determined by compiling: `vector<4xbf16>` is not made of `vector<2xf32>`, and `vector<4xi8>` only where the
+        device accesses bytes.
+        """
+        if element_type == _BRAIN:
+            return tile % 8 != 0
+        if element_type.startswith(_BYTES) and not self.stores_bytes:
+            return any_of(tile % 4 != 0, tile % 8 == 0)
+        return True
+
+
+def read_spirv_device(workload: Workload) -> SpirvGpu:
+    """Read the target GPU of a dispatch.
+
+    Raises:
+        UndecidedError: the GPU is unknown.
+    """
+    gpu = read_device(workload)
+    assert workload.target is not None
+    info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
+    matrices = dict.fromkeys(_matrices(info, workload))
+    storage = _STORAGE.search(str(workload.target))
+    stores_bytes = storage is None or "b8" in storage[1].split("|")
+    return SpirvGpu(gpu, tuple(info.max_workgroup_sizes), tuple(matrices), stores_bytes)
+
+
+def _matrices(info: iree_gpu.TargetInfo, workload: Workload) -> Iterator[CooperativeMatrix]:
+    for intrinsic in info.mma_intrinsics:
+        if not intrinsic.name.startswith(_COOPERATIVE):
+            continue
+        attribute = iree_gpu.MMAAttr.get(int(intrinsic), ctx=workload.root.context)
+        assert isinstance(attribute, iree_gpu.MMAAttr)
+        types = element_types(attribute)
+        if _ELEMENTS.issuperset(types):
+            m, n, k = attribute.mnk_shape
+            yield CooperativeMatrix((m, n, k), types)
+
+
+# --- Spaces for SPIR-V, whose configurations hold tile sizes by level, and the steps that build their rules
 
 PROVIDER: Final = "the SPIR-V provider"
 
@@ -269,7 +371,7 @@ class SpirvRules(ABC):
         limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
         for name, count, most in limits:
             rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
-        total = product(self.threads)
+        total = product_of(self.threads)
         rules.unsafe(
             total <= gpu.threads,
             f"a workgroup must have at most {gpu.threads} threads, not {{}}",

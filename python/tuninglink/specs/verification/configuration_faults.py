@@ -9,52 +9,50 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import prod
 from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.errors import misspelt, nearest
-from tuninglink.iree.intrinsics import (
-    element_types,
-    foreign_reason,
-    intrinsic_name,
-    intrinsics_multiplying,
-)
-from tuninglink.iree.lowering_configs import (
+from tuninglink.errors import Diagnostic, Severity, counted, misspelt, nearest
+from tuninglink.iree import (
     MMA_KIND,
     PIPELINE_DEPTH,
     PIPELINE_OPTIONS,
     STORE_STAGE,
     TENSOR_UKERNELS,
     VECTOR_DISTRIBUTE,
+    Target,
+    element_types,
+    foreign_reason,
+    instruction_set,
+    intrinsic_name,
+    intrinsics_multiplying,
+    lowering_configs as gpu,
     uses_igemm,
 )
-from tuninglink.iree.targets import Target
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, place_of
-from tuninglink.mlir.walk import body
+from tuninglink.mlir import (
+    DiagnosticSink,
+    body,
+    entries_of,
+    is_dialect_attribute,
+    names,
+    note,
+    place_of,
+)
 from tuninglink.rules import Rule
-from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.entry_settings import CONFIGURATIONS, settings_of
-from tuninglink.specs.spec import Spec
+from tuninglink.specs import CONFIGURATIONS, Spec, is_bound_for, settings_of
+from tuninglink.specs.verification.entry_checks import MatchedOp, matched_op
 from tuninglink.specs.verification.faults import (
     LEVELS,
     Fault,
     KnobPlaces,
     level_faults,
+    similar_integers,
     tile_size_faults,
 )
-from tuninglink.specs.verification.gpu_knobs import TILING_WORKGROUPS, knob_faults, load_faults
-from tuninglink.specs.verification.gpu_threads import (
-    function_faults,
-    idle_faults,
-    intrinsic_faults,
-    subgroup_faults,
-    thread_faults,
-)
-from tuninglink.specs.verification.reach import MatchedOp, matched_op
 
 _HINTS: Final = {
     names.UKERNEL: '#iree_codegen.ukernel_descriptor<"pingpong_large_f16", tensor>',
@@ -353,3 +351,555 @@ def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Ope
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
     return next((constant for constant in constants if constant.attributes["value"] == value), None)
+
+
+# --- Faults of the knobs of a GPU configuration that do not depend on the target -----------------
+
+_SIZES: Final = (*gpu.TILES, gpu.PADDING)
+"""The knobs with one size for each loop."""
+
+_INTEGERS: Final = (*_SIZES, gpu.PADDING_CONV, gpu.PROMOTED_OPERANDS)
+"""The knobs that are lists of integers."""
+
+_READ_BY: Final = {
+    gpu.SUBGROUP: ("TileAndFuse", gpu.SUBGROUP_BASIS),
+    gpu.SUBGROUP_BASIS: ("VectorDistribute", gpu.SUBGROUP),
+    gpu.LANE_BASIS: ("VectorDistribute", gpu.THREAD),
+}
+"""The pipeline of knobs that only one of two has, and the closest knob of the other pipeline."""
+
+_PIPELINES: Final = {
+    gpu.TILE_AND_FUSE: "TileAndFuse",
+    gpu.VECTOR_DISTRIBUTE: "VectorDistribute",
+}
+
+TILING_WORKGROUPS: Final = {
+    "#iree_gpu.pipeline<Vectorize>": "Vectorize",
+    "#iree_gpu.pipeline<Distribute>": "Distribute",
+}
+"""The pipelines that read the tiles of workgroups only; those of reductions are among them."""
+
+_READ_ANYWHERE: Final = (gpu.WORKGROUP, "workgroup_reordering_strategy", "lowering_strategy")
+
+_WITHOUT: Final = "where no intrinsic multiplies"
+
+
+def knob_faults(
+    knobs: Mapping[str, mlir.Attribute],
+    pipeline: str,
+    op: MatchedOp | None,
+    intrinsic: str,
+) -> Iterator[Fault]:
+    """Yield faults of the entries of a `#iree_gpu.lowering_config`.
+
+    Args:
+        knobs: the entries.
+        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
+        op: the configured op, None if unknown.
+        intrinsic: an intrinsic for the types of the op; empty if no intrinsic exists or the types are unknown.
+    """
+    for name, value in knobs.items():
+        if name not in gpu.ENTRIES:
+            yield _unread(name)
+            continue
+        faults = [
+            *_malformed(name, value, op, intrinsic),
+            *_of_another_pipeline(name, pipeline, knobs),
+        ]
+        if op is not None and not faults:
+            faults += _of_other_loops(name, value, op)
+            has_steps = op.is_product and pipeline not in TILING_WORKGROUPS
+            faults += _of_wrong_loops(name, value, op.parallel) if has_steps and not faults else ()
+            adds = op.is_product and not faults
+            faults += _of_shared_sums(name, pipeline, knobs, op.parallel) if adds else ()
+        yield from (replace(fault, knob=name) for fault in faults)
+    read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
+    if op is not None and op.is_product:
+        yield from _missing(read, _PIPELINES.get(pipeline, ""), intrinsic)
+
+
+def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
+    """Yield a fault for direct loads into shared memory that the target does not support.
+
+    Args:
+        knobs: the entries of the lowering config.
+        target: the compilation target, None if unknown.
+    """
+    types = knobs.get(gpu.PROMOTION_TYPES)
+    if target is None or not target.architecture or not isinstance(types, mlir.ArrayAttr):
+        return
+    if target.architecture not in gpu.DIRECTLY_LOADING and gpu.DIRECT_LOAD in str(types):
+        yield Fault(
+            f"'{gpu.DIRECT_LOAD}' has no effect on {target}, which does not load straight into shared memory",
+            "write #iree_gpu.derived_thread_config",
+            knob=gpu.PROMOTION_TYPES,
+            rule=Rule.OTHER_TARGET,
+        )
+
+
+def _unread(name: str) -> Fault:
+    """Return the fault of an entry that code generation does not read."""
+    unread = partial(Fault, knob=name, rule=Rule.UNREAD_KNOB)
+    message = f"code generation reads no '{name}'"
+    if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
+        return unread(f"{message} here", "it belongs in the 'translation_info'")
+    if suggestion := misspelt(name, gpu.ENTRIES):
+        return unread(message, suggestion=suggestion)
+    return unread(message, f"it reads {', '.join(gpu.ENTRIES)}")
+
+
+def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
+    """Yield the missing knobs of a product; experiments show that code generation fails without most of them."""
+    advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
+    if pipeline == "VectorDistribute":
+        yield from _missing_in_vector_distribute(knobs, advice)
+    elif pipeline == "TileAndFuse":
+        yield from _missing_in_tile_and_fuse(knobs, advice)
+
+
+def _missing_in_vector_distribute(
+    knobs: Mapping[str, mlir.Attribute], advice: str
+) -> Iterator[Fault]:
+    pipeline = "VectorDistribute"
+    if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
+        remedy = "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
+        yield _needed(pipeline, "'subgroup_basis', which is missing", remedy)
+    if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
+        remedy = f"{advice}'lane_basis' and 'thread', {_WITHOUT}"
+        yield _needed(pipeline, "'mma_kind', which is missing", remedy)
+    elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
+        message = f"{pipeline} cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
+        remedy = "'reduction' tiles reductions"
+        yield Fault(message, remedy, is_error=True, knob=gpu.PARTIAL_REDUCTION)
+
+
+def _missing_in_tile_and_fuse(knobs: Mapping[str, mlir.Attribute], advice: str) -> Iterator[Fault]:
+    pipeline = "TileAndFuse"
+    has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
+    if gpu.MMA_KIND in knobs and not has_subgroups:
+        state = "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
+        remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
+        what = f"'subgroup' with 'mma_kind', and it {state}"
+        yield _needed(pipeline, what, remedy, is_error=gpu.THREAD not in knobs)
+    if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
+        effect = "" if has_subgroups else ": every thread computes the whole tile"
+        what = f"'mma_kind' or 'thread', which are missing{effect}"
+        yield _needed(pipeline, what, f"{advice}'thread', {_WITHOUT}", is_error=has_subgroups)
+
+
+def _needed(pipeline: str, what: str, remedy: str, *, is_error: bool = True) -> Fault:
+    message = f"{pipeline} needs {what}"
+    knob, rule = names.LOWERING_CONFIG, Rule.MISSING_KNOB
+    return Fault(message, remedy, is_error=is_error, knob=knob, rule=rule)
+
+
+def _malformed(
+    name: str, value: mlir.Attribute, op: MatchedOp | None, intrinsic: str
+) -> Iterator[Fault]:
+    expected, reason = "", "which code generation does not read"
+    integers = gpu.read_integers(value)
+    if name in _INTEGERS and integers is None:
+        expected = "a list of integers, none of them negative"
+        if right := _well_formed(name, value, op):
+            expected += f", such as {right}"
+        elif name in _SIZES:
+            expected += ", with one for each loop"
+        reason = f"which code generation takes as missing{_because(value)}"
+    elif name in gpu.BASES and gpu.read_basis(value) is None:
+        expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
+    elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
+        expected = "a list, with one for each of 'promote_operands'"
+    elif name == gpu.PROMOTION_TYPES and (copy := _unread_copy(value)):
+        expected = f"a promotion whose copy is {' or '.join(_COPIES)}"
+        reason = f"and code generation does not read {copy}"
+    elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
+        example = intrinsic or "MFMA_F32_16x16x16_F16"
+        expected = f"an intrinsic, such as #iree_gpu.mma_layout<{example}>"
+    if expected:
+        is_error = name in gpu.BASES or name == gpu.MMA_KIND
+        yield Fault(f"'{name}' is {value}, {reason}", f"it is {expected}", is_error=is_error)
+    elif name in _INTEGERS and min(integers or [0]) < 0:
+        right = [max(0, integer) for integer in integers or ()]
+        yield Fault(
+            f"'{name}' is {[*(integers or ())]}, and none may be negative",
+            "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
+            is_error=True,
+        )
+
+
+_COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_dma")
+"""How copies are distributed, besides a lowering config."""
+
+_COPY: Final = re.compile(r"promote_with_cache_swizzle<(.*)>$|copy_config = (.*), swizzle = ")
+
+
+def _unread_copy(promotions: mlir.Attribute) -> str:
+    """Return the first description of a copy that is not a lowering config; empty if there is none."""
+    assert isinstance(promotions, mlir.ArrayAttr)
+    found = (_COPY.search(str(promotion)) for promotion in promotions)
+    copies = (match[1] or match[2] for match in found if match)
+    readable = (*_COPIES, "#iree_gpu.lowering_config<")
+    return next((copy for copy in copies if not copy.startswith(readable)), "")
+
+
+def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:
+    """Return the integers of a malformed list, one for each loop of a known op; empty if they are unknown."""
+    integers = similar_integers(value)
+    if name == gpu.PROMOTED_OPERANDS:
+        return integers or [0, 1]
+    if not integers or op is None or name not in _SIZES or len(integers) == len(op.parallel):
+        return integers
+    return _resized(name, integers, len(op.parallel)) if name in gpu.TILES else []
+
+
+def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
+    """Return the sizes of a knob resized to another number of loops, with 0 for additional loops."""
+    zeros = [0] * (loops - len(sizes))
+    return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
+
+
+def _because(value: mlir.Attribute) -> str:
+    """Return a clause that names the element of a list that is not an integer."""
+    if not isinstance(value, mlir.ArrayAttr):
+        return ""
+    others = (element for element in value if not isinstance(element, mlir.IntegerAttr))
+    return f": {next(others)} is not an integer"
+
+
+def _of_another_pipeline(
+    name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute]
+) -> Iterator[Fault]:
+    tiling = TILING_WORKGROUPS.get(pipeline)
+    # Vectorize unrolls the windows of convolutions by them.
+    is_open = name == gpu.REDUCTION_LEVEL and tiling == "Vectorize"
+    if tiling and name not in _READ_ANYWHERE and not is_open:
+        remedy = (
+            "it reads 'workgroup', also for reductions; TileAndFuse and VectorDistribute read more"
+        )
+        yield Fault(f"{tiling} reads no '{name}'", remedy, rule=Rule.UNREAD_KNOB)
+    reader, other = _READ_BY.get(name, ("", ""))
+    configured = _PIPELINES.get(pipeline)
+    if reader and configured and configured != reader:
+        yield Fault(
+            f"{configured} reads no '{name}', which is a knob of {reader}",
+            f"{configured} reads '{other}' instead",
+            is_error=name != gpu.LANE_BASIS and other not in knobs,
+            rule=Rule.UNREAD_KNOB,
+        )
+
+
+def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) -> Iterator[Fault]:
+    """Yield a fault for workgroup tiles of reductions, and for reduction tiles of parallel loops."""
+    sizes = gpu.read_integers(value) if name in (gpu.WORKGROUP, gpu.REDUCTION_LEVEL) else None
+    if sizes is None:
+        return
+    takes_parallel = name == gpu.WORKGROUP
+    kept = {1} if takes_parallel else set()  # The compiler itself writes 1 there.
+    pairs = zip(sizes, parallel, strict=True)
+    right = [
+        size if is_parallel == takes_parallel or size in kept else 0 for size, is_parallel in pairs
+    ]
+    loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
+    if loop is None:
+        return
+    if takes_parallel:
+        fault, remedy = f"ignored for loop {loop}, a reduction", "'reduction' tiles reductions"
+    else:
+        fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
+    advice = f"{remedy}; write {right}" if any(right) else remedy
+    yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice, rule=Rule.LOOP_COUNT)
+
+
+def _of_shared_sums(
+    name: str, pipeline: str, knobs: Mapping[str, mlir.Attribute], parallel: Sequence[bool]
+) -> Iterator[Fault]:
+    """Yield a fault for tiles that make threads or subgroups add to one result without synchronization."""
+    loops = gpu.shared_reductions(name, knobs, parallel) if pipeline == gpu.TILE_AND_FUSE else ()
+    if loops:
+        sizes = [*(gpu.read_integers(knobs[name]) or ())]
+        right = [0 if loop in loops else size for loop, size in enumerate(sizes)]
+        message = f"'{name}' is {sizes}, and loop {loops[0]} is a reduction: {name}s add to one result at the same time"
+        text, remedy = f"{message}, which is wrong", f"write {right}"
+        yield Fault(text, remedy, is_error=True, rule=Rule.WRONG_RESULT)
+
+
+def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator[Fault]:
+    """Yield the faults of a knob whose value is for another number of loops or operands."""
+    loops = len(op.parallel)
+    asked = f"for the {counted(loops, 'loop')} that the matcher requires"
+    if name in _SIZES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
+        right = _resized(name, gpu.read_integers(value) or (), loops)
+        remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
+        if name == gpu.PADDING:
+            remedy = "there is one size for each loop, that of its tile"
+        cannot_tile = op.is_product and name == gpu.REDUCTION_LEVEL and len(value) > loops
+        message = f"'{name}' has {counted(len(value), 'size')} {asked}"
+        yield Fault(message, remedy, is_error=cannot_tile, rule=Rule.LOOP_COUNT)
+    if name in gpu.BASES:
+        for fault in basis_faults(name, value, loops, asked):
+            yield replace(fault, is_error=fault.is_error and op.is_product)
+    if name == gpu.PROMOTED_OPERANDS:
+        operands = gpu.read_integers(value) or ()
+        outside = [number for number in operands if not 0 <= number < op.operands]
+        if outside:
+            message = f"'{name}' names operand {outside[0]}, which does not exist"
+            inside = [number for number in operands if 0 <= number < op.operands]
+            remedy = f"0 to {op.operands - 1} are the operands and results, such as {inside or [0]}"
+            if op.is_product:
+                remedy = "0 and 1 are the operands, 2 is the result, such as [0, 1]"
+            # The compiler reads beyond the operands: it crashes or does not end.
+            yield Fault(message, remedy, is_error=True)
+        elif len(right := [*dict.fromkeys(operands)]) < len(operands):
+            twice = next(number for number in right if operands.count(number) > 1)
+            yield Fault(f"'{name}' names operand {twice} twice", f"write {right}")
+
+
+# --- Faults of the numbers of threads, of subgroups and of waves in a GPU configuration ----------
+
+_MOST_THREADS: Final = 1024
+"""The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
+
+_INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
+"""The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
+
+_SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
+"""The threads of a subgroup, by the prefix of the name of an architecture: the `subgroup_size_choices` of targets."""
+
+
+_WAVES: Final = "amdgpu-waves-per-eu"
+
+
+def thread_faults(
+    workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
+) -> Iterator[Fault]:
+    """Yield faults of the thread counts of a `translation_info`.
+
+    Args:
+        workgroup_size: the threads of a workgroup in each dimension; empty if missing.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+        target: the compilation target, None if unknown.
+    """
+    if not workgroup_size:
+        yield Fault(
+            "its 'translation_info' has no 'workgroup_size'",
+            "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
+            knob="translation_info",
+            rule=Rule.MISSING_KNOB,
+        )
+    elif prod(workgroup_size) > _MOST_THREADS:
+        yield Fault(
+            f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
+            f"they run {_MOST_THREADS:,} at most",
+            is_error=True,  # The compiler compiles it, and no device runs it.
+            knob=gpu.WORKGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
+        )
+    subgroup_sizes = _subgroup_sizes(target)
+    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
+        is_amd = target is not None and target.backend == "rocm"
+        yield Fault(
+            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
+            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
+            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
+            knob=gpu.SUBGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
+        )
+
+
+def subgroup_faults(
+    knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
+) -> Iterator[Fault]:
+    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
+
+    Args:
+        knobs: the entries of the lowering config.
+        workgroup_size: the threads of a workgroup in each dimension.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+    """
+    basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
+    if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
+        return
+    threads = prod(basis.counts) * subgroup_size
+    if threads != prod(workgroup_size):
+        yield Fault(
+            f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
+            f"{prod(workgroup_size):,} threads, not {threads:,}",
+            f"write workgroup_size = [{threads}, 1, 1], or other counts"
+            if threads <= _MOST_THREADS
+            else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
+            knob=gpu.SUBGROUP_BASIS,
+            rule=Rule.THREAD_COUNT,
+        )
+
+
+def idle_faults(knobs: Mapping[str, mlir.Attribute]) -> Iterator[Fault]:
+    """Yield a fault for each basis with counts that no loop is mapped to: these threads compute what others compute.
+
+    Args:
+        knobs: the entries of the lowering config.
+    """
+    for name in gpu.BASES:
+        basis = gpu.read_basis(knobs.get(name))
+        if basis is None or not {*basis.mapping} <= {*range(len(basis.counts))}:
+            continue  # `basis_faults` reports indices without a count.
+        counts = {index: count for index, count in enumerate(basis.counts) if count > 1}
+        idle = [count for index, count in counts.items() if index not in basis.mapping]
+        if not idle:
+            continue
+        right = _without_repetition(name, basis, prod(idle), knobs)
+        remedy = "map a loop to them whose tile they divide, or take fewer"
+        if right:
+            remedy = f"to use them, write {name} = {right}"
+        what = "subgroups" if name == gpu.SUBGROUP_BASIS else "lanes"
+        listed = " and ".join(map(str, idle))
+        yield Fault(
+            f"no loop is mapped to the {listed} of '{name}', {knobs[name]}: "
+            f"{prod(idle)} {what} each compute the same",
+            remedy,
+            knob=name,
+            rule=Rule.REPEATED_WORK,
+        )
+
+
+_INTRINSIC_SIDE: Final = 32
+"""A multiple of the rows and columns of all intrinsics."""
+
+
+def _without_repetition(
+    name: str, basis: gpu.Basis, idle: int, knobs: Mapping[str, mlir.Attribute]
+) -> list[list[int]]:
+    """Return a basis that gives `idle` threads to a loop whose tile they divide; empty if there is none."""
+    bases = [basis, *(gpu.read_basis(knobs.get(other)) for other in gpu.BASES if other != name)]
+    lists = {level: gpu.read_integers(knobs[level]) for level in gpu.TILES if level in knobs}
+    counts = [basis.counts[index] for index in basis.mapping]
+    rooms = []
+    for loop in range(len(counts)):
+        tiles = {
+            level: sizes[loop] for level, sizes in lists.items() if sizes and loop < len(sizes)
+        }
+        taken = max(1, tiles.pop(gpu.THREAD, 1))
+        for each in bases:
+            index = each.mapping[loop] if each and loop < len(each.mapping) else -1
+            taken *= each.counts[index] if each and 0 <= index < len(each.counts) else 1
+        taken *= _INTRINSIC_SIDE if gpu.MMA_KIND in knobs else 1
+        # The loop with the most room; of several, the last one, whose elements are contiguous.
+        rooms.append((max(tiles.values(), default=0) / taken, loop))
+    room, loop = max(rooms, default=(0, 0))
+    if room < idle or room % idle:
+        return []
+    counts[loop] *= idle
+    return [counts, [*range(len(counts))]]
+
+
+def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
+    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
+
+    Args:
+        name: the intrinsic, None if unknown.
+        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+    """
+    threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
+    if name is not None and not subgroup_size:
+        yield Fault(
+            f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
+            f"write subgroup_size = {threads or 32}",
+            knob="translation_info",
+            rule=Rule.MISSING_KNOB,
+        )
+    is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
+    if threads and is_distributed and subgroup_size and subgroup_size != threads:
+        yield Fault(
+            f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
+            f"write subgroup_size = {threads}",
+            is_error=True,
+            knob=gpu.SUBGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
+        )
+
+
+def function_faults(
+    attributes: Mapping[str, mlir.Attribute], target: Target | None
+) -> Iterator[Fault]:
+    """Yield faults of the attributes of the LLVM function, which may set the subgroups of a compute unit.
+
+    Args:
+        attributes: the entries of `llvm_func_attrs`.
+        target: the compilation target, None if unknown.
+    """
+    for name in attributes:
+        if misspelt(name, (_WAVES,)):
+            message = f"LLVM reads no function attribute '{name}'"
+            yield Fault(message, knob=name, suggestion=_WAVES, rule=Rule.UNREAD_KNOB)
+    waves = attributes.get(_WAVES)
+    if waves is None:
+        return
+    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
+        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
+        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
+        yield Fault(message, remedy, knob=_WAVES)
+    elif target is not None and target.backend != "rocm":
+        message = f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs"
+        yield Fault(message, knob=_WAVES, rule=Rule.OTHER_TARGET)
+
+
+def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
+    """Return the possible subgroup sizes of a target; empty if unknown."""
+    architecture = target.architecture or "" if target is not None else ""
+    sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
+    return next(sizes, ())
+
+
+def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
+    """Yield the fault of a basis: counts, and for each loop the index of its count.
+
+    Args:
+        name: the knob.
+        value: its value.
+        loops: the number of loops of the configured op.
+        asked: the description of that number.
+    """
+    basis = gpu.read_basis(value)
+    if basis is None:
+        return
+    counts, mapping = list(basis.counts), list(basis.mapping)
+    # The number of indices, the indices, then the counts that they name: later checks need the earlier ones.
+    if len(mapping) != loops:
+        message = f"'{name}' maps {counted(len(mapping), 'loop')} {asked}"
+        remedy = "its second list has the index of a count for each loop"
+        is_error = len(mapping) < loops
+        yield Fault(message, remedy, is_error=is_error, rule=Rule.LOOP_COUNT)
+    elif any(not 0 <= position < len(counts) for position in mapping):
+        missing = [loop for loop, position in enumerate(mapping) if not 0 <= position < len(counts)]
+        unused = [index for index in range(len(counts)) if index not in mapping]
+        # Loops without a count take those that no loop has, and then further ones.
+        indices = [*unused, *range(len(counts), len(counts) + len(missing))]
+        right = [
+            indices[missing.index(loop)] if loop in missing else position
+            for loop, position in enumerate(mapping)
+        ]
+        enough = [*counts, *[1] * (max(right) + 1 - len(counts))]
+        of_counts = counted(len(counts), "count")
+        message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
+        remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
+        yield Fault(message, remedy, is_error=True)
+    elif (repeated := _shared_count(counts, mapping)) is not None:
+        free = [
+            position if mapping.index(position) == at else len(counts)
+            for at, position in enumerate(mapping)
+        ]
+        message = f"'{name}' is {value}: two loops cannot share its count {counts[repeated]}"
+        remedy = (
+            f"a loop that no subgroups share has a count of 1, such as [{[*counts, 1]}, {free}]"
+        )
+        yield Fault(message, remedy, is_error=name == gpu.SUBGROUP_BASIS)
+    elif min(counts, default=1) < 1:
+        remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
+        yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
+
+
+def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
+    """Return the index of a count greater than 1 that several loops share, or None if no count is shared."""
+    shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
+    return next(shared, None)

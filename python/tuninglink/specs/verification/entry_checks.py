@@ -1,28 +1,177 @@
-"""Faults of entries (configurations without effect, constants of the wrong type) and faults of entry points."""
+"""Verification of a spec as a whole: errors of the compiler, and faults that it does not diagnose."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dynamic_sizes import RANGES
-from tuninglink.mlir import names
-from tuninglink.mlir.attributes import is_dialect_attribute
-from tuninglink.mlir.diagnostics import DiagnosticSink, note
-from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import body
+from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.iree import PARALLEL, RANGES, OpKind, StructuredOp, affine_maps, indexing_loops
+from tuninglink.mlir import (
+    DiagnosticSink,
+    body,
+    collect,
+    collected_diagnostics,
+    from_mlir,
+    is_dialect_attribute,
+    names,
+    note,
+    once,
+    place_of,
+    reference,
+    repeated_matcher,
+    symbol_name,
+)
 from tuninglink.rules import Rule
-from tuninglink.specs.entry_settings import hidden_failure
-from tuninglink.specs.module_scan import is_entry_point, signature
-from tuninglink.specs.sequences import (
+from tuninglink.specs import (
+    FAILURES_SUPPRESS,
+    Anatomy,
     Annotation,
+    Handle,
     SequenceTable,
     argument_attributes,
+    check_bindings,
     consumes_argument,
+    declares_a_write,
+    has_entry_point,
+    hidden_failure,
+    is_any_op,
+    is_entry_point,
+    misspelt_markers,
+    preprocessing_entry_points,
+    signature,
+    signature_problem,
 )
-from tuninglink.specs.structure import signature_problem
-from tuninglink.specs.verification.reach import Code, ReachedEntry
+
+
+def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    """Report all faults of a spec, of a preprocessing spec, or of each of the specs nested in a module.
+
+    A construct is an error if the compiler rejects it (immediately, or when the spec is linked or applied), or if it
+    changes a program in an invalid way. A construct without effect is a warning. The module is not modified.
+
+    Args:
+        module: a `builtin.module`, which need not be verified yet.
+        diagnostics: receives the findings. The spec is sound if there are no errors.
+    """
+    sink = once(diagnostics)
+    if has_entry_point(module) or preprocessing_entry_points(module):
+        _verify(module, sink)
+        return
+    nested = [op for op in body(module) if op.name == names.MODULE]
+    specs = [op for op in nested if has_entry_point(op)]
+    passed = [_verify(spec, sink) for spec in specs]
+    if not all(passed) or not passes_compiler(module, sink):
+        return
+    if not specs:
+        _report_no_spec(module, sink)
+        return
+    for nested_module in nested:
+        if nested_module not in specs and names.WITH_NAMED_SEQUENCE in nested_module.attributes:
+            sink.warning(
+                f"module '{symbol_name(nested_module) or 'unnamed'}' has no entry point, so it is not linked; "
+                f"mark a named sequence with '{names.ENTRY_POINT}'",
+                nested_module,
+                rule=Rule.ENTRY_POINT,
+            )
+
+
+def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    try:
+        Anatomy(module)
+    except SpecError as failure:
+        for diagnostic in failure.diagnostics:
+            # A module without a location of its own begins with its first op.
+            is_nowhere = diagnostic.place is not None and not diagnostic.place.line
+            first = next(body(module), None) if is_nowhere else None
+            diagnostics.emit(
+                replace(diagnostic, place=place_of(first.location)) if first else diagnostic
+            )
+
+
+def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    """Verify one spec and return whether the compiler accepts it."""
+    if not passes_compiler(module, diagnostics):
+        return False  # The following checks rely on the compiler's checks.
+    table = SequenceTable(module)
+    mains = [] if has_entry_point(module) else preprocessing_entry_points(module)
+    reach = Reach(table, mains or check_entry_points(module, table, diagnostics))
+    check_bindings([module, *body(module)], diagnostics)
+    for operation, message in misspelt_markers([module, *table.scan.entry_points]):
+        diagnostics.warning(message, operation, rule=Rule.UNKNOWN_NAME)
+    check_references(reach, diagnostics)
+    MatcherChecks(reach, diagnostics).run()
+    entry_checks = EntryChecks(diagnostics)
+    for code in reach.codes:
+        entry_checks.check_constants(code)
+        if mains:
+            continue  # Its actions may replace ops.
+        entry_checks.check_alternatives(code)
+        for operation in code.matchers:
+            if operation.name == names.FOREACH_MATCH:
+                entry_checks.check(reach.entries(code, operation))
+    return True
+
+
+def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    """Run the compiler's verifier on `module` and forward its diagnostics.
+
+    A `foreach_match` that uses a matcher twice is an error; the compiler's verifier is then not run.
+
+    Returns:
+        Whether the compiler accepts `module`.
+    """
+    if any(op.name == names.MODULE for op in body(module)):
+        # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
+        module.context.enable_multithreading(False)  # noqa: FBT003
+    if _report_repeated_matchers(module, diagnostics):
+        return False
+    failure: mlir.MLIRError | None = None
+    with collected_diagnostics(module.context) as collected:
+        try:
+            module.verify()
+        except mlir.MLIRError as raised:
+            failure = raised
+    for diagnostic in collected:
+        diagnostics.emit(diagnostic)
+    for error in failure.error_diagnostics if failure else ():
+        diagnostics.emit(from_mlir(error))
+    return failure is None
+
+
+def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    repeated_matchers = False
+    for foreach_match in collect(module, names.FOREACH_MATCH):
+        count = Counter(_matchers(foreach_match))
+        for matcher in (matcher for matcher, uses in count.items() if uses > 1):
+            repeated_matchers = True
+            diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
+    return repeated_matchers
+
+
+def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
+    """Return the matchers of an op that may be invalid.
+
+    The result is empty unless the attributes are pairs of references, since the compiler rejects any other op
+    immediately.
+    """
+    matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
+    return matchers if len(matchers) == len(actions) else []
+
+
+def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
+    result = operation.attributes.get(attribute)
+    elements: list[mlir.Attribute] = list(result) if isinstance(result, mlir.ArrayAttr) else []
+    references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
+    return elements if all(isinstance(element, references) for element in elements) else []
+
+
+# --- Faults of entries (configurations without effect, constants of the wrong type) and faults of entry points
 
 
 class EntryChecks:
@@ -262,3 +411,437 @@ def _check_visibility(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> 
         diagnostics.warning(f"{message}linked with an opaque spec{remedy}", sequence, rule=rule)
     else:
         diagnostics.error(f"{message}linked{remedy}", sequence, rule=rule)
+
+
+# --- Faults of matchers, and references to sequences that cannot run -----------------------------
+
+
+class PayloadEffects:
+    """Effects of ops and sequences on the payload.
+
+    Args:
+        reach: provides the sequences that a sequence includes.
+    """
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._writes: dict[str, bool] = {}
+        self._culprits: dict[Code, mlir.Operation | None] = {}
+
+    def writes(self, operation: mlir.Operation) -> bool:
+        """Return whether `operation` itself changes the payload, apart from the sequences that it runs."""
+        name = operation.name
+        if name not in self._writes:
+            self._writes[name] = declares_a_write(operation)
+        return self._writes[name]
+
+    def culprit(self, code: Code) -> mlir.Operation | None:
+        """Return the first op that changes the payload when `code` runs, or None."""
+        if code not in self._culprits:
+            self._culprits[code] = None  # Sequences may include each other: visit each once.
+            self._culprits[code] = self._find_culprit(code)
+        return self._culprits[code]
+
+    def culprit_behind(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
+        """Return the first op that changes the payload when `operation` of `code` runs."""
+        if self.writes(operation):
+            return operation
+        for _, callee in self._reach.callees(code, operation):
+            culprit = self.culprit(callee)
+            if culprit is not None:
+                return culprit
+        return None
+
+    def _find_culprit(self, code: Code) -> mlir.Operation | None:
+        culprits = (self.culprit_behind(code, operation) for operation in code.operations)
+        return next((culprit for culprit in culprits if culprit is not None), None)
+
+
+class MatchOperations:
+    """The ops that the compiler runs in a matcher: those with its interface for matching.
+
+    The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
+    `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, operation: mlir.Operation) -> bool:
+        name = operation.name
+        if name not in self._known:
+            with operation.context:
+                self._known[name] = _is_match_operation(name)
+        return self._known[name]
+
+
+def _is_match_operation(name: str) -> bool:
+    any_op = mlir.Type.parse("!transform.any_op")
+    asked = mlir.Location.file("match operation", 1, 1)
+    with mlir.Location.unknown():
+        scratch = mlir.Module.create()
+        with mlir.InsertionPoint(scratch.body):
+            holder = mlir.Operation.create(names.MODULE, regions=1)
+        block = holder.regions[0].blocks.append(any_op)
+        with mlir.InsertionPoint(block):
+            operands = [block.arguments[0]]
+            question = mlir.Operation.create(
+                names.MATCH_STRUCTURED, operands=operands, regions=1, loc=asked
+            )
+        with mlir.InsertionPoint(question.regions[0].blocks.append(any_op)):
+            mlir.Operation.create(name)
+            mlir.Operation.create(f"{names.MATCH_STRUCTURED}.yield")
+    try:
+        question.verify()
+    except mlir.MLIRError as failure:
+        # Other faults of the op are reported at its own place.
+        return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
+    return True
+
+
+def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
+    """Report each referenced sequence that is only declared.
+
+    The compiler's verifier rejects references to undefined symbols.
+    """
+    reported = set()
+    for code in reach.codes:
+        for operation in code.callees:
+            for path, callee in reach.callees(code, operation):
+                if callee.is_declaration and callee not in reported:
+                    reported.add(callee)
+                    diagnostics.error(
+                        f"dangling reference to '@{path}', which is declared but has no body; "
+                        "define it in this module",
+                        operation,
+                        [note("declared here", callee.sequence)],
+                    )
+
+
+class MatcherChecks:
+    """A checker that checks every matcher of a spec once, even if many entries use it.
+
+    Args:
+        reach: the sequences that run when the spec is applied.
+        diagnostics: receives the findings.
+    """
+
+    def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
+        self._reach = reach
+        self._diagnostics = diagnostics
+        self._effects = PayloadEffects(reach)
+        self._match_operations = MatchOperations()
+
+    def run(self) -> None:
+        """Check all matchers."""
+        checked = set()
+        for code in self._reach.codes:
+            for user, paths in code.matchers.items():
+                for path in paths:
+                    matcher = self._reach.callee(code, path)
+                    if matcher and matcher not in checked and not matcher.is_declaration:
+                        checked.add(matcher)
+                        self._check(matcher, user)
+
+    def _check(self, matcher: Code, user: mlir.Operation) -> None:
+        self._check_argument(matcher, user)
+        top = set(matcher.top)
+        for operation in matcher.operations:
+            if operation.name == names.YIELD:
+                continue
+            if operation in top and operation not in self._match_operations:
+                self._report_stranger(operation, matcher, user)
+            else:
+                self._check_effects(operation, matcher, user)
+            if operation.name == names.INCLUDE:
+                self._check_suppression(operation, matcher)
+
+    def _check_argument(self, matcher: Code, user: mlir.Operation) -> None:
+        argument = signature(matcher.sequence).inputs[0]
+        if is_any_op(argument) or "restrict_root" in user.attributes:
+            return
+        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - slow to import
+
+        if isinstance(argument, OperationType):
+            self._diagnostics.error(
+                f"matcher '{_name(matcher)}' takes only '{argument.operation_name}', and the "
+                f"first other operation that it is tried on fails the compilation; take "
+                "'!transform.any_op' and match the name with 'transform.match.operation_name'",
+                matcher.sequence,
+                [_used_here(user)],
+                Rule.MATCHER,
+            )
+
+    def _report_stranger(
+        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
+    ) -> None:
+        if self._effects.writes(operation):
+            message = (
+                f"'{operation.name}' changes the payload in matcher '{_name(matcher)}', "
+                "which the compiler refuses to run; leave it to the action"
+            )
+        else:
+            message = (
+                f"'{operation.name}' cannot be in matcher '{_name(matcher)}': the compiler "
+                "refuses to run it there; put it into a sequence that the matcher includes"
+            )
+        self._diagnostics.error(message, operation, [_used_here(user)], Rule.MATCHER)
+
+    def _check_effects(
+        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
+    ) -> None:
+        culprit = self._effects.culprit_behind(matcher, operation)
+        if culprit is None:
+            return
+        notes = [_used_here(user)]
+        if culprit != operation:
+            notes.insert(0, note("which runs it here", operation))
+        self._diagnostics.error(
+            f"'{culprit.name}' changes the payload on behalf of matcher '{_name(matcher)}', "
+            "whether the matcher goes on to match or not; leave it to the action",
+            culprit,
+            notes,
+            Rule.MATCHER,
+        )
+
+    def _check_suppression(self, include: mlir.Operation, matcher: Code) -> None:
+        mode = include.attributes.get("failure_propagation_mode")
+        path = reference(include.attributes["target"])
+        is_suppressed = isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_SUPPRESS
+        if not is_suppressed or include.results or matcher.table.annotations(path) is not None:
+            return
+        self._diagnostics.warning(
+            f"matcher '{_name(matcher)}' matches even where '@{path}' does not: "
+            "'failures(suppress)' ignores it; write 'failures(propagate)'",
+            include,
+            rule=Rule.MATCHER,
+        )
+
+
+def _name(code: Code) -> str:
+    return f"@{symbol_name(code.sequence)}"
+
+
+def _used_here(user: mlir.Operation) -> Diagnostic:
+    return note("used as a matcher here", user)
+
+
+# --- The sequences that run when a spec is applied, and the requirements of their matchers on the configured ops
+
+_OPERANDS: Final = 3
+"""The number of operands of a product, including its result."""
+
+_OUTPUTS: Final = {
+    names.MATCH_CONTRACTION: 1,
+    names.MATCH_CONVOLUTION: 1,
+    names.MATCH_ATTENTION: 1,
+    names.MATCH_ONLINE_ATTENTION: 3,
+}
+"""The numbers of outputs of the ops that matchers with indexing maps match."""
+
+_TYPES: Final = {
+    names.MATCH_ATTENTION: ("query_type", "key_type"),
+    names.MATCH_ONLINE_ATTENTION: ("query_type", "key_type"),
+}
+
+
+@dataclass(frozen=True)
+class MatchedOp:
+    """The requirements of a matcher on an op.
+
+    Attributes:
+        parallel: for each loop, whether it is parallel rather than a reduction.
+        types: the element types of its first two operands; empty if unknown.
+        operands: the number of its operands, including results.
+        is_product: whether the op is a contraction or a convolution, for which each knob was tested individually.
+        parts: the products of an attention, by the names of their attributes.
+    """
+
+    parallel: tuple[bool, ...]
+    types: tuple[str, str] = ("", "")
+    operands: int = _OPERANDS
+    is_product: bool = True
+    parts: tuple[tuple[str, MatchedOp], ...] = ()
+
+
+def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
+    """Return the requirements of a matcher on its op, None if its loops are unknown."""
+    for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
+        if operation.name in _OUTPUTS:
+            return _by_maps(operation)
+        if operation.name == names.MATCH_DAG:
+            return _root_of_dag(operation)
+    return None
+
+
+def _by_maps(operation: mlir.Operation) -> MatchedOp | None:
+    maps = affine_maps(operation.attributes.get("indexing_maps"))
+    if not maps:
+        return None
+    outputs = _OUTPUTS[operation.name]
+    lhs, rhs = _TYPES.get(operation.name, ("lhs_type", "rhs_type"))
+    types = _type(operation, lhs), _type(operation, rhs)
+    parallel = _parallel(maps[0].n_dims, indexing_loops(maps[-outputs]))
+    if operation.name not in _TYPES:
+        return MatchedOp(parallel, types)
+    # An attention is a product of queries and keys, and one of its result and values.
+    query, key, value, result = (_loops(maps[at]) for at in (0, 1, 2, -outputs))
+    qk = MatchedOp(tuple(loop in result for loop in sorted(query | key)), types, is_product=False)
+    # The scores are converted to the type of the values.
+    of_value = _type(operation, "value_type")
+    pv = MatchedOp(tuple(loop in result for loop in sorted(value | result)), (of_value, of_value))
+    parts = (("qk_attrs", qk), ("pv_attrs", pv))
+    return MatchedOp(parallel, operands=len(maps), is_product=False, parts=parts)
+
+
+def _loops(map_: mlir.AffineMap) -> set[int]:
+    return {loop for loop in indexing_loops(map_) if loop is not None}
+
+
+def _parallel(count: int, loops: Iterable[int | None]) -> tuple[bool, ...]:
+    parallel = set(loops)
+    return tuple(loop in parallel for loop in range(count))
+
+
+def _type(operation: mlir.Operation, name: str) -> str:
+    attribute = operation.attributes.get(name)
+    return str(attribute.value) if isinstance(attribute, mlir.TypeAttr) else ""
+
+
+def _root_of_dag(operation: mlir.Operation) -> MatchedOp | None:
+    """Return the requirements on the last op of a DAG, or None if that op has no loops."""
+    operations = [op for op in body(operation) if op.name != names.YIELD]
+    root = StructuredOp(operations[-1]) if operations else None
+    if root is None or not root.loop_count:
+        return None
+    is_product = root.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION)
+    parallel = tuple(type_ == PARALLEL for type_ in root.iterator_types)
+    operands = len(root.operation.operands)
+    return MatchedOp(parallel, operands=operands, is_product=is_product)
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A named sequence that runs.
+
+    Attributes:
+        sequence: the op.
+        table: resolves the sequences that it refers to.
+        top: the ops of its body; empty if it is only declared.
+        operations: the ops in `top` and all nested ops, parents before their children.
+        matchers: the matchers that the ops refer to.
+        callees: all sequences that the ops refer to, including matchers.
+    """
+
+    sequence: mlir.Operation
+    table: SequenceTable
+    top: tuple[mlir.Operation, ...]
+    operations: tuple[mlir.Operation, ...]
+    matchers: Mapping[mlir.Operation, tuple[str, ...]]
+    callees: Mapping[mlir.Operation, tuple[str, ...]]
+
+    @property
+    def is_declaration(self) -> bool:
+        """Whether the sequence has no body."""
+        return not self.top
+
+    @property
+    def yielded(self) -> Sequence[Handle]:
+        """The values that the sequence yields."""
+        return list(self.top[-1].operands)
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedEntry:
+    """An entry of a `foreach_match`.
+
+    Attributes:
+        matcher: the matcher's symbol, as written in the `foreach_match`.
+        action: the action's symbol, as written in the `foreach_match`.
+        matcher_code: the matcher.
+        action_code: the action.
+        table: the table that resolves both symbols.
+    """
+
+    matcher: str
+    action: str
+    matcher_code: Code
+    action_code: Code
+    table: SequenceTable
+
+    def __str__(self) -> str:
+        return f"@{self.matcher} -> @{self.action}"
+
+
+_NONE: Mapping[mlir.Operation, tuple[str, ...]] = MappingProxyType({})
+
+
+class Reach:
+    """All sequences reachable from the entry points, collected in one walk.
+
+    Undefined references are ignored, since the compiler's verifier rejects them.
+
+    Args:
+        table: the sequences of the module.
+        entry_points: the sequences at which the walk starts.
+
+    Attributes:
+        codes: all sequences that run, in the order of discovery.
+    """
+
+    def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
+        self._codes: dict[mlir.Operation, Code] = {}
+        waiting = [(table, point) for point in reversed(entry_points)]
+        while waiting:
+            result = waiting.pop()
+            if result[1] not in self._codes:
+                code = self._codes[result[1]] = _read(*result)
+                paths = [path for paths in code.callees.values() for path in paths]
+                waiting += filter(None, map(code.table.resolve, reversed(paths)))
+        self.codes = tuple(self._codes.values())
+
+    def callee(self, code: Code, path: str) -> Code | None:
+        """Return the sequence that `path` refers to in an op of `code`."""
+        resolved = code.table.resolve(path)
+        return self._codes[resolved[1]] if resolved else None
+
+    def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
+        """Yield the sequences that an op of `code` refers to, each with its reference."""
+        for path in code.callees.get(operation, ()):
+            callee = self.callee(code, path)
+            if callee:
+                yield path, callee
+
+    def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[ReachedEntry]:
+        """Yield the entries of a `foreach_match` in `code`."""
+        for matcher, action in code.table.pairs(foreach_match):
+            matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
+            if matcher_code and action_code:
+                yield ReachedEntry(matcher, action, matcher_code, action_code, code.table)
+
+
+def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
+    top = tuple(body(sequence))
+    operations = tuple(_with_nested(top))
+    matchers: dict[mlir.Operation, tuple[str, ...]] = {}
+    callees: dict[mlir.Operation, tuple[str, ...]] = {}
+    for operation in operations:
+        name = operation.name
+        if name == names.INCLUDE:
+            callees[operation] = (reference(operation.attributes["target"]),)
+        elif name == names.COLLECT_MATCHING:
+            callees[operation] = (reference(operation.attributes["matcher"]),)
+            matchers[operation] = callees[operation]
+        elif name == names.FOREACH_MATCH:
+            pairs = table.pairs(operation)
+            matchers[operation] = tuple(matcher for matcher, _ in pairs)
+            callees[operation] = (*matchers[operation], *(action for _, action in pairs))
+    return Code(sequence, table, top, operations, matchers or _NONE, callees or _NONE)
+
+
+def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operation]:
+    for operation in operations:
+        yield operation
+        for region in operation.regions:
+            for block in region.blocks:
+                yield from _with_nested([op.operation for op in block.operations])

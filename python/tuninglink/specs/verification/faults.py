@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError, misspelt
-from tuninglink.iree import lowering_configs as gpu
-from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
-from tuninglink.iree.targets import Target
+from tuninglink.errors import Place, Replacement, SpecError, misspelt
+from tuninglink.iree import CpuLevel, Target, lowering_configs as gpu, read_cpu_configuration
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Place, Replacement
 from tuninglink.rules import Rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.spec_text import SpecText
+    from tuninglink.upgrading import SpecOutline, SpecText
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,10 @@ class KnobPlaces:
 
 def _read(file: str) -> SpecOutline | None:
     # Most specs have no faults; this takes longer to load than to check a small spec.
-    from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415
-    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415
+    from tuninglink.upgrading import (
+        SpecOutline,
+        SpecText,
+    )
 
     try:
         return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
@@ -183,7 +181,7 @@ LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 _LEVELS_OF_GPUS: Final = {
     gpu.WORKGROUP: CpuLevel.DISTRIBUTION.value,
-    gpu.REDUCTION: CpuLevel.VECTOR_REDUCTION.value,
+    gpu.REDUCTION_LEVEL: CpuLevel.VECTOR_REDUCTION.value,
 }
 """Entries of configurations for GPUs with the level that has their place on CPUs."""
 

@@ -6,17 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.compiler.program_sources import SavedProgram, compiler_run
-from tuninglink.compiler.session import set_up_command_line
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.compiler import (
+    CompileOptions,
+    Phase,
+    SavedProgram,
+    compiler_run,
+    session_flags,
+    set_up_command_line,
+)
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.iree.cpus import stack_overflow, stack_report_flag
-from tuninglink.tuning.candidates import Candidate, CandidateOrigin
-from tuninglink.tuning.candidates.templates import apply_candidate
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.iree import find_root_ops, stack_overflow, stack_report_flag
+from tuninglink.mlir import names, thread_context, to_bytecode, visit
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
+from tuninglink.specs import Spec
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, configuration_of
+from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind, SizedFunction
 from tuninglink.workers import (
     JobTimeoutError,
     Pool,
@@ -26,7 +36,8 @@ from tuninglink.workers import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.specs.spec import Spec
+    from tuninglink.compiler import Compilation
+
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -44,7 +55,7 @@ class JobPool(Protocol):
         """End all jobs; see `Pool.close`."""
 
 
-Outcome = Benchmark | Failure
+Outcome: TypeAlias = Benchmark | Failure
 """The outcome of compiling a candidate."""
 
 _WHOLE_AT_ONCE: Final = 2
@@ -250,10 +261,12 @@ def compile_program(
         The module, or the first error.
     """
     # Without these, a worker that compiles candidates only starts in three quarters of the time.
-    from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415
-    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415
-    from tuninglink.matching.specialization_ranges import has_ranges  # noqa: PLC0415
-    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
+    from tuninglink.compiler import (
+        Compiler,
+        SpecChoice,
+    )
+    from tuninglink.matching import has_ranges  # noqa: PLC0415
+    from tuninglink.specs import load_spec  # noqa: PLC0415
 
     began, used = time.monotonic(), time.process_time()
     options = CompileOptions(compile_from=first)
@@ -272,11 +285,15 @@ def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
     """Return a program configured by specs, whose benchmarks call the code for their sizes."""
     from iree.compiler import ir as mlir  # noqa: PLC0415
 
-    from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415
-    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415
-    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415
-    from tuninglink.mlir.serialization import to_text  # noqa: PLC0415
-    from tuninglink.tuning.programs.specialized_dispatches import select_exports  # noqa: PLC0415
+    from tuninglink.compiler import (
+        Compiler,
+        SpecChoice,
+    )
+    from tuninglink.mlir import (
+        thread_context,
+        to_text,
+    )
+    from tuninglink.tuning.programs import select_exports  # noqa: PLC0415
 
     options = CompileOptions(
         compile_from=first,
@@ -286,3 +303,124 @@ def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
     module = mlir.Module.parse(content, thread_context()).operation
     select_exports(module)
     return to_text(module).encode()  # bytecode would lose the weights; see `Run.save`
+
+
+# --- Templates: benchmarks configured by the compiler, whose configuration can be replaced -------
+
+_ROOT: Final = "tuninglink.root"
+"""The attribute that marks the root op of a template."""
+
+
+@dataclass(frozen=True)
+class ConfiguredDispatch:
+    """A dispatch configured by the compiler.
+
+    Attributes:
+        dispatch: the dispatch without its configuration.
+        configuration: the removed configuration; None if there was none or several ops were configured.
+        template: the configured benchmark with a marked root op, as bytecode.
+        has_microkernel: whether the compiler chose a microkernel.
+    """
+
+    dispatch: Workload | None
+    configuration: Configuration | None
+    template: bytes
+    has_microkernel: bool = False
+
+
+def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
+    """Let the compiler configure a benchmark.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        flags: compiler flags; process-wide flags must already be set.
+        spec: the spec to apply; None for none.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    content = apply_specs(source, flags, [spec] if spec else []).output
+    module = mlir.Module.parse(content, thread_context()).operation
+    result = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    if len(result) != 1:
+        return ConfiguredDispatch(None, None, content)
+    ((root, function),) = result
+    configuration = read_configuration(root, function)
+    has_microkernel = names.UKERNEL in root.attributes
+    root.attributes[_ROOT] = mlir.UnitAttr.get(module.context)
+    template = to_bytecode(module)
+    del root.attributes[_ROOT]
+    strip_configurations(module)
+    dispatch = read_workload(root, function, module)
+    return ConfiguredDispatch(dispatch, configuration, template, has_microkernel)
+
+
+def apply_specs(
+    source: bytes,
+    flags: Sequence[str],
+    specs: Sequence[Spec],
+    first: Phase = Phase.EXECUTABLE_SOURCES,
+) -> Compilation:
+    """Configure a program with specs; return it as bytecode, with the applied entries.
+
+    Args:
+        source: the program.
+        flags: flags of the session.
+        specs: the specs, in order of precedence.
+        first: the phase that the program has passed.
+
+    Raises:
+        CompileError: it does not compile.
+    """
+    # Workers that compile candidates do without these.
+    from tuninglink.compiler import (
+        Compiler,
+        SpecChoice,
+    )
+
+    options = CompileOptions(
+        compile_from=first,
+        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
+        emit_bytecode=True,
+    )
+    session = session_flags()
+    flags = [flag for flag in flags if flag.partition("=")[0] in session]
+    return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
+
+
+def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
+    """Replace the configuration of a template, with the same result as a spec for the candidate.
+
+    The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself, or a
+    rewriting, whose template has it.
+    """
+    roots: list[mlir.Operation] = []
+
+    def look(operation: mlir.Operation) -> None:
+        if _ROOT in operation.attributes:
+            roots.append(operation)
+
+    visit(module, look)
+    for root in roots:
+        del root.attributes[_ROOT]
+    if candidate.origin in (CandidateOrigin.DEFAULT, CandidateOrigin.REWRITING):
+        return
+    (root,) = roots
+    strip_configurations(module)
+    attributes = configuration_of(candidate, module.context)
+    info = attributes.pop(names.COMPILATION_INFO)
+    assert isinstance(info, iree_codegen.CompilationInfoAttr)
+    function = _function_around(root)
+    function.attributes[names.TRANSLATION_INFO] = info.translation_info
+    root.attributes[names.LOWERING_CONFIG] = info.lowering_config
+    for name, attribute in attributes.items():
+        root.attributes[name] = attribute
+
+
+def _function_around(root: mlir.Operation) -> mlir.Operation:
+    operation = root
+    while operation.name not in (names.FUNCTION, names.UTIL_FUNCTION):
+        parent = operation.parent
+        assert parent is not None
+        operation = parent.operation
+    return operation

@@ -1,22 +1,52 @@
 """The database of trials, each with all conditions that affect its result."""
 
-from tuninglink.tuning.database.database import Database, open_database
-from tuninglink.tuning.database.records import (
-    ConfigurationRecord,
-    EnvironmentRecord,
-    ProblemRecord,
-    Trial,
-    Winner,
-)
-from tuninglink.tuning.database.schema import DatabaseError
+from tuninglink.lazy import lazy_imports
 
-__all__ = [
-    "ConfigurationRecord",
-    "Database",
-    "DatabaseError",
-    "EnvironmentRecord",
-    "ProblemRecord",
-    "Trial",
-    "Winner",
-    "open_database",
-]
+with lazy_imports(globals()):
+    from tuninglink.tuning.database.database import (
+        NOT_CHECKED as NOT_CHECKED,
+        RIGHT as RIGHT,
+        VERSION as VERSION,
+        ConfigurationRecord as ConfigurationRecord,
+        Database as Database,
+        DatabaseError as DatabaseError,
+        EnvironmentRecord as EnvironmentRecord,
+        ProblemRecord as ProblemRecord,
+        Trial as Trial,
+        Winner as Winner,
+        open_database as open_database,
+        results_of as results_of,
+        winners_among as winners_among,
+    )
+    from tuninglink.tuning.database.history import (
+        History as History,
+        HistoryFilter as HistoryFilter,
+        HistoryPoint as HistoryPoint,
+        ProblemHistory as ProblemHistory,
+        history_among as history_among,
+    )
+    from tuninglink.tuning.database.insights import (
+        Heuristic as Heuristic,
+        Insights as Insights,
+        insights_among as insights_among,
+        to_html as to_html,
+    )
+    from tuninglink.tuning.database.journal import Journal as Journal, RecordedRace as RecordedRace
+    from tuninglink.tuning.database.prior_data import (
+        MOST_RELATED as MOST_RELATED,
+        PriorData as PriorData,
+        RelatedTrials as RelatedTrials,
+        recorded_times as recorded_times,
+    )
+    from tuninglink.tuning.database.tables import (
+        RecordedPool as RecordedPool,
+        RecordedTable as RecordedTable,
+        export as export,
+        load_table as load_table,
+        problem_of_table as problem_of_table,
+        read_trials as read_trials,
+        recorded_candidate as recorded_candidate,
+        to_csv as to_csv,
+        to_t4 as to_t4,
+        write_tables as write_tables,
+    )

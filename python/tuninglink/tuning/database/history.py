@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
-from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
+from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import FLAT, written
-from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
-from tuninglink.tuning.database.records import EnvironmentRecord, Trial
+from tuninglink.tuning.database.database import (
+    RIGHT,
+    EnvironmentRecord,
+    Trial,
+    ranked_among,
+    results_of,
+)
 from tuninglink.tuning.deciding import interval
 
 

@@ -12,16 +12,16 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir import thread_context
 from tuninglink.tuning.candidates import Candidate, SearchProblem, distance, operand_bytes
-from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
+from tuninglink.tuning.database.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.search.base import MeasuredProblem
+from tuninglink.tuning.programs import read_program
+from tuninglink.tuning.search import MeasuredProblem
 
 if TYPE_CHECKING:
-    from tuninglink.compiler.compile_options import Phase
-    from tuninglink.explaining.dispatch_report import ConfigurationText, DispatchReport
+    from tuninglink.compiler import Phase
+    from tuninglink.explaining import ConfigurationText, DispatchReport
 
     Times = Mapping[tuple[str, str, str], float]
     """Microseconds by translation_info, lowering_config and decomposition_config."""

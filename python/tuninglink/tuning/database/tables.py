@@ -5,9 +5,12 @@ A recorded table has the trials of one problem, for judging searches without a d
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,25 +19,28 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError, reason_for_user
-from tuninglink.files import load_json
-from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import error, first_error
-from tuninglink.plain_data import FLAT, HIDDEN, written
-from tuninglink.spaces.former_names import current_names
-from tuninglink.spaces.workload import read_workload
+from tuninglink.files import load_json, make_directory, write_file
+from tuninglink.iree import find_root_ops
+from tuninglink.mlir import error, first_error
+from tuninglink.plain_data import FLAT, HIDDEN, to_json, written
+from tuninglink.spaces import current_names
+from tuninglink.spaces.model import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
-from tuninglink.tuning.database.records import (
+from tuninglink.tuning.database.database import (
     EXPORT_FORMAT,
     EXPORT_VERSION,
+    NOT_CHECKED,
+    RIGHT,
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
+    database_error,
     exported_trials,
+    results_of,
 )
-from tuninglink.tuning.database.schema import database_error
-from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.programs import Failure, FailureKind
 
 VERSION: Final = 1
 """The version of the form of recorded tables."""
@@ -117,7 +123,7 @@ def load_table(path: Path) -> RecordedTable:
         TuninglinkError: the file cannot be read, or is not a recorded table.
     """
     try:
-        return _table(load_json(path.read_bytes(), str(path)))
+        return _read_table(load_json(path.read_bytes(), str(path)))
     except OSError as failure:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
     except (LookupError, TypeError, AttributeError, ValueError) as failure:
@@ -126,13 +132,13 @@ def load_table(path: Path) -> RecordedTable:
         raise TuninglinkError(error(message)) from None
 
 
-def _table(data: Mapping[str, Any]) -> RecordedTable:
+def _read_table(data: Mapping[str, Any]) -> RecordedTable:
     if data["version"] != VERSION:
         raise ValueError(f"version {data['version']}")
     default = data["default"]
     trials = tuple(
         RecordedTrial(
-            _candidate(trial["pipeline"], trial["knobs"]),
+            _candidate_of_table(trial["pipeline"], trial["knobs"]),
             trial.get("microseconds"),
             trial.get("failure"),
         )
@@ -146,13 +152,13 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         program=data["program"],
         default_us=float(default["microseconds"]),
         trials=trials,
-        default=_candidate(default["pipeline"], default["knobs"])
+        default=_candidate_of_table(default["pipeline"], default["knobs"])
         if default.get("knobs") is not None
         else None,
     )
 
 
-def _candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
+def _candidate_of_table(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
     """Return a candidate of a table; the key stays that of the names in the table."""
     return replace(recorded_candidate(pipeline, knobs), knobs=current_names(knobs))
 
@@ -253,7 +259,7 @@ def read_trials(path: Path) -> list[Trial]:
             raise database_error(
                 f"'{path}' is not an export of version {EXPORT_VERSION}: {reason}"
             ) from None
-    return list(_recorded(load_table(path)))
+    return list(_trials_of_table(load_table(path)))
 
 
 def _data(path: Path) -> Any:
@@ -263,7 +269,7 @@ def _data(path: Path) -> Any:
         return None  # reading it as a table reports the fault
 
 
-def _recorded(table: RecordedTable) -> Iterator[Trial]:
+def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
     """Yield the trials of a table, with empty samples, drivers and flags, which a table lacks."""
     facts = problem_of_table(table)
     key = _hash(table.program, table.target)
@@ -303,3 +309,260 @@ def _recorded_trial(
 
 def _hash(*parts: str) -> str:
     return sha256("\n".join(parts).encode()).hexdigest()
+
+
+# --- Export of databases as JSON or CSV: the whole content, recorded tables, or results in T4, a community schema
+
+Object = dict[str, Any]
+
+T4_VERSION: Final = "1.0.0"
+
+_INVALIDITY: Final = {
+    FailureKind.COMPILE: "compile",
+    FailureKind.COMPILE_CRASH: "compile",
+    FailureKind.COMPILE_TIMEOUT: "timeout",
+    FailureKind.TIMEOUT: "timeout",
+    FailureKind.LOAD: "runtime",
+    FailureKind.RUN: "runtime",
+    FailureKind.CRASH: "runtime",
+    FailureKind.WRONG: "correctness",
+    FailureKind.OUT_OF_BOUNDS: "correctness",
+    FailureKind.SLOWER: "constraints",
+}
+
+
+@dataclass(frozen=True)
+class ExportedTrial:
+    """A trial with its result.
+
+    Attributes:
+        trial: the trial.
+        result: the correctness of the results of its configuration.
+    """
+
+    trial: Trial = field(metadata=FLAT)
+    result: str
+
+
+@dataclass(frozen=True)
+class DatabaseExport:
+    """Trials with all their data, as a JSON document.
+
+    Attributes:
+        problems: the problems, each once.
+        trials: the trials.
+        format: the kind of the document.
+        version: the version of its form.
+    """
+
+    format: str = field(default=EXPORT_FORMAT, init=False)
+    version: int = field(default=EXPORT_VERSION, init=False)
+    problems: tuple[ProblemRecord, ...]
+    trials: tuple[ExportedTrial, ...]
+
+
+def export(trials: Iterable[Trial]) -> DatabaseExport:
+    """Return trials with all their data."""
+    trials = list(trials)
+    results = _results(trials)
+    problems = {trial.problem.key: trial.problem for trial in trials}
+    exported = tuple(ExportedTrial(trial, results[_key(trial)]) for trial in trials)
+    return DatabaseExport(tuple(problems.values()), exported)
+
+
+def to_t4(trials: Iterable[Trial]) -> Object:
+    """Return trials as T4 results. Values without a place in T4 are parameters of the configuration.
+
+    The correctness is 1 where results were compared and right.
+    """
+    trials = list(trials)
+    results = _results(trials)
+    return {
+        "schema_version": T4_VERSION,
+        "results": [_t4(trial, results[_key(trial)]) for trial in trials],
+    }
+
+
+def to_csv(trials: Iterable[Trial]) -> str:
+    """Return trials as comma-separated values: a line for each trial, and a column for each knob of any trial."""
+    trials = list(trials)
+    results = _results(trials)
+    knobs = sorted({knob for trial in trials for knob in trial.configuration.knobs})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_COLUMNS, *map(_knob_column, knobs)], lineterminator="\n")
+    writer.writeheader()
+    for trial in trials:
+        values = trial.configuration.knobs.items()
+        row = {_knob_column(knob): value for knob, value in values}
+        writer.writerow({**_row(trial, results[_key(trial)]), **row})
+    return text.getvalue()
+
+
+_COLUMNS: Final = (
+    *(
+        "problem",
+        "kind",
+        "target",
+        "sku",
+        "device",
+        "driver",
+        "compiler",
+        "runtime",
+        "flags",
+        "cores",
+    ),
+    *("stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
+    *("failure", "message", "time", "configuration"),
+)
+
+
+def _row(trial: Trial, result: str) -> Object:
+    environment, failure, median = trial.environment, trial.failure, trial.median
+    return {
+        "problem": trial.problem.description,
+        "kind": trial.problem.kind,
+        "target": environment.target,
+        "sku": environment.sku,
+        "device": environment.device,
+        "driver": environment.driver,
+        "compiler": environment.compiler,
+        "runtime": environment.runtime,
+        "flags": environment.flags,
+        "cores": environment.cores,
+        "stage": trial.stage,
+        "origin": trial.origin,
+        "result": result,
+        "pipeline": trial.configuration.pipeline,
+        "median_us": "" if median is None else round(median, 3),
+        "samples": len(trial.samples),
+        "batch": trial.batch,
+        "caches": trial.caches,
+        "failure": failure.kind.value if failure else "",
+        "message": failure.message if failure else "",
+        "time": trial.time,
+        "configuration": trial.configuration.attribute,
+    }
+
+
+def _knob_column(knob: str) -> str:
+    return f"knob {knob}"
+
+
+def to_tables(
+    trials: Iterable[Trial],
+) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
+    """Return the first measurements of each candidate, as a table for each problem and environment.
+
+    Races and confirmations are left out, since they measure few candidates, with more samples.
+
+    Returns:
+        The tables; None where the compiler's choice, or every candidate with knobs, has no known time.
+    """
+    groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem, trial.environment), []).append(trial)
+    return {key: _table(*key, group) for key, group in groups.items()}
+
+
+def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
+    """Write a file for each problem and environment, named after the problem; return the omitted ones.
+
+    Raises:
+        TuninglinkError: a file cannot be written.
+    """
+    place = make_directory(directory)
+    taken: Counter[str] = Counter()
+    omissions = []
+    for (problem, _), table in to_tables(trials).items():
+        if table is None:
+            omissions.append(
+                f"'{problem.description}' is left out: no time is known of the default, or of any candidate"
+            )
+            continue
+        name = problem.description.replace(" ", "_")
+        taken[name] += 1
+        number = f"_{taken[name]}" if taken[name] > 1 else ""
+        write_file(place / f"{name}{number}.json", to_json(table))
+    return omissions
+
+
+def _table(
+    problem: ProblemRecord, environment: EnvironmentRecord, trials: Sequence[Trial]
+) -> RecordedTable | None:
+    screened = [trial for trial in trials if trial.stage == "screen"]
+    defaults = [trial for trial in (*screened, *trials) if trial.origin == "default"]
+    times = [default.median for default in defaults if default.median is not None]
+    candidates = [trial for trial in screened if trial.origin != "default"]
+    if not times or not any(
+        candidate.median and candidate.configuration.knobs for candidate in candidates
+    ):
+        return None
+    configuration = defaults[0].configuration
+    results = results_of(trials)
+    return RecordedTable(
+        target=environment.target,
+        device=environment.device,
+        compiler=environment.compiler,
+        date=defaults[0].time.partition("T")[0],
+        program=problem.program,
+        default_us=round(times[0], 3),
+        trials=tuple(
+            _recorded(trial, results[trial.configuration.key])
+            for trial in candidates
+            if trial.configuration.knobs
+        ),
+        default=_candidate(configuration) if configuration.knobs else None,
+    )
+
+
+def _recorded(trial: Trial, result: str) -> RecordedTrial:
+    """Return a trial of a table; a candidate that failed later has no time."""
+    candidate, median = _candidate(trial.configuration), trial.median
+    if median is None or result not in (RIGHT, NOT_CHECKED):
+        return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)
+    return RecordedTrial(candidate, round(median, 3), None)
+
+
+def _candidate(configuration: ConfigurationRecord) -> Candidate:
+    return recorded_candidate(configuration.pipeline, configuration.knobs)
+
+
+def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
+    return trial.problem.key, trial.environment, trial.configuration.key
+
+
+def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
+    """Return the recorded verdicts on the results of each configuration."""
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    return {
+        (*group, configuration): result
+        for group, own in groups.items()
+        for configuration, result in results_of(own).items()
+    }
+
+
+def _t4(trial: Trial, result: str) -> Object:
+    failure = trial.failure
+    is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
+    invalidity = "correctness" if is_wrong else "correct"
+    milliseconds = [sample / 1000 for sample in trial.samples]
+    median = trial.median
+    measurements = (
+        [] if median is None else [{"name": "time", "value": median / 1000, "unit": "ms"}]
+    )
+    return {
+        "timestamp": trial.time,
+        "configuration": {
+            "problem": trial.problem.description,
+            "device": trial.environment.device,
+            "pipeline": trial.configuration.pipeline,
+            **trial.configuration.knobs,
+        },
+        "objectives": ["time"],
+        "times": {"runtimes": milliseconds},
+        "invalidity": _INVALIDITY[failure.kind] if failure else invalidity,
+        "correctness": int(result == RIGHT),
+        "measurements": measurements,
+    }

@@ -4,33 +4,268 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval, ModelComparison
-from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
-from tuninglink.tuning.deciding.round_times import NARROW_ROUNDS, ModelSamples
-from tuninglink.tuning.devices.device import COMPILING_DRIVERS
-from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
-from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
-from tuninglink.tuning.results import Failure
+from tuninglink.plain_data import FLAT
+from tuninglink.tuning.deciding.decisions import (
+    NARROW_ROUNDS,
+    ConfidenceInterval,
+    ModelComparison,
+    ModelSamples,
+)
+from tuninglink.tuning.deciding.settings import Numerics
+from tuninglink.tuning.deciding.task_result import TaskResult
+from tuninglink.tuning.devices import COMPILING_DRIVERS, FEWEST_ROUNDS
+from tuninglink.tuning.programs import (
+    PLAIN_INTEGERS,
+    Correctness,
+    Failure,
+    OutputComparison,
+    OutputVerdict,
+    element_type,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
-    from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results import OutputComparison
+    from tuninglink.tuning.candidates import CandidateCompiler, Compiled
+    from tuninglink.tuning.devices import Device
+    from tuninglink.tuning.programs import (
+        CompiledProgram,
+        DispatchedProgram,
+        FunctionCall,
+        ProgramCalls,
+        TuningTask,
+    )
 
-    Outputs = dict[str, tuple[NDArray[Any], ...]]
+    Arrays = Sequence[NDArray[Any]]
+    FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
+    CollectedOutputs = dict[str, tuple[NDArray[Any], ...]]
+
+
+_WIDE_BYTES: Final = 4
+_WIDE_TOLERANCE: Final = 1e-4
+_ROUNDINGS: Final = 10
+"""The tolerance of types narrower than f32, in units of their precision: 1e-2 for f16."""
+
+_LARGEST: Final = 0.5
+"""The tolerance of types with a few bits."""
+
+
+def relative_error(actual: Arrays, expected: Arrays) -> float:
+    """Return the largest relative error of outputs, in the Frobenius norm.
+
+    Infinities and NaNs must be at the expected positions. The error of integers is the fraction that differs.
+
+    Args:
+        actual: the outputs.
+        expected: the expected outputs; their types may be wider.
+
+    Returns:
+        The error; infinity if the number or shapes of the outputs differ, or their non-finite values.
+    """
+    if len(actual) != len(expected):
+        return math.inf
+    pairs = zip(actual, expected, strict=True)
+    return max((_error(left, right) for left, right in pairs), default=0.0)
+
+
+def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
+    if actual.shape != expected.shape:
+        return math.inf
+    if not actual.size:
+        return 0.0
+    if actual.dtype.kind in "iub":
+        return float(np.mean(actual != expected))
+    values, exact = actual.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(exact)
+    if not np.array_equal(values[~finite], exact[~finite], equal_nan=True):
+        return math.inf
+    norm = float(np.linalg.norm(exact[finite])) or 1.0
+    error = float(np.linalg.norm(values[finite] - exact[finite])) / norm
+    return error if math.isfinite(error) else math.inf
+
+
+def are_identical(actual: Arrays, expected: Arrays) -> bool:
+    """Return whether outputs are bitwise equal."""
+    return len(actual) == len(expected) and all(
+        left.dtype == right.dtype
+        and left.shape == right.shape
+        and left.tobytes() == right.tobytes()
+        for left, right in zip(actual, expected, strict=True)
+    )
+
+
+def tolerance_of(types: Iterable[np.dtype]) -> float:
+    """Return the largest relative error of a correct program's outputs.
+
+    Args:
+        types: the types of its computation; the narrowest floating-point type counts.
+    """
+    return max((_tolerance(dtype) for dtype in types if _is_float(dtype)), default=_WIDE_TOLERANCE)
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype.kind in "fV"  # NumPy has no kind for the types of ml_dtypes
+
+
+def _tolerance(dtype: np.dtype) -> float:
+    if dtype.itemsize >= _WIDE_BYTES:
+        return _WIDE_TOLERANCE
+    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    return min(_LARGEST, round(_ROUNDINGS * precision, 2))
+
+
+DEFAULT_SOURCE: Final = "the program without a spec"
+GIVEN_SOURCE: Final = "--expected"
+
+
+class ReferenceProgram(Protocol):
+    """A program for another target, whose outputs are the expected ones."""
+
+    @property
+    def name(self) -> str:
+        """The name of the target."""
+
+    def outputs(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> FunctionOutputs | str:
+        """Return the outputs of functions by label, or the reason for having none."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expected outputs of a program's functions.
+
+    Attributes:
+        outputs: the outputs by the labels of functions; functions compared only with the default are absent.
+        source: the origin of the outputs.
+        note: the reason for a missing reference; empty if none is missing.
+    """
+
+    outputs: FunctionOutputs
+    source: str
+    note: str = ""
+
+
+@dataclass
+class OutputJudge:
+    """Compares outputs of a program with expected outputs.
+
+    Expected outputs come from the user, else from the reference, else from the default.
+
+    Attributes:
+        tasks: the dispatches of the program, whose types determine the tolerance.
+        reference: the reference; None for none.
+        numerics: the acceptance policy for outputs of a tuned program.
+    """
+
+    tasks: Sequence[TuningTask] = ()
+    reference: ReferenceProgram | None = None
+    numerics: Numerics = Numerics.ROUNDING
+
+    @cached_property
+    def _task_types(self) -> frozenset[str]:
+        bindings = (binding for task in self.tasks for binding in task.layout.bindings)
+        return frozenset(binding.element_type for binding in bindings)
+
+    def tolerance(self, functions: Sequence[FunctionCall], outputs: FunctionOutputs) -> float:
+        """Return the largest error of a correct program.
+
+        Args:
+            functions: the called functions.
+            outputs: their outputs.
+        """
+        inputs = {entry.element_type for function in functions for entry in function.inputs}
+        types = {dtype for name in self._task_types | inputs if (dtype := element_type(name))}
+        return tolerance_of(
+            types | {array.dtype for arrays in outputs.values() for array in arrays}
+        )
+
+    def expectation(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Expectation:
+        """Wait for the reference, and return the expected outputs of functions.
+
+        Args:
+            calls: the calls of the program.
+            functions: the called functions.
+            integers: the least and the largest random integer among the inputs.
+        """
+        outputs = {entry.label: entry.expected for entry in functions if entry.expected}
+        sources = [GIVEN_SOURCE] if outputs else []
+        missing = [entry for entry in functions if not entry.expected]
+        note = ""
+        if missing and self.reference is not None:
+            computed = self.reference.outputs(calls, missing, integers)
+            if isinstance(computed, str):
+                note = f"no reference: {computed}"
+            else:
+                outputs |= computed
+                sources.append(self.reference.name)
+        return Expectation(outputs, " and ".join(sources) or DEFAULT_SOURCE, note)
+
+    def compare(
+        self,
+        expectation: Expectation,
+        default: FunctionOutputs,
+        tuned: FunctionOutputs | None,
+        tolerance: float,
+    ) -> OutputComparison:
+        """Return the errors of outputs.
+
+        Args:
+            expectation: the expected outputs.
+            default: the outputs without a spec.
+            tuned: the outputs with a spec; None without one.
+            tolerance: the largest error of a correct program.
+        """
+        expected = {**default, **expectation.outputs}
+        default_error = tuned_error = None
+        if expectation.outputs:
+            default_error = _largest_error(default, expectation.outputs)
+        if tuned is not None:
+            tuned_error = _largest_error(tuned, expected)
+        return OutputComparison(
+            expectation.source, tolerance, default_error, tuned_error, expectation.note
+        )
+
+    def rejection(
+        self, comparison: OutputComparison, default: FunctionOutputs, tuned: FunctionOutputs
+    ) -> str:
+        """Return the reason for rejecting the outputs of a tuned program; empty if they are accepted."""
+        match self.numerics:
+            case Numerics.ANY:
+                return ""
+            case Numerics.BITWISE:
+                differing = [
+                    label for label in default if not are_identical(default[label], tuned[label])
+                ]
+                if differing:
+                    return f"its outputs are not those of {DEFAULT_SOURCE} bit for bit: function '{differing[0]}'"
+                return ""
+            case Numerics.ROUNDING:
+                return comparison.failure
+
+
+def _largest_error(actual: FunctionOutputs, expected: FunctionOutputs) -> float:
+    """Return the largest error. Users give no expected values for arguments that a function updates."""
+    errors = (
+        relative_error(actual[label][: len(values)], values) for label, values in expected.items()
+    )
+    return max(errors, default=0.0)
+
+
+# --- Runs of the whole program with and without a spec, which decide which entries stay ----------
 
 _COMPILE_SECONDS: Final = 1800.0
 """The time limit for compiling a whole program."""
@@ -50,7 +285,7 @@ MOST_SECONDS: Final = 20.0
 _SLOW: Final = 4.0
 """The time that slow functions always get for a comparison, in multiples of one run of all functions."""
 
-_NOTHING: Final = ConfidenceInterval(0.0, 0.0, 0.0)
+_NOTHING: Final[ConfidenceInterval] = ConfidenceInterval(0.0, 0.0, 0.0)
 """The speedup reported for a program that fails with the spec."""
 
 _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
@@ -105,8 +340,8 @@ class ModelRuns:
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
     _durations: dict[bytes, _Duration] = field(default_factory=dict)
-    _default: Outputs = field(default_factory=dict)
-    _bases: dict[str, Outputs] = field(default_factory=dict)
+    _default: CollectedOutputs = field(default_factory=dict)
+    _bases: dict[str, CollectedOutputs] = field(default_factory=dict)
     _expectation: Expectation | None = None
 
     def compare(self, spec: str, *, base: str = "", is_repair: bool = False) -> ModelComparison:
@@ -156,7 +391,7 @@ class ModelRuns:
         self.finite_integers()
         return self._judged(self._default, self.outputs(spec) if spec else None)
 
-    def _outputs_of_base(self, base: str) -> Outputs:
+    def _outputs_of_base(self, base: str) -> CollectedOutputs:
         """Return the outputs with the base spec, computed once."""
         if not base:
             return self._default
@@ -164,7 +399,9 @@ class ModelRuns:
             self._bases[base] = self.outputs(base)
         return self._bases[base]
 
-    def _judged(self, default: Outputs, tuned: Outputs | None) -> OutputComparison:
+    def _judged(
+        self, default: CollectedOutputs, tuned: CollectedOutputs | None
+    ) -> OutputComparison:
         functions = self._functions()
         if self._expectation is None:
             integers = self.finite_integers()
@@ -172,7 +409,7 @@ class ModelRuns:
         tolerance = self.judge.tolerance(functions, self._default)
         return self.judge.compare(self._expectation, default, tuned, tolerance)
 
-    def outputs(self, spec: str = "") -> Outputs:
+    def outputs(self, spec: str = "") -> CollectedOutputs:
         """Return the outputs of each function, with or without a spec, always from the same inputs.
 
         Raises:
@@ -263,8 +500,8 @@ class ModelRuns:
             reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"
             raise ModelRunError(reason)
 
-    def _run(self, image: bytes, integers: tuple[int, int]) -> Outputs:
-        outputs: Outputs = {}
+    def _run(self, image: bytes, integers: tuple[int, int]) -> CollectedOutputs:
+        outputs: CollectedOutputs = {}
         began, calling = time.monotonic(), 0.0
         for function in self._functions():
             program = self._calls().compiled(function, image, integers)
@@ -314,3 +551,205 @@ def _skipped(function: FunctionCall) -> str:
 def _is_finite(array: NDArray[Any]) -> bool:
     """Return whether all elements of an array are finite; integers are."""
     return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
+
+
+# --- Verdicts of whole-program runs: on the entries of a spec, and on the outputs of the program -
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class ModelVerdict:
+    """The verdict of whole-program runs on a spec.
+
+    Attributes:
+        kept: the entries that stay.
+        comparison: the comparison of the program with them and without; None if it was not run or none stays.
+        reason: the reason for a missing comparison.
+        failures: the failures of the program with the entries that were dropped.
+        default_outputs: the outputs of the program without a spec; None if it was not run.
+    """
+
+    kept: tuple[TaskResult, ...]
+    comparison: ModelComparison | None = None
+    reason: str = ""
+    failures: tuple[str, ...] = ()
+    default_outputs: OutputComparison | None = None
+
+    @property
+    def outputs(self) -> OutputComparison | None:
+        """The outputs of the program, with the entries that stay if there are any."""
+        if self.comparison is not None and self.comparison.outputs is not None:
+            return self.comparison.outputs
+        return self.default_outputs
+
+
+def judge_entries(
+    won: Sequence[TaskResult], runs: ModelRuns, write: Callable[[Sequence[TaskResult]], str]
+) -> ModelVerdict:
+    """Drop entries that make the whole program slower although their dispatch is faster.
+
+    Right results come before speed: entries for dispatches with a wrong default stay at any speed, unless the program
+    fails with them. The other entries are compared with the program that has only the repairs. Entries
+    with which the outputs of the program are rejected are dropped.
+
+    Args:
+        won: the results with entries.
+        runs: runs the program.
+        write: writes the spec with some of the entries.
+    """
+    comparisons: dict[tuple[str, str], ModelComparison] = {}
+
+    def pair(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> tuple[str, str]:
+        chosen = [entry for entry in won if any(entry is chosen_entry for chosen_entry in entries)]
+        return write(chosen), write(base) if base else ""
+
+    def compare(entries: Sequence[TaskResult], base: Sequence[TaskResult] = ()) -> ModelComparison:
+        spec, before = pair(entries, base)
+        if (spec, before) not in comparisons:
+            is_repair = not base and any(entry.default_is_wrong for entry in entries)
+            comparisons[spec, before] = runs.compare(spec, base=before, is_repair=is_repair)
+        return comparisons[spec, before]
+
+    repairs = [entry for entry in won if entry.default_is_wrong]
+    faster = [entry for entry in won if not entry.default_is_wrong]
+    if repairs and faster:
+        runs.begin_ahead(write(repairs))
+    try:
+        if repairs and compare(won).failure:
+            repairs = harmless(repairs, compare, lambda comparison: bool(comparison.failure))
+        faster = harmless(faster, lambda entries: compare([*repairs, *entries], repairs))
+        kept = [entry for entry in won if entry in repairs or entry in faster]
+        comparison = compare(kept) if kept else None
+    except ModelRunError as failure:
+        full = comparisons.get(pair(won))
+        if full is None:
+            return ModelVerdict(tuple(won), reason=str(failure))
+        if not full.is_slower:
+            return ModelVerdict(tuple(won), _with_note(full, len(repairs)))
+        # The program is slower with the spec or fails, and the entries at fault were not found.
+        harm = full.failure or "the program is slower with the spec"
+        reason = f"{harm}; the entries at fault were not found: {failure}"
+        kept = [] if full.failure else repairs
+        return ModelVerdict(tuple(kept), reason=reason, default_outputs=_of_default(full.outputs))
+    # Report the failures of entries that were left out.
+    reason = "" if kept else "no entry makes the program faster"
+    alone = [
+        specs
+        for entry in won
+        if entry not in kept
+        for specs in (pair([entry]), pair([*repairs, entry], repairs))
+    ]
+    left_out = [comparisons[specs] for specs in alone if specs in comparisons]
+    failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
+    outputs = next(
+        (compared.outputs for compared in comparisons.values() if compared.outputs is not None),
+        None,
+    )
+    if comparison is not None:
+        comparison = _with_note(comparison, len(repairs))
+    return ModelVerdict(tuple(kept), comparison, reason, failures, _of_default(outputs))
+
+
+def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
+    """Return a comparison with a remark if some entries stay at any speed."""
+    if not repairs:
+        return comparison
+    entries = (
+        "1 entry replaces a wrong default and stays"
+        if repairs == 1
+        else (f"{repairs} entries replace wrong defaults and stay")
+    )
+    note = f"{entries} at any speed: right results come before speed"
+    return replace(comparison, notes=(*comparison.notes, note))
+
+
+def _of_default(outputs: OutputComparison | None) -> OutputComparison | None:
+    """Return the errors without the spec."""
+    return None if outputs is None else replace(outputs, tuned_error=None)
+
+
+def judge_default(runs: ModelRuns) -> ModelVerdict:
+    """Return the verdict on the outputs of the whole program without entries."""
+    reason = "there is no entry"
+    try:
+        return ModelVerdict((), reason=reason, default_outputs=runs.compared_outputs())
+    except ModelRunError as failure:
+        return ModelVerdict((), reason=f"{reason}, and {failure}")
+
+
+def harmless(
+    entries: Sequence[Entry],
+    compare: Callable[[Sequence[Entry]], ModelComparison],
+    is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
+) -> list[Entry]:
+    """Return the entries that do not harm the program, by bisection.
+
+    Args:
+        entries: all entries.
+        compare: compares the program with the given entries and without any.
+        is_harmed: returns whether the program is harmed; by default, whether it is slower.
+    """
+    if not entries or not is_harmed(compare(entries)):
+        return list(entries)
+    if len(entries) == 1:
+        return []
+    middle = len(entries) // 2
+    parts = (entries[:middle], entries[middle:])
+    halves = [harmless(part, compare, is_harmed) for part in parts]
+    kept = [*halves[0], *halves[1]]
+    if all(halves) and is_harmed(compare(kept)):
+        # Each half is harmless alone, but both together are not.
+        return max(halves, key=lambda half: compare(half).speedup.median)
+    return kept
+
+
+@dataclass(frozen=True)
+class ProgramVerdict:
+    """The verdict on the outputs of a whole program.
+
+    Attributes:
+        judgement: whether its outputs are right.
+        source: the origin of the expected outputs; empty if the program was not run.
+        error: the relative error of the outputs; None without a comparison.
+        tolerance: the largest error explained by rounding; None without a comparison.
+    """
+
+    judgement: OutputVerdict = field(metadata=FLAT)
+    source: str = ""
+    error: float | None = None
+    tolerance: float | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the outputs are not shown to be wrong."""
+        return self.judgement.correctness is not Correctness.WRONG
+
+
+def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
+    """Return the verdict on the outputs of a whole program.
+
+    Outputs are wrong only if they differ from those given by the user. If they differ from a reference, the reference
+    may be the less exact one.
+
+    Args:
+        runs: runs the program and compares its outputs.
+        spec: the spec to apply; empty for none.
+    """
+    try:
+        comparison = runs.compared_outputs(spec)
+    except ModelRunError as failure:
+        return ProgramVerdict(OutputVerdict(Correctness.UNCHECKED, str(failure)))
+    error = comparison.tuned_error if spec else comparison.default_error
+    if comparison.source == DEFAULT_SOURCE or error is None:
+        return ProgramVerdict(OutputVerdict(Correctness.UNCHECKED, comparison.note))
+    finding = f"relative error {error:.2g} against {comparison.source}"
+    correctness = Correctness.RIGHT
+    if error > comparison.tolerance:
+        finding += (
+            f", at most {comparison.tolerance:.2g} is rounding; --trace shows where they diverge"
+        )
+        is_given = comparison.source == GIVEN_SOURCE
+        correctness = Correctness.WRONG if is_given else Correctness.UNDECIDED
+    judgement = OutputVerdict(correctness, finding)
+    return ProgramVerdict(judgement, comparison.source, error, comparison.tolerance)

@@ -7,20 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir import error, note
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding import ConfidenceInterval, decide
-from tuninglink.tuning.results import Failure, FailureKind
+from tuninglink.tuning.deciding.decisions import ConfidenceInterval, decide
+from tuninglink.tuning.programs import Failure, FailureKind
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices import Rounds
-    from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
+    from tuninglink.tuning.candidates import Candidate, CandidateCompiler, Compiled, TunableTask
+    from tuninglink.tuning.devices import Device, Rounds
+    from tuninglink.tuning.programs import Benchmark, SizedFunction
 
 
 SIZE_ROUNDS: Final = 11

@@ -1,213 +1,113 @@
 """Devices: the processes that hold them, measurement in these processes, and the times of benchmarks, as data."""
 
-from __future__ import annotations
+from tuninglink.lazy import lazy_imports
 
-import statistics
-import threading
-import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final, Protocol
-
-from tuninglink.iree.cpus import WORKER_STACK_BYTES
-
-PROTOCOL_VERSION: Final = 1
-"""The version of the measuring protocol. It changes when the same kernel would get another time."""
-
-
-class Caches(Enum):
-    """Whether data is in the caches when an iteration begins."""
-
-    WARM = "warm"
-    COLD = "cold"
-    PROGRAM = "program"
-    """Caches as the program leaves them: it uses other data between two calls of a dispatch."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the measurement of benchmarks.
-
-    Attributes:
-        caches: whether the data stays in the caches.
-        seed: fixes the inputs.
-        sample_seconds: the duration of a sample, if more than one iteration fits.
-        last_level_bytes: the size of the last-level cache; detected by default.
-    """
-
-    caches: Caches = Caches.PROGRAM
-    seed: int = 0
-    sample_seconds: float = 0.003
-    last_level_bytes: int | None = None
-
-
-@dataclass(frozen=True)
-class DeviceReading:
-    """The state of a device during a measurement; None for values that its driver does not report.
-
-    Attributes:
-        clock_mhz: its clock.
-        power_watts: its power.
-        temperature_celsius: its temperature.
-    """
-
-    clock_mhz: int | None = None
-    power_watts: float | None = None
-    temperature_celsius: float | None = None
-
-    def __bool__(self) -> bool:
-        return self != DeviceReading()
-
-
-@dataclass(frozen=True)
-class ReadingRange:
-    """The range of one quantity over several readings.
-
-    Attributes:
-        least: the least value.
-        median: the median.
-        most: the largest value.
-    """
-
-    least: float
-    median: float
-    most: float
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """The state of a device during measurements; None for values that its driver does not report.
-
-    Attributes:
-        clock_mhz: its clocks.
-        power_watts: its power.
-        temperature_celsius: its temperatures.
-    """
-
-    clock_mhz: ReadingRange | None = None
-    power_watts: ReadingRange | None = None
-    temperature_celsius: ReadingRange | None = None
-
-    @classmethod
-    def of(cls, readings: Iterable[DeviceReading]) -> Conditions | None:
-        """Return the ranges of readings; None without a value."""
-        taken = [reading for reading in readings if reading]
-        if not taken:
-            return None
-        return cls(
-            _range(reading.clock_mhz for reading in taken),
-            _range(reading.power_watts for reading in taken),
-            _range(reading.temperature_celsius for reading in taken),
-        )
-
-
-def _range(values: Iterable[float | None]) -> ReadingRange | None:
-    reported = [value for value in values if value is not None]
-    if not reported:
-        return None
-    return ReadingRange(min(reported), statistics.median(reported), max(reported))
-
-
-@dataclass(frozen=True)
-class Timing:
-    """The times of one benchmark.
-
-    Attributes:
-        samples: microseconds per iteration, one sample per batch, in the order of the runs.
-        batch: the iterations of a sample.
-        readings: the state of the device after them; empty if its driver reports nothing.
-    """
-
-    samples: tuple[float, ...]
-    batch: int
-    readings: tuple[DeviceReading, ...] = ()
-
-    @property
-    def clocks_mhz(self) -> tuple[int, ...]:
-        """The known clocks of the device."""
-        clocks = (reading.clock_mhz for reading in self.readings)
-        return tuple(clock for clock in clocks if clock is not None)
-
-    @property
-    def median(self) -> float:
-        """The median of the samples."""
-        return statistics.median(self.samples)
-
-    @property
-    def least(self) -> float:
-        """The least sample, by which candidates are ordered: other work only adds to the time."""
-        return min(self.samples)
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Interleaved times of several benchmarks: each runs once per round, in random order.
-
-    Attributes:
-        samples: microseconds per iteration, by round and benchmark.
-        batches: the iterations of a sample, by benchmark.
-        readings: the state of the device after each round; empty if its driver reports nothing.
-    """
-
-    samples: tuple[tuple[float, ...], ...]
-    batches: tuple[int, ...]
-    readings: tuple[DeviceReading, ...] = ()
-
-    def timing(self, index: int) -> Timing:
-        """Return the times of one benchmark."""
-        samples = tuple(sample[index] for sample in self.samples)
-        return Timing(samples, self.batches[index], self.readings)
-
-
-def duration(microseconds: float) -> str:
-    """Return a time with four digits in a suitable unit: `190.1 us`, `18.51 ms`."""
-    for unit, factor in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= factor:
-            return f"{microseconds / factor:.4g} {unit}"
-    return f"{microseconds:.4g} us"
-
-
-_OWN_STACK_BYTES: Final = 12 << 10
-"""The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
-
-
-class CallTimer(Protocol):
-    """Runs calls and times them."""
-
-    def __call__(self, call: Callable[[], object]) -> float:
-        """Run a call and return the seconds that it took."""
-
-
-def wall_seconds(call: Callable[[], object]) -> float:
-    """Run a call in this thread and return the seconds that passed."""
-    before = time.perf_counter()
-    call()
-    return time.perf_counter() - before
-
-
-class WorkerThread:
-    """A thread with as much stack as a worker of `local-task`, whose processor time counts.
-
-    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on other work on the
-    machine, and code that would overflow the stack of a worker does so here, too.
-    """
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1)
-        before = threading.stack_size(WORKER_STACK_BYTES + _OWN_STACK_BYTES)
-        try:
-            self._thread.submit(int).result()  # the thread starts here
-        finally:
-            threading.stack_size(before)
-
-    def __call__(self, call: Callable[[], object]) -> float:
-        """Run a call and return the processor time that it took, in seconds."""
-        return self._thread.submit(_processor_seconds, call).result()
-
-
-def _processor_seconds(call: Callable[[], object]) -> float:
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
+with lazy_imports(globals()):
+    from tuninglink.tuning.devices.cluster import (
+        Cluster as Cluster,
+        ClusterDevices as ClusterDevices,
+    )
+    from tuninglink.tuning.devices.device import (
+        COMPILING_DRIVERS as COMPILING_DRIVERS,
+        COMPUTE_UNITS as COMPUTE_UNITS,
+        LOCAL_DRIVERS as LOCAL_DRIVERS,
+        SYNCHRONOUS_DRIVER as SYNCHRONOUS_DRIVER,
+        THREADED_DRIVER as THREADED_DRIVER,
+        TYPICAL as TYPICAL,
+        DeviceDescription as DeviceDescription,
+        DeviceError as DeviceError,
+        check_devices as check_devices,
+        compute_units as compute_units,
+        describe as describe,
+        devices_of as devices_of,
+        driver_of as driver_of,
+        known_compute_units as known_compute_units,
+        last_level_bytes as last_level_bytes,
+        open_device as open_device,
+        physical_cores as physical_cores,
+        runtime_uri as runtime_uri,
+        shared_cache_bytes as shared_cache_bytes,
+    )
+    from tuninglink.tuning.devices.device_process import (
+        Answer as Answer,
+        Device as Device,
+        DeviceProcess as DeviceProcess,
+        Request as Request,
+    )
+    from tuninglink.tuning.devices.device_set import (
+        REPEATS as REPEATS,
+        AheadLoader as AheadLoader,
+        BestTime as BestTime,
+        DefaultTimes as DefaultTimes,
+        Devices as Devices,
+        DeviceSet as DeviceSet,
+        Feed as Feed,
+        Job as Job,
+        Measure as Measure,
+        Measurement as Measurement,
+        backend_of as backend_of,
+        check_named_devices as check_named_devices,
+        default_device as default_device,
+        may_run as may_run,
+        screen as screen,
+    )
+    from tuninglink.tuning.devices.loading import (
+        FEWEST_ROUNDS as FEWEST_ROUNDS,
+        CallOutputs as CallOutputs,
+        input_bytes as input_bytes,
+        parameter_indexes as parameter_indexes,
+        repetition as repetition,
+        weighted_mean as weighted_mean,
+    )
+    from tuninglink.tuning.devices.measurement import (
+        AmdSensors as AmdSensors,
+        EnergyCounter as EnergyCounter,
+        Measurer as Measurer,
+        ProcessorSensors as ProcessorSensors,
+        amd_cards as amd_cards,
+        sensors_of as sensors_of,
+    )
+    from tuninglink.tuning.devices.numerics import (
+        Bytes as Bytes,
+        Expected as Expected,
+        OutOfBoundsWrite as OutOfBoundsWrite,
+        Outputs as Outputs,
+        Pattern as Pattern,
+        buffer_length as buffer_length,
+        compare as compare,
+        compare_with as compare_with,
+        difference as difference,
+        elements as elements,
+        find_violation as find_violation,
+        make_inputs as make_inputs,
+        outputs_of as outputs_of,
+        patterns as patterns,
+        perturbed_inputs as perturbed_inputs,
+        perturbed_patterns as perturbed_patterns,
+        tolerance as tolerance,
+    )
+    from tuninglink.tuning.devices.running import (
+        DispatchTrace as DispatchTrace,
+        LoadedBenchmark as LoadedBenchmark,
+        Loader as Loader,
+        MeasurementError as MeasurementError,
+        Overhead as Overhead,
+        TracedTensor as TracedTensor,
+        to_device as to_device,
+        to_host as to_host,
+    )
+    from tuninglink.tuning.devices.times import (
+        PROTOCOL_VERSION as PROTOCOL_VERSION,
+        Caches as Caches,
+        Conditions as Conditions,
+        DeviceReading as DeviceReading,
+        DeviceUse as DeviceUse,
+        ReadingRange as ReadingRange,
+        Rounds as Rounds,
+        Settings as Settings,
+        Stage as Stage,
+        StageTime as StageTime,
+        Timeline as Timeline,
+        Timing as Timing,
+        duration as duration,
+    )

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from tuninglink.iree.cpus import WORKER_STACK_BYTES
-from tuninglink.mlir.diagnostics import Diagnostic, error
+from tuninglink.errors import Diagnostic
+from tuninglink.iree import WORKER_STACK_BYTES
+from tuninglink.mlir import error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     DeviceDescription,
@@ -21,16 +22,15 @@ from tuninglink.tuning.devices.device import (
 )
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling import DeviceUse, UseMeter
+from tuninglink.tuning.devices.times import DeviceUse, UseMeter
+from tuninglink.tuning.programs import Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Rounds, Settings, Timing
+    from tuninglink.tuning.devices.loading import CallOutputs
     from tuninglink.tuning.devices.numerics import Outputs
-    from tuninglink.tuning.devices.program_running import CallOutputs
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.devices.times import Rounds, Settings, Timing
+    from tuninglink.tuning.programs import Benchmark, CompiledProgram
 
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105

@@ -9,33 +9,36 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.tuning import Listener
-from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.devices import Settings
-from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.local import backend_of, default_device
-from tuninglink.tuning.flag_sets import DEFAULT, NONE, FlagSet, flag_sets
+from tuninglink.tuning.deciding import Numerics, OutputJudge, TuneOptions
+from tuninglink.tuning.devices import (
+    DeviceError,
+    DeviceProcess,
+    Settings,
+    backend_of,
+    default_device,
+)
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import (
+from tuninglink.tuning.flag_sets.listener import Listener
+from tuninglink.tuning.flag_sets.sets import (
+    DEFAULT,
+    NONE,
     CompiledSource,
+    FlagSet,
+    FlagsResult,
     ProgramSource,
     SetCompiler,
-    SourceReference,
-)
-from tuninglink.tuning.flag_sets.results import (
-    FlagsResult,
     SetResult,
+    SourceReference,
     TunedSet,
     finalists,
+    flag_sets,
     tuning_bases,
 )
-from tuninglink.tuning.options import TuneOptions
-from tuninglink.tuning.settings import Numerics
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.comparison import Job
+
 
 _PART: Final = 0.25
 """The largest fraction of the budget for comparing sets of flags, unless there is no other work."""

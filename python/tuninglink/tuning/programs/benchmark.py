@@ -14,16 +14,17 @@ a set: set `i` of a batch is copy `i / variants` of the bindings with the argume
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import sha256
-from typing import Final
+from math import prod
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir import names
-from tuninglink.mlir.walk import visit
+from tuninglink.iree import SizeEvaluator
+from tuninglink.mlir import collect, names, visit
 
 
 class Access(Enum):
@@ -179,3 +180,211 @@ def problem_key(
     weights = [(function.layout, function.weight) for function in sized if function.weight]
     text = f"{copy.get_asm()}\n{layout}" + "".join(f"\n{weight}" for weight in weights)
     return sha256(text.encode()).hexdigest()
+
+
+# --- The contents of a dispatch's bindings, and their places in the buffer of its benchmark ------
+
+Value = mlir.Value[Any]
+
+
+GUARD: Final = 4096
+"""Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
+
+_ALIGNMENT: Final = 256
+"""The alignment of offsets of storage buffers: the largest that Vulkan allows a device to require
+(https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
+
+_SUBSPAN: Final = "hal.interface.binding.subspan"
+_LOADS: Final = frozenset({"iree_tensor_ext.dispatch.tensor.load", "iree_codegen.load_from_buffer"})
+_STORES: Final = frozenset(
+    {"iree_tensor_ext.dispatch.tensor.store", "iree_codegen.store_to_buffer"}
+)
+
+
+def buffer_layout(
+    module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]
+) -> BufferLayout:
+    """Return the buffer of a benchmark.
+
+    Args:
+        module: the benchmark at `executable-sources`.
+        lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
+    """
+    contents = _contents(module, SizeEvaluator(arguments=constants))
+    return _layout(lengths, contents, largest_index(module))
+
+
+def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]) -> bool:
+    """Return whether all tensors of a dispatch lie inside its bindings; False if a place is unknown.
+
+    Args:
+        module: the benchmark at `executable-sources`.
+        lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
+    """
+    sizes = SizeEvaluator(arguments=constants)
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        offset = sizes.value(subspan.operands[0])
+        for content in _uses(subspan.results[0], sizes):
+            if offset is None or content.shape is None:
+                return False
+            if offset + content.elements * content.element_bytes > lengths[number.value]:
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The content of one binding of a dispatch.
+
+    Attributes:
+        access: its use of the binding.
+        element_type: the element type.
+        element_bytes: the bytes of one element in memory.
+        shape: the sizes of the largest tensor in it; None if unknown.
+        parts: the tensors that are loaded from it.
+    """
+
+    access: Access
+    element_type: str
+    element_bytes: int
+    shape: tuple[int, ...] | None
+    parts: tuple[TypedPart, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of the tensor; 0 if unknown."""
+        return 0 if self.shape is None else prod(self.shape)
+
+    def filling(self, length: int) -> tuple[int, ...]:
+        """Return the sizes of a tensor that fills a binding of the given number of bytes."""
+        if self.shape is not None and self.elements * self.element_bytes == length:
+            return self.shape
+        return (length // self.element_bytes,)
+
+
+def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
+    """Return the contents of a dispatch's bindings by number; the largest one if there are several."""
+    result: dict[int, _Content] = {}
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        contents = _uses(subspan.results[0], sizes)
+        if not contents:
+            continue
+        this = max(contents, key=lambda content: content.elements)
+        parts = _parts(this, sizes.value(subspan.operands[0]))
+        earlier = result.get(number.value, this)
+        access = this.access if earlier.access is this.access else Access.READ_WRITE
+        largest = max(earlier, this, key=lambda content: content.elements)
+        result[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
+    return result
+
+
+def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:
+    """Return the part of a binding that a tensor takes, if it is loaded and its place is known."""
+    if offset is None or content.shape is None or content.access is Access.WRITE:
+        return ()
+    return (TypedPart(content.element_type, offset, content.elements * content.element_bytes),)
+
+
+_BITS_OF_BYTE: Final = 8
+
+
+def _element_bytes(element: Any) -> int:
+    """Return the bytes of an element in memory; a complex number is one element."""
+    if isinstance(element, mlir.ComplexType):
+        return 2 * _element_bytes(element.element_type)
+    bits = int(getattr(element, "width", 64))  # an index has no width of its own
+    return max(1, bits // _BITS_OF_BYTE)
+
+
+def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
+    """Return the tensors that are loaded from and stored to a binding, all with the combined access of all uses."""
+    tensors: list[Value] = []
+    loads = stores = False
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name in _LOADS:
+            loads = True
+            tensors.append(user.results[0])
+        elif user.name in _STORES:
+            stores = True
+            tensors.append(user.operands[0])
+        else:
+            # What else there is to do with a binding may do both.
+            loads = stores = True
+    access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
+    return [
+        _content(tensor, access, sizes)
+        for tensor in tensors
+        if isinstance(tensor.type, mlir.ShapedType)
+    ]
+
+
+def _content(tensor: Value, access: Access, sizes: SizeEvaluator) -> _Content:
+    element = tensor.type.element_type
+    shape = [size for size in sizes.shape(tensor) or (None,) if size is not None]
+    is_known = len(shape) == tensor.type.rank
+    return _Content(
+        access, str(element), _element_bytes(element), tuple(shape) if is_known else None
+    )
+
+
+def _layout(
+    lengths: Sequence[int], contents: dict[int, _Content], largest_integer: int
+) -> BufferLayout:
+    bindings: list[Binding] = []
+    offset = GUARD
+    for number, length in enumerate(lengths):
+        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
+        bindings.append(
+            Binding(
+                content.access,
+                content.element_type,
+                content.filling(length),
+                offset,
+                length,
+                largest_integer,
+                tuple(part for part in content.parts if part.element_type != content.element_type),
+            )
+        )
+        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
+    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
+
+
+_MOST: Final = 3
+"""The largest integer that is drawn; larger ones are not needed for distinct values."""
+
+
+def largest_index(module: mlir.Operation) -> int:
+    """Return the largest integer that indexes no tensor of a dispatch out of bounds, up to a small limit."""
+    sizes: list[int] = []
+    visit(module, lambda operation: sizes.extend(_indexed_sizes(operation)))
+    static = [size for size in sizes if size > 0]
+    return max(0, min([_MOST, *(size - 1 for size in static)]))
+
+
+def _indexed_sizes(operation: mlir.Operation) -> Iterator[int]:
+    """Yield the sizes of the dimensions that an operation indexes by values of other tensors."""
+    if operation.name == "tensor.extract":
+        source, *indices = operation.operands
+        for size, index in zip(mlir.RankedTensorType(source.type).shape, indices, strict=True):
+            if _is_data(index):
+                yield size
+    elif operation.name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
+        source = operation.operands[0 if operation.name.endswith("gather") else 2]
+        dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
+        shape = mlir.ShapedType(source.type).shape
+        yield from (shape[dimension] for dimension in dimensions)
+
+
+def _is_data(index: Value) -> bool:
+    """Return whether an index depends on an element of a tensor, and not on loops alone."""
+    owner = index.owner
+    if isinstance(owner, mlir.Block):
+        return True
+    if owner.name == "tensor.extract":
+        return True
+    return any(_is_data(operand) for operand in owner.operands)

@@ -14,25 +14,17 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.walk import visit
-from tuninglink.tuning.deciding.defaults import (
-    DEFAULT_SECONDS,
-    MeasuredTask,
-    measure_default,
-    nothing_runs,
-)
-from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-from tuninglink.tuning.results import Failure, FatalError, reason_of
-from tuninglink.tuning.scheduling import Stage
+from tuninglink.iree import DispatchCost, StructuredOp, cost_of
+from tuninglink.mlir import thread_context, visit
+from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default, nothing_runs
+from tuninglink.tuning.devices import Stage
+from tuninglink.tuning.programs import Failure, FatalError, Omission, TuningTask, reason_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.candidates import Compiled
+    from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 

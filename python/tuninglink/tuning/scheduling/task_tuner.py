@@ -8,29 +8,34 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning import Listener
-from tuninglink.tuning.deciding import Decision, Outcome, decide
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
-from tuninglink.tuning.deciding.defaults import DefaultJudgements
-from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-from tuninglink.tuning.deciding.race import Race, RaceResult
-from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
-from tuninglink.tuning.devices import Rounds
-from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling import Stage, Timeline
+from tuninglink.tuning.deciding import (
+    Contestant,
+    Decision,
+    DefaultJudgements,
+    JudgedOutputs,
+    Outcome,
+    Race,
+    RaceResult,
+    RaceRules,
+    SizeChecks,
+    TaskOutcome,
+    TaskResult,
+    TrialResult,
+    WinnerVerification,
+    contestant,
+    decide,
+)
+from tuninglink.tuning.devices import Rounds, Stage, Timeline
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import Failure
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices.device_set import DeviceSet
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.references import References
-    from tuninglink.tuning.results.journal import Journal, RecordedRace
-    from tuninglink.tuning.results.reproducers import Reproducers
-    from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.settings import TuningSettings
+    from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
+    from tuninglink.tuning.database import Journal, RecordedRace
+    from tuninglink.tuning.deciding import Budget, TuningSettings
+    from tuninglink.tuning.devices import DeviceSet
+    from tuninglink.tuning.programs import Benchmark
+    from tuninglink.tuning.references import References, Reproducers
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from iree.compiler import ir
 
-from tuninglink.mlir.passes import Pass, option
+from tuninglink.mlir import Pass, option
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.mlir import DiagnosticSink
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,645 @@
+"""Writers of specs for root ops.
+
+This module writes matchers in several forms; the others write actions and entry points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import (
+    RANGES,
+    UNBOUNDED,
+    OpKind,
+    Role,
+    SizeRange,
+    StructuredOp,
+    element_type,
+    loops_in,
+    read_executable_target,
+    specialization_ranges,
+)
+from tuninglink.mlir import FreshNames, collect, names, thread_context, to_text, visit
+from tuninglink.specs import (
+    PROVENANCE,
+    add_kernel_config,
+    bind,
+    create,
+    named_pair_attributes,
+    named_sequence,
+    provenance_attribute,
+    yield_,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.iree import Target
+    from tuninglink.spaces.model import Workload
+
+    Value = mlir.Value[Any]
+    Matcher = Callable[["Workload", Value, Container[int]], None]
+    "Adds ops to a matcher that distinguish the root op of a dispatch from other ops, but for the sizes of some loops."
+
+
+_PARAMETER: Final = "!transform.param<i64>"
+_ANY_VALUE: Final = "!transform.any_value"
+_OPERANDS: Final = 3
+"""Left-hand side, right-hand side and result of a contraction."""
+_CONVOLUTION_STEPS: Final = 2
+"""Strides and dilations, which a convolution matcher returns after the loops."""
+_ANY_SIZE: Final = -1
+"""The number in `dims_equal` that equals any size, including a dynamic one."""
+_ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
+
+
+class NoMatcherError(Exception):
+    """An error for a form of matchers that cannot match an operation. The message is the reason."""
+
+
+def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
+    if dispatch.problem.kind is not OpKind.CONTRACTION:
+        raise NoMatcherError("it is not a contraction")
+    _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
+
+
+def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
+    if dispatch.problem.kind is not OpKind.CONVOLUTION:
+        raise NoMatcherError("it is not a convolution")
+    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
+
+
+def _match_product(
+    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int]
+) -> None:
+    op = StructuredOp(dispatch.root)
+    loops = list(op.loops.values())
+    types = [operand.type for operand in dispatch.root.operands]
+    if len(types) != _OPERANDS or not all(isinstance(type_, mlir.ShapedType) for type_ in types):
+        raise NoMatcherError("it has other operands than two factors and a result")
+    lhs, rhs, output = (mlir.TypeAttr.get(type_.element_type) for type_ in types)
+    results = create(
+        form,
+        [operation],
+        [_PARAMETER] * (len(loops) + steps),
+        lhs_type=lhs,
+        rhs_type=rhs,
+        output_type=output,
+        indexing_maps=_maps(op),
+    )
+    _match_sizes(dispatch, results, loops, ranges)
+    if form == names.MATCH_CONVOLUTION:
+        # The loops do not determine the size of the image after the last window.
+        _match_type(operation, 0, _with_open_sizes(types[0], op.maps[0], ranges))
+
+
+def _with_open_sizes(
+    image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
+) -> mlir.Type:
+    """Return the type of an image, with dynamic sizes where they depend on a loop with a range."""
+    ranged = {loop for loop in range(map_.n_dims) if loop in ranges}
+    if not ranged:
+        return image
+    dynamic = mlir.ShapedType.get_dynamic_size()
+    sizes = [
+        dynamic if ranged & loops_in(expression) else image.get_dim_size(position)
+        for position, expression in enumerate(map_.results)
+    ]
+    return mlir.RankedTensorType.get(sizes, image.element_type)
+
+
+def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
+    root = dispatch.root
+    if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
+        raise NoMatcherError("it is not an attention")
+    is_online = root.name == names.ONLINE_ATTENTION
+    op = StructuredOp(root)
+    operands = [operand.type for operand in root.operands]
+    outputs = [result.type for result in root.results]
+    if op.first_output > len(_ATTENTION_INPUTS):
+        raise NoMatcherError("the compiler's attention matchers do not support a mask")
+    inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
+    named = {f"{name}_type": _element(inputs[name]) for name in ("query", "key", "value")}
+    if is_online:
+        named["scale_type"] = _element(inputs["scale"])
+    called = ("output", "max", "sum")
+    named |= {f"{name}_type": _element(kind) for name, kind in zip(called, outputs, strict=False)}
+    form = names.MATCH_ONLINE_ATTENTION if is_online else names.MATCH_ATTENTION
+    loops = list(op.loops.values())
+    types = [_PARAMETER] * len(loops)
+    results = create(form, [operation], types, indexing_maps=_maps(op), **named)
+    _match_sizes(dispatch, results, loops, ranges)
+
+
+def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
+    """Match operations with the same attributes, types and body, for any producers of the operands.
+
+    Types have dynamic sizes where they depend on a loop with a range.
+    """
+    root = dispatch.root
+    types = _operand_types(root, ranges)
+    if _captures(root):
+        raise NoMatcherError(
+            "the compiler's DAG matcher does not match ops whose regions use outer values"
+        )
+    create(
+        names.MATCH_OPERATION_NAME,
+        [operation],
+        [],
+        op_names=mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)]),
+    )
+    dag = mlir.Operation.create(
+        names.MATCH_DAG,
+        operands=[operation],
+        results=[mlir.Type.parse(_ANY_VALUE)] * 2,
+        regions=1,
+    )
+    kinds = dict(zip(root.operands, types, strict=True))
+    operands = list(kinds)
+    # The DAG is a copy of the root op, with block arguments for its operands.
+    location = mlir.Location.unknown()
+    block = dag.regions[0].blocks.append(*kinds.values(), arg_locs=[location] * len(operands))
+    with mlir.InsertionPoint(block):
+        copy = root.operation.clone().operation
+        for position, operand in enumerate(root.operands):
+            copy.operands[position] = block.arguments[operands.index(operand)]
+        outputs = types[StructuredOp(root).first_destination :]
+        for result, kind in zip(copy.results, outputs, strict=False):
+            result.set_type(kind)
+        yield_([])
+
+
+def _operand_types(root: mlir.Operation, ranges: Container[int]) -> list[mlir.Type]:
+    """Return the types of the operands of an op, with dynamic sizes where they depend on a loop with a range."""
+    types = [operand.type for operand in root.operands]
+    op = StructuredOp(root)
+    if not any(loop in ranges for loop in range(len(op.sizes))):
+        return types
+    return [
+        _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
+        for type_, map_ in zip(types, op.maps, strict=True)
+    ]
+
+
+def _captures(root: mlir.Operation) -> bool:
+    """Return whether the regions of an operation use values from outside."""
+    inside: list[mlir.Operation] = []
+    visit(root, inside.append)
+    for operation in inside[1:]:
+        for operand in operation.operands:
+            owner = operand.owner
+            holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+            if holder not in inside:
+                return True
+    return False
+
+
+FORMS: Final[Mapping[str, Matcher]] = {
+    "contraction": _match_contraction,
+    "convolution": _match_convolution,
+    "attention": _match_attention,
+    "dag": _match_dag,
+}
+"""The forms of matchers, the most robust first."""
+
+
+def _maps(op: StructuredOp) -> mlir.ArrayAttr:
+    if op.maps_attribute is None:
+        raise NoMatcherError("it has no indexing maps")
+    return op.maps_attribute
+
+
+def _match_sizes(
+    dispatch: Workload,
+    handles: Sequence[Value],
+    loops: Sequence[Sequence[int]],
+    ranges: Container[int],
+) -> None:
+    """Match the sizes of the dispatch, except dynamic ones and those of roles that have a loop with a range."""
+    for handle, numbers in zip(handles, loops, strict=False):
+        sizes = [dispatch.problem.dimensions[number].size for number in numbers]
+        if all(size is None for size in sizes) or any(number in ranges for number in numbers):
+            continue
+        expected = [_ANY_SIZE if size is None else size for size in sizes]
+        create(
+            names.MATCH_DIMS_EQUAL,
+            [handle],
+            [],
+            expected_values=mlir.DenseI64ArrayAttr.get(expected),
+        )
+
+
+def _match_type(operation: Value, number: int, kind: mlir.Type) -> None:
+    position = mlir.DenseI64ArrayAttr.get([number])
+    (operand,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=position)
+    create(names.MATCH_TYPE, [operand], [], target_type=mlir.TypeAttr.get(kind))
+
+
+def _element(kind: mlir.Type) -> mlir.Attribute:
+    return mlir.TypeAttr.get(element_type(kind))
+
+
+# --- The writer of specs: for each entry a matcher of its problem, and an action that configures it
+
+
+def match_in_ranges(
+    form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
+) -> None:
+    """Add ops to a matcher that match the root op of a dispatch with other loop sizes.
+
+    Args:
+        form: one of `FORMS`.
+        dispatch: the dispatch.
+        operation: the handle to the candidate op.
+        ranges: the sizes of loops. Other loops have the sizes of the dispatch.
+
+    Raises:
+        NoMatcherError: the form cannot match the root op, or a loop with a range is not a dimension of an operand.
+    """
+    FORMS[form](dispatch, operation, ranges)
+    op = StructuredOp(dispatch.root)
+    for loop, sizes in _complete_roles(op, ranges).items():
+        _match_bounds(operation, *_places(op, loop)[0], sizes)
+
+
+def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
+    """Add ops to a matcher that bound the dynamic loops of an operation, for the compiler.
+
+    The bounds refer to the output, since the compiler does not propagate bounds of an input on GPUs.
+
+    Args:
+        dispatch: the dispatch.
+        operation: the handle to the candidate op.
+        bounds: the sizes of loops.
+
+    Raises:
+        NoMatcherError: a loop is not a dimension of an operand.
+    """
+    op = StructuredOp(dispatch.root)
+    for loop, sizes in bounds.items():
+        _match_bounds(operation, *_places(op, loop)[-1], sizes)
+
+
+def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
+    """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number.
+
+    Raises:
+        NoMatcherError: no operand dimension is indexed by the loop.
+    """
+    places = [
+        (operand, loops.index(loop))
+        for operand, loops in enumerate(op.operand_loops)
+        if loop in loops
+    ]
+    if not places:
+        raise NoMatcherError(f"no operand has loop {loop} for a dimension")
+    return places
+
+
+def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRange) -> None:
+    numbers = mlir.DenseI64ArrayAttr.get([operand])
+    (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=numbers)
+    bounds = {"lower_bound": _integer(sizes.low)}
+    if sizes.high < UNBOUNDED:
+        bounds["upper_bound"] = _integer(sizes.high)
+    create(names.MATCH_DIM_BOUNDS, [value], [], dim=_integer(dimension), **bounds)
+    if sizes.divisor > 1:
+        divisor = _integer(sizes.divisor)
+        create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
+
+
+def _complete_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
+    """Add exact ranges for the other loops of the same roles, since a matcher op handles a whole role."""
+    completed: dict[int, SizeRange] = {}
+    for loops in op.loops.values():
+        if any(loop in ranges for loop in loops):
+            exact = {loop: SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0) for loop in loops}
+            completed |= {loop: ranges.get(loop, exact[loop]) for loop in loops}
+    return completed
+
+
+def _integer(value: int) -> mlir.Attribute:
+    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
+
+
+_ANY_PARAMETER: Final = "!transform.any_param"
+
+
+@dataclass(frozen=True)
+class SpecEntry:
+    """An entry to be written.
+
+    Attributes:
+        label: the name of the matcher, after `match_`.
+        dispatch: the dispatch whose root op the entry matches, as matchers see it, without a configuration.
+        form: the form of the matcher, one of `FORMS`.
+        configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
+            compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
+        provenance: the entries of `tuninglink.provenance`.
+        target: the target that the entry is bound to; None for any target.
+        ranges: the ranges of loop sizes. Other loops have the sizes of the dispatch.
+        bounds: bounds on the sizes of dynamic loops, for the compiler.
+        specializations: the boxes of sizes that the compiler specializes code for; see `specialization_ranges`.
+    """
+
+    label: str
+    dispatch: Workload
+    form: str
+    configuration: Mapping[str, str]
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    target: Target | None = None
+    ranges: Mapping[int, SizeRange] = field(default_factory=dict)
+    bounds: Mapping[int, SizeRange] = field(default_factory=dict)
+    specializations: tuple[Mapping[int, SizeRange], ...] = ()
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """The number of copies of the operation by loop if the entry unrolls it; else empty."""
+        text = self.configuration.get(names.UNROLLED_LOOPS)
+        if text is None:
+            return ()
+        return tuple(mlir.DenseI64ArrayAttr(mlir.Attribute.parse(text, self.dispatch.root.context)))
+
+
+def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
+    """Return a spec in default-entrypoint form, as text.
+
+    The form requires an entry. Without entries, the spec has an entry point that does nothing. If entries need a
+    preparation, the entry point runs it first. A spec with a preparation, or with entries that rewrite their
+    operations, is not in default-entrypoint form.
+
+    Args:
+        name: the symbol of its module.
+        entries: its entries, in order of precedence.
+
+    Raises:
+        NoMatcherError: the form of an entry cannot match its operation.
+    """
+    context = entries[0].dispatch.root.context if entries else thread_context()
+    with context, mlir.Location.unknown(context):
+        module = mlir.Module.create().operation
+        unit = mlir.UnitAttr.get()
+        configuring = [entry for entry in entries if not entry.copies]
+        dispatches = [entry.dispatch for entry in configuring]
+        # Mark the module; only a plain matcher list has the default form.
+        module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        module.attributes[names.WITH_NAMED_SEQUENCE] = unit
+        preparations = [kind for kind in Preparation if any(map(kind.is_for, dispatches))]
+        if configuring == list(entries) and entries and not preparations:
+            module.attributes[names.DEFAULT_ENTRY_POINT] = unit
+        # Entries with equal configurations share an action.
+        actions = {
+            attributes: _add_action(module, attributes)
+            for attributes in sorted({tuple(entry.configuration) for entry in configuring}, key=len)
+        }
+        unrolling = {
+            copies: add_unrolling(module, copies)
+            for copies in dict.fromkeys(entry.copies for entry in entries if entry.copies)
+        }
+        # Add a matcher for each entry.
+        fresh = FreshNames([])
+        pairs, rewriting = [], []
+        for entry in entries:
+            matcher = fresh.take(f"match_{entry.label}")
+            _add_matcher(module, matcher, entry)
+            if entry.copies:
+                rewriting.append((matcher, unrolling[entry.copies]))
+            else:
+                pairs.append((matcher, actions[tuple(entry.configuration)]))
+        add_entry_point(module, pairs, preparations, rewriting)
+        module.verify()
+        return to_text(module)
+
+
+def matcher_key(dispatch: Workload, form: str) -> str:
+    """Return a key that is equal for dispatches with the same matcher.
+
+    Raises:
+        NoMatcherError: the form cannot match the operation.
+    """
+    with dispatch.root.context as context, mlir.Location.unknown(context):
+        module = mlir.Module.create().operation
+        block = _add_sequence(module, "match", [_ANY_OP], [])
+        with mlir.InsertionPoint(block):
+            FORMS[form](dispatch, block.arguments[0], ())
+            yield_([])
+        return to_text(module)
+
+
+def _add_sequence(
+    module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
+) -> mlir.Block:
+    """Add a named sequence that only reads its arguments, and return its block."""
+    types = [mlir.Type.parse(input_) for input_ in inputs]
+    results = [mlir.Type.parse(output) for output in outputs]
+    readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
+    attributes = {
+        names.SYMBOL_NAME: mlir.StringAttr.get(name),
+        "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(types, results)),
+        "arg_attrs": mlir.ArrayAttr.get([readonly] * len(types)),
+    }
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        sequence = mlir.Operation.create(names.NAMED_SEQUENCE, attributes=attributes, regions=1)
+    locations = [mlir.Location.unknown()] * len(types)
+    block: mlir.Block = sequence.regions[0].blocks.append(*types, arg_locs=locations)
+    return block
+
+
+def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
+    name = "configure" if annotated else "keep"
+    if names.DECOMPOSITION_CONFIG in annotated:
+        name = "configure_attention"
+    block = _add_sequence(module, name, [_ANY_OP, *[_ANY_PARAMETER] * len(annotated)], [])
+    operation, *parameters = block.arguments
+    with mlir.InsertionPoint(block):
+        for attribute, parameter in zip(annotated, parameters, strict=True):
+            text = mlir.StringAttr.get(attribute)
+            create(names.ANNOTATE, [operation, parameter], [], name=text)
+        yield_([])
+    return name
+
+
+def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
+    context = entry.dispatch.root.context
+    texts = () if entry.copies else entry.configuration.values()
+    configurations = [mlir.Attribute.parse(text, context) for text in texts]
+    results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
+    block = _add_sequence(module, name, [_ANY_OP], results)
+    operation = block.arguments[0]
+    # The body matches the op, and yields it with its configuration.
+    with mlir.InsertionPoint(block):
+        # The compiler has configured an op that it chose a microkernel for.
+        if names.UKERNEL not in entry.configuration:
+            create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
+        if entry.ranges:
+            match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
+        else:
+            FORMS[entry.form](entry.dispatch, operation, ())
+        match_bounds(entry.dispatch, operation, entry.bounds)
+        parameters = [
+            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
+            for configuration in configurations
+        ]
+        yield_([operation, *parameters])
+    # The attributes of the sequence.
+    sequence: Any = block.owner
+    if entry.target is not None:
+        bind(sequence.operation, [entry.target.name])
+    if entry.specializations:
+        loops = len(entry.dispatch.problem.dimensions)
+        ranges = specialization_ranges(entry.specializations, loops, context)
+        sequence.operation.attributes[RANGES] = ranges
+    if entry.provenance:
+        sequence.operation.attributes[PROVENANCE] = provenance_attribute(entry.provenance)
+
+
+# --- Entry points of generated specs: the preparation of a dispatch, the walk over it, and actions that rewrite an op
+
+_ANY_OP: Final = "!transform.any_op"
+
+_DATA_TILED: Final = (
+    "linalg.mmt4d",
+    "linalg.batch_mmt4d",
+    names.PACK,
+    names.UNPACK,
+    "iree_codegen.inner_tiled",
+)
+"""The compiler's lowering of data-tiled operations and of layout changes."""
+
+
+class Preparation(Enum):
+    """Passes that llvm-cpu runs after specs and that replace ops of entries, in the compiler's order.
+
+    A spec that runs them first configures the resulting ops, also with the stock compiler.
+    """
+
+    ENCODINGS = names.MATERIALIZE_ENCODINGS
+    BATCH_LOOP = names.ADD_BATCH_LOOP
+
+    def is_for(self, dispatch: Workload) -> bool:
+        """Return whether an entry for a dispatch needs the preparation."""
+        target = read_executable_target(dispatch.target) if dispatch.target is not None else None
+        if target is None or target.backend != "llvm-cpu":
+            return False
+        if self is Preparation.ENCODINGS:
+            return bool(collect(dispatch.function, *_DATA_TILED))
+        # The compiler removes loops of one iteration before it forms dispatches, so it added such a batch loop.
+        problem = dispatch.problem
+        return problem.kind is OpKind.CONVOLUTION and any(
+            problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH)
+        )
+
+
+def add_entry_point(
+    module: mlir.Operation,
+    pairs: Sequence[tuple[str, str]],
+    preparations: Sequence[Preparation],
+    rewriting: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`.
+
+    Args:
+        module: the spec.
+        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing else.
+        preparations: the preparations before the walk.
+        rewriting: the matcher and the action of each entry that rewrites its op. They are walked separately and first,
+            since preparations change their ops.
+    """
+    entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
+    block = entry_point.regions[0].blocks[0]
+    root = block.arguments[0]
+    with mlir.InsertionPoint(block):
+        if rewriting:
+            root = _walk(root, rewriting)
+        for preparation in preparations:
+            # The compiler hands over a function, which both passes run on.
+            name = mlir.StringAttr.get(preparation.value)
+            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
+        if pairs:
+            root = _walk(root, pairs)
+        yield_([root])
+
+
+def _walk(root: mlir.Value[Any], pairs: Sequence[tuple[str, str]]) -> mlir.Value[Any]:
+    """Add a `foreach_match` over pairs of a matcher and an action, and return its result."""
+    return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(pairs))[0]
+
+
+_MOST_COPIES: Final = 25
+"""The elements of the largest window that is unrolled: one of 5x5. The compilation time grows with them."""
+
+_CLEANUP: Final = (
+    "transform.apply_patterns.canonicalization",
+    "transform.apply_patterns.linalg.fold_unit_extent_dims_via_slices",
+    "transform.apply_patterns.linalg.tiling_canonicalization",
+)
+"""The patterns that turn a window of one element into a slice of the image."""
+
+
+def window_copies(dispatch: Workload) -> tuple[int, ...]:
+    """Return the number of copies of the root op by loop if its window is unrolled, 0 for the other loops.
+
+    Returns:
+        The numbers of copies; empty if the op has no window or a large one, or sums over channels, as a matmul does.
+    """
+    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
+    if target is None or target.backend != "llvm-cpu":
+        return ()
+    problem = dispatch.problem
+    has_open_size = any(dimension.size is None for dimension in problem.dimensions)
+    adds_channels = any(
+        dimension.role is Role.INPUT_CHANNEL and dimension.size != 1
+        for dimension in problem.dimensions
+    )
+    if problem.kind is not OpKind.CONVOLUTION or adds_channels or has_open_size:
+        return ()
+    copies = tuple(
+        dimension.size
+        if dimension.size and dimension.size > 1 and dimension.role is Role.FILTER
+        else 0
+        for dimension in problem.dimensions
+    )
+    return copies if 1 < prod(count or 1 for count in copies) <= _MOST_COPIES else ()
+
+
+def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
+    """Add an action that unrolls loops of an op, and return its name.
+
+    Args:
+        module: the spec.
+        copies: the size of each loop to unroll, 0 for the other loops.
+    """
+    name = "unroll_" + "_".join(map(str, copies))
+    any_op = mlir.Type.parse(_ANY_OP)
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        sequence = named_sequence(name, [any_op], ownership=names.CONSUMED)
+    block = sequence.regions[0].blocks[0]
+    with mlir.InsertionPoint(block):
+        (operation,) = block.arguments
+        function_name = mlir.StringAttr.get(names.FUNCTION)
+        (function,) = create(names.GET_PARENT, [operation], [_ANY_OP], op_name=function_name)
+        unrolled = [count for count in copies if count]
+        # Tile the unrolled loops by one, and unroll the new loops, the innermost first.
+        _, *loops = create(
+            names.TILE_USING_FOR,
+            [operation],
+            [_ANY_OP] * (1 + len(unrolled)),
+            static_sizes=mlir.DenseI64ArrayAttr.get([int(count > 0) for count in copies]),
+            scalable_sizes=mlir.DenseBoolArrayAttr.get([False] * len(copies)),
+            operandSegmentSizes=mlir.DenseI32ArrayAttr.get([1, 0, 0, 0, 0]),
+        )
+        integer = mlir.IntegerType.get_signless(64)
+        for loop, count in reversed(list(zip(loops, unrolled, strict=True))):
+            create(names.UNROLL, [loop], [], factor=mlir.IntegerAttr.get(integer, count))
+        # Clean up the function with patterns, then CSE.
+        patterns = mlir.Operation.create(names.APPLY_PATTERNS, operands=[function], regions=1)
+        with mlir.InsertionPoint(patterns.regions[0].blocks.append()):
+            for pattern in _CLEANUP:
+                create(pattern, [], [])
+        create(names.APPLY_CSE, [function], [])
+        yield_([])
+    return name

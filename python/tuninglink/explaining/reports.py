@@ -1,0 +1,437 @@
+"""The outcome for a dispatch: its cost, and the effects of specs on its root ops, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from tuninglink.errors import Place
+from tuninglink.iree import DispatchCost, OpKind, PeakRates, Rates
+from tuninglink.matching import Difference
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
+
+EXPLANATION: Final = "tuninglink.explanation"
+"""The format of explanations as JSON."""
+
+
+@dataclass(frozen=True)
+class ConfigurationText:
+    """The configuration of an op. Each attribute is as MLIR prints it, and empty if absent.
+
+    Attributes:
+        translation_info: the attribute of the function around the op.
+        lowering_config: the attribute of the op.
+        decomposition_config: the attribute of an attention for its two matmuls.
+    """
+
+    translation_info: str = ""
+    lowering_config: str = ""
+    decomposition_config: str = ""
+
+    def lines(self) -> list[str]:
+        """Return the texts of the attributes, without the absent ones."""
+        parts = (self.translation_info, self.lowering_config, self.decomposition_config)
+        return [part for part in parts if part]
+
+
+@dataclass(frozen=True)
+class KnobRow:
+    """A knob of a configuration.
+
+    Attributes:
+        name: its place in the configuration, such as `workgroup[0]`.
+        value: its value; empty if the configuration does not set it.
+        compilers_value: its value in the compiler's own choice, None if unknown.
+        meaning: its meaning.
+        allowed: the values that are valid if the other knobs stay; None if not requested or unknown.
+    """
+
+    name: str
+    value: str
+    compilers_value: str | None = None
+    meaning: str = ""
+    allowed: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class OperationReport:
+    """A root op of a dispatch.
+
+    Attributes:
+        words: a description of its computation.
+        name: the name of the op, such as `linalg.generic`.
+        kind: the compiler's kind of the op, such as `contraction`.
+        types: the types of its operands, as MLIR prints them.
+        maps: its indexing maps, likewise.
+        place: its location in the program.
+        configuration: its configuration.
+        knobs: the configuration, knob by knob.
+        match: the match that set it, None for the compiler.
+        compilers_choice: the configuration that the compiler would have chosen, if a spec configured the op and the
+            compiler's choice is known.
+        shadowed: entries that match as well, and come later.
+        nearest: the nearest entries, if none matched.
+        cannot_tell: the facts that could not be determined.
+        rewriting: the change that the entry made to the op in place of a configuration, in words; empty without one. The
+            configuration is then the compiler's for the new ops.
+        hint: a change to the program that no configuration can replace; empty without a hint.
+        invalid: why code generation fails for the configuration that a spec set; empty if that is not proven.
+    """
+
+    words: str
+    name: str
+    place: Place | None
+    configuration: ConfigurationText
+    kind: str = OpKind.OTHER.value
+    types: tuple[str, ...] = ()
+    maps: tuple[str, ...] = ()
+    knobs: tuple[KnobRow, ...] = ()
+    match: Match | None = None
+    compilers_choice: ConfigurationText | None = None
+    shadowed: tuple[EntryReference, ...] = ()
+    nearest: tuple[NearMiss, ...] = ()
+    cannot_tell: tuple[str, ...] = ()
+    rewriting: str = ""
+    hint: str = ""
+    invalid: str = ""
+
+    @property
+    def recorded_saving(self) -> float | None:
+        """The microseconds that the entry saves in a call, according to its provenance; None if not recorded."""
+        provenance = self.match.provenance if self.match else {}
+        times = provenance.get("default_us"), provenance.get("tuned_us")
+        default, tuned = (time if isinstance(time, int | float) else None for time in times)
+        return None if default is None or tuned is None else default - tuned
+
+
+class Status(Enum):
+    """The outcome for a dispatch; the value is the word in reports."""
+
+    TUNED = "tuned"
+    """A spec configured it, or rewrote its op."""
+    KEPT = "kept"
+    """An entry matched, but the dispatch had a configuration before, and kept it."""
+    NO_EFFECT = "no-effect"
+    """An entry matched, and its action sets nothing that configures code generation."""
+    UNMATCHED = "unmatched"
+    """There are entries for ops of its kind, and none matched."""
+    NO_ENTRY = "no-entry"
+    """No entry is for ops of its kind."""
+    NOT_TUNABLE = "not-tunable"
+    """It only computes element by element or moves data, or has no op that takes a configuration."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The cost of dispatches in one run of a program.
+
+    Attributes:
+        dispatches: their number.
+        calls: the number of their calls.
+        flops: the number of arithmetic operations, as far as sizes are known.
+        bytes: the number of bytes read and written, likewise.
+        microseconds: the time of those that were measured; None without measurements.
+    """
+
+    dispatches: int = 0
+    calls: int = 0
+    flops: int = 0
+    bytes: int = 0
+    microseconds: float | None = None
+
+    def __add__(self, other: Weight) -> Weight:
+        times = [time for time in (self.microseconds, other.microseconds) if time is not None]
+        return Weight(
+            self.dispatches + other.dispatches,
+            self.calls + other.calls,
+            self.flops + other.flops,
+            self.bytes + other.bytes,
+            sum(times) if times else None,
+        )
+
+    @property
+    def impact(self) -> tuple[float, int, int]:
+        """The sort key for importance: time, then arithmetic, then bytes."""
+        return self.microseconds or 0.0, self.flops, self.bytes
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """Dispatches with the same computation and the same outcome.
+
+    Attributes:
+        dispatches: the dispatches, in order.
+        weight: their total cost.
+    """
+
+    dispatches: tuple[DispatchReport, ...]
+    weight: Weight
+
+
+@dataclass(frozen=True)
+class DispatchReport:
+    """The outcome for a dispatch.
+
+    Attributes:
+        name: the dispatch, such as `@executable::@variant`.
+        functions: the functions in it.
+        target: its target; empty if unknown.
+        status: its outcome.
+        operations: its root ops; usually one.
+        calls: the number of its calls, including loops with known trip counts.
+        cost: the cost of one call.
+        microseconds: the time of one call, None if not measured.
+        default_microseconds: the same with the compiler's choice, of a dispatch that a spec configured.
+        peaks: the peak rates of the device; None if unknown.
+        start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
+    """
+
+    name: str
+    functions: tuple[str, ...]
+    target: str
+    status: Status
+    operations: tuple[OperationReport, ...]
+    calls: int = 1
+    cost: DispatchCost = field(default=DispatchCost(0, 0), metadata=FLAT)
+    microseconds: float | None = None
+    default_microseconds: float | None = None
+    peaks: PeakRates | None = field(default=None, metadata=HIDDEN)
+    start: str = ""
+
+    @property
+    @written()
+    def rates(self) -> Rates:
+        """The rates of a call; unknown without a time."""
+        return self.cost.rates(self.microseconds, self.peaks)
+
+    @property
+    @written()
+    def saved_microseconds(self) -> float | None:
+        """The time that the entries save in all calls of one run of the program; None if unknown.
+
+        The saving is measured if both times are known. Otherwise it is the saving that tuning recorded in the entry.
+        """
+        if self.status is not Status.TUNED:
+            return None
+        if self.microseconds is not None and self.default_microseconds is not None:
+            return self.calls * (self.default_microseconds - self.microseconds)
+        savings = [operation.recorded_saving for operation in self.operations if operation.match]
+        recorded = [saving for saving in savings if saving is not None]
+        return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
+
+    @property
+    def words(self) -> str:
+        """A description of its root ops."""
+        return "; ".join(operation.words for operation in self.operations)
+
+    @property
+    def weight(self) -> Weight:
+        """The cost of all calls."""
+        time = None if self.microseconds is None else self.calls * self.microseconds
+        flops, moved = self.cost.flops or 0, self.cost.bytes or 0
+        return Weight(1, self.calls, self.calls * flops, self.calls * moved, time)
+
+
+@dataclass(frozen=True)
+class NumberedDispatch:
+    """A dispatch with its problem.
+
+    Attributes:
+        report: the outcome for the dispatch.
+        problem: the number of its problem, equal for dispatches with the same computation and outcome.
+    """
+
+    report: DispatchReport = field(metadata=FLAT)
+    problem: int
+
+
+def status_without_match(operations: Sequence[OperationReport]) -> Status:
+    """Return the status of a dispatch that no spec configured."""
+    near = [miss for operation in operations for miss in operation.nearest]
+    if any(miss.is_match for miss in near):
+        return Status.NO_EFFECT
+    if any(not miss.excluded for miss in near):
+        return Status.UNMATCHED
+    if any(
+        operation.kind not in _TRIVIAL or operation.name.startswith(_COMPUTING)
+        for operation in operations
+    ):
+        return Status.NO_ENTRY
+    return Status.NOT_TUNABLE
+
+
+_TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
+
+
+_COMPUTING: Final = "iree_linalg_ext."
+"""The dialect of computing ops without their own kind, such as sorts."""
+
+
+# --- The outcome for the entries of specs: their matches, near misses, and counts ----------------
+
+
+@dataclass(frozen=True)
+class EntryReference:
+    """An entry of a spec.
+
+    Attributes:
+        spec: the position of the spec among those of the explanation.
+        matcher: the matcher's symbol.
+        action: the action's symbol.
+        place: the location of the matcher.
+    """
+
+    spec: int
+    matcher: str
+    action: str
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Match:
+    """The match that configured an op, read from the configured program.
+
+    Attributes:
+        spec: the position of the spec among those of the explanation.
+        entry: the entry; None if unknown.
+        is_own: whether the configuration came from the entry; None if unknown.
+        ignored: the reason why code generation does not use what the entry set; empty if it does.
+        provenance: the provenance of the configuration, as recorded in the matcher.
+    """
+
+    spec: int
+    entry: EntryReference | None
+    is_own: bool | None
+    ignored: str = ""
+    provenance: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """An entry that nearly matches an op.
+
+    Attributes:
+        entry: the entry.
+        differences: the conditions that do not hold, in order of evaluation.
+        unsure: the reason why further conditions of the entry are unknown; empty if all are known.
+        excluded: the reason why the entry cannot apply to the target; empty if it can.
+        is_match: whether its matcher matched, so that `excluded` is the only obstacle.
+    """
+
+    entry: EntryReference
+    differences: tuple[Difference, ...]
+    unsure: str = ""
+    excluded: str = ""
+    is_match: bool = False
+
+    def __str__(self) -> str:
+        if self.is_match:
+            return f"matched and configured nothing: {self.excluded}"
+        if self.excluded:
+            return f"configures nothing: {self.excluded}"
+        if not self.differences:
+            return f"cannot tell: {self.unsure}"
+        more = len(self.differences) - 1
+        rest = f" (and {more} more)" if more else ""
+        return f"{self.differences[0]}{rest}"
+
+
+@dataclass(frozen=True)
+class EntryUsage:
+    """The outcome for an entry.
+
+    Attributes:
+        entry: the entry.
+        count: the number of ops that it configured.
+        shadowed_by: the entries that came first where it matches, in order of first appearance.
+        unreachable: the reason why it is never the first to match in any program; empty if not proven.
+    """
+
+    entry: EntryReference = field(metadata=FLAT)
+    count: int = field(metadata=named("operations"))
+    shadowed_by: tuple[EntryReference, ...] = ()
+    unreachable: str = ""
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it configured nothing in this program, but may configure others."""
+        return not (self.count or self.shadowed_by or self.unreachable)
+
+
+@dataclass(frozen=True)
+class SpecSummary:
+    """The outcome for a spec.
+
+    Attributes:
+        source: its origin.
+        name: its name.
+        kind: `matcher list`, `opaque spec` or `empty spec`.
+        is_default: whether it is the default spec of a target, not the user's.
+        usages: its entries, in order.
+        configured: the number of ops that it configured.
+        covered: the number of dispatches that it configured.
+        dispatches: the number of dispatches that the spec applied to.
+        is_automatic: whether the spec was selected without being named.
+    """
+
+    source: str
+    name: str
+    kind: str
+    is_default: bool = field(metadata=named("default"))
+    usages: tuple[EntryUsage, ...] = field(metadata=named("entries"))
+    configured: int = field(metadata=named("operations"))
+    covered: int
+    dispatches: int
+    is_automatic: bool = field(default=False, metadata=HIDDEN)
+
+    @property
+    @written()
+    def used(self) -> int:
+        """The number of entries that configured an op."""
+        return sum(usage.count > 0 for usage in self.usages)
+
+    @property
+    @written()
+    def unreachable(self) -> int:
+        """The number of entries that are proven never to be the first to match."""
+        return sum(bool(usage.unreachable) for usage in self.usages)
+
+    @property
+    @written()
+    def unused(self) -> int:
+        """The number of reachable entries that configured nothing in this program."""
+        return sum(usage.is_unused for usage in self.usages)
+
+    @property
+    @written()
+    def shadowed(self) -> int:
+        """The number of entries that matched only ops that an earlier one configured."""
+        return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
+
+
+@dataclass(frozen=True)
+class LibraryCoverage:
+    """The unconfigured dispatches that a shipped library would configure.
+
+    Attributes:
+        source: the argument for the library on a command line.
+        dispatches: the names of the dispatches.
+    """
+
+    source: str
+    dispatches: frozenset[str]
+
+
+@dataclass(frozen=True)
+class LibraryShare:
+    """A shipped library that would configure further dispatches.
+
+    Attributes:
+        coverage: the dispatches.
+        share: their share of the program, in terms of the measure of the summary.
+    """
+
+    coverage: LibraryCoverage = field(metadata=FLAT)
+    share: float

@@ -1,0 +1,398 @@
+"""CPUs: their vector instructions, their suitability for code for other CPUs, and the stack of the runtime's workers.
+
+Source of the vector instructions: the native vector size and the features that `iree-compile` 3.13 writes into the
+executable target for each name passed with `--iree-llvmcpu-target-cpu`. `test/compiler/test_like_targets.py` repeats
+this query.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+from tuninglink.plain_data import named
+
+_BASE: Final = frozenset(
+    [
+        "avx",
+        "avx2",
+        "fma",
+        "avx512f",
+        "avx512vl",
+        "avx512bw",
+        "avx512dq",
+        "avx512cd",
+        "neon",
+        "sve",
+        "sve2",
+        "sme",
+    ]
+)
+"""Features that code for any element type uses."""
+
+_BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
+    "i8": frozenset({"avx512vnni", "avxvnni", "amx-int8", "dotprod", "i8mm"}),
+    "bf16": frozenset({"avx512bf16", "amx-bf16", "bf16"}),
+    "f16": frozenset({"avx512fp16", "amx-fp16", "fullfp16"}),
+}
+"""Features that only code for an element type uses; that for i8 if it accumulates in i32, as masks are i8, too."""
+
+_INTEGER_ACCUMULATOR: Final = "i32"
+
+FEATURES: Final = _BASE.union(*_BY_TYPE.values())
+"""All features to compare."""
+
+
+@dataclass(frozen=True)
+class CpuVectors:
+    """The vector instructions of a CPU.
+
+    Attributes:
+        native_vector_size: the size of its vectors in bytes, as in the compiler.
+        features: the features in `FEATURES` that it supports.
+    """
+
+    native_vector_size: int
+    features: frozenset[str]
+
+    def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
+        """Return whether this CPU runs code for another CPU as fast as the other CPU does.
+
+        Args:
+            other: the CPU that the code was generated for.
+            element_types: the element types that the code computes with.
+        """
+        types = set(element_types)
+        if _INTEGER_ACCUMULATOR not in types:
+            types.discard("i8")
+        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in types))
+        has_same_size = self.native_vector_size == other.native_vector_size
+        return has_same_size and other.features & used <= self.features
+
+
+def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
+    """Return the vector instructions that an executable target lists.
+
+    Args:
+        features: the compiler's list, such as `+avx,+avx2,-sse4a`.
+        native_vector_size: the native vector size in bytes.
+    """
+    present = {word[1:] for word in features.split(",") if word.startswith("+")}
+    return CpuVectors(native_vector_size, FEATURES & present)
+
+
+@cache
+def known_cpu_vectors() -> Mapping[str, CpuVectors]:
+    """Return the vector instructions of CPUs, by name."""
+    return MappingProxyType(
+        {
+            name: CpuVectors(size, frozenset(features.split()))
+            for size, features, names in _CPUS
+            for name in names.split()
+        }
+    )
+
+
+_CPUS: Final[tuple[tuple[int, str, str], ...]] = (
+    (32, "avx", "bdver1 btver2 core-avx-i corei7-avx ivybridge sandybridge"),
+    (
+        32,
+        "avx avx2 fma",
+        (
+            "bdver4 broadwell c86-4g-m4 c86-4g-m6 core-avx2 haswell skylake x86-64-v3 znver1 "
+            "znver2 znver3"
+        ),
+    ),
+    (
+        32,
+        "avx avx2 fma avxvnni",
+        (
+            "alderlake arrowlake arrowlake-s clearwaterforest gracemont grandridge lunarlake "
+            "meteorlake pantherlake raptorlake sierraforest wildcatlake"
+        ),
+    ),
+    (32, "avx fma", "bdver2 bdver3"),
+    (64, "avx avx2 fma avx512f avx512cd", "knl knm"),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd",
+        "cannonlake skx skylake-avx512 x86-64-v4",
+    ),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni",
+        "cascadelake icelake-client icelake-server rocketlake tigerlake",
+    ),
+    (
+        64,
+        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16",
+        "c86-4g-m7 c86-4g-m8 cooperlake znver4",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni"
+        ),
+        "novalake znver6",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni amx-int8 amx-bf16"
+        ),
+        "emeraldrapids sapphirerapids",
+    ),
+    (
+        64,
+        (
+            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
+            "avx512fp16 avxvnni amx-int8 amx-bf16 amx-fp16"
+        ),
+        "diamondrapids graniterapids graniterapids-d",
+    ),
+    (
+        64,
+        ("avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avxvnni"),
+        "znver5",
+    ),
+    (
+        16,
+        "neon",
+        (
+            "apple-a10 apple-a7 apple-a8 apple-a9 cortex-a34 cortex-a35 cortex-a53 cortex-a57 "
+            "cortex-a72 cortex-a73 cyclone exynos-m3 falkor kryo saphira thunderx thunderx2t99 "
+            "thunderx3t110 thunderxt81 thunderxt83 thunderxt88"
+        ),
+    ),
+    (16, "neon dotprod i8mm bf16", "oryon-1"),
+    (16, "neon fullfp16", "apple-a11 apple-a12 apple-s4 apple-s5 carmel"),
+    (
+        16,
+        "neon fullfp16 dotprod",
+        (
+            "apple-a13 apple-a14 apple-m1 apple-s6 apple-s7 apple-s8 cortex-a55 cortex-a65 "
+            "cortex-a65ae cortex-a75 cortex-a76 cortex-a76ae cortex-a77 cortex-a78 cortex-a78ae "
+            "cortex-a78c cortex-r82 cortex-r82ae cortex-x1 cortex-x1c exynos-m4 exynos-m5 "
+            "neoverse-e1 neoverse-n1 tsv110"
+        ),
+    ),
+    (
+        16,
+        "neon fullfp16 dotprod bf16 sve sve2 sme",
+        "c1-nano c1-premium c1-pro c1-ultra c2-pro c2-ultra",
+    ),
+    (
+        16,
+        "neon fullfp16 dotprod i8mm bf16",
+        (
+            "ampere1 ampere1a ampere1b apple-a15 apple-a16 apple-a17 apple-m2 apple-m3 apple-s10 "
+            "apple-s9"
+        ),
+    ),
+    (16, "neon fullfp16 dotprod i8mm bf16 sme", "apple-a18 apple-a19 apple-m4 apple-m5"),
+    (16, "neon fullfp16 dotprod i8mm bf16 sve", "neoverse-512tvb neoverse-v1"),
+    (
+        16,
+        "neon fullfp16 dotprod i8mm bf16 sve sve2",
+        (
+            "armagicpu cobalt-100 cortex-a510 cortex-a520 cortex-a520ae cortex-a710 cortex-a715 "
+            "cortex-a720 cortex-a720ae cortex-a725 cortex-x2 cortex-x3 cortex-x4 cortex-x925 gb10 "
+            "grace hip12 neoverse-n2 neoverse-n3 neoverse-v2 neoverse-v3 neoverse-v3ae"
+        ),
+    ),
+    (16, "neon fullfp16 dotprod sve sve2", "cortex-a320"),
+    (16, "neon fullfp16 sve", "a64fx"),
+    (16, "neon fullfp16 sve sve2", "ampere1c fujitsu-monaka olympus rigel"),
+)
+"""Native vector sizes, features and names of CPUs. CPUs with neither AVX nor NEON are left out."""
+
+
+WORKER_STACK_BYTES: Final = 128 << 10
+"""The stack size of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
+
+LARGEST_FRAME_BYTES: Final = WORKER_STACK_BYTES - (8 << 10)
+"""The largest frame that fits: code with a frame of 217 KiB runs with 224 KiB and crashes with 220. The task system uses
+the rest."""
+
+
+def stack_report_flag() -> str:
+    """Return the process-wide flag that makes LLVM report stack frames."""
+    return f"--stack-usage-file=/proc/self/fd/{_report()}"
+
+
+def stack_overflow() -> str:
+    """Return the reason why the last compiled code overflows the stack of a worker, or an empty string.
+
+    The report covers the last compiled executable. In a program with several executables, the last one is not known.
+    """
+    frame = largest_frame()
+    if frame <= LARGEST_FRAME_BYTES:
+        return ""
+    available = WORKER_STACK_BYTES >> 10
+    return f"its code takes {frame >> 10} KiB of stack, and IREE's workers have {available} KiB"
+
+
+def largest_frame() -> int:
+    """Return the size in bytes of the largest stack frame of the last compiled code, or 0 without a report."""
+    descriptor = _report()
+    text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
+    os.ftruncate(descriptor, 0)
+    # place:function, bytes and kind, with a tab between them
+    sizes = (line.split("\t")[1:2] for line in text.splitlines())
+    return max((int(size[0]) for size in sizes if size and size[0].isdecimal()), default=0)
+
+
+@cache
+def _report() -> int:
+    """Return the descriptor of an in-memory file whose content LLVM replaces for each executable."""
+    return os.memfd_create("stack-frames")
+
+
+# --- Peak rates of devices, and comparisons of the rates of dispatches with them -----------------
+
+_CLASSES: Final = {
+    "bf16": "fp16",
+    "f16": "fp16",
+    "f32": "fp32",
+    "f64": "fp64",
+    "i8": "int8",
+    "i32": "fp32",  # at most as fast
+}
+_NARROW_FLOAT: Final = re.compile(r"f([468])E\d")
+"""Element types such as `f8E4M3FNUZ`."""
+
+
+@dataclass(frozen=True)
+class PeakRates:
+    """The highest rates that a device can reach, without sparsity.
+
+    Attributes:
+        device: the device.
+        source: the origin of the rates.
+        tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`; `bf16`
+            where its rate differs from that of `fp16`.
+        tbps: 10^12 bytes per second to and from memory.
+        is_measured: whether the rates were measured rather than published by a vendor.
+    """
+
+    device: str
+    source: str
+    tflops: Mapping[str, float]
+    tbps: float
+    is_measured: bool = field(default=False, metadata=named("measured"))
+
+    def __str__(self) -> str:
+        rates = [f"{_text(rate, 'FLOP')} {name}" for name, rate in self.tflops.items()]
+        return f"{', '.join([*rates, _text(self.tbps, 'B')])} ({self.source})"
+
+    def least_us(self, flops: int, moved: int, element_type: str) -> float | None:
+        """Return the minimum time of a dispatch in microseconds; None if the rate for its types is unknown.
+
+        The roofline model (Williams et al., CACM 2009) takes the longer of the times for operations and for bytes.
+        Bytes that are in a cache may take less time.
+
+        Args:
+            flops: the number of operations.
+            moved: the number of bytes.
+            element_type: the type of the elements that the operations combine.
+        """
+        rate = self.tflops.get(element_type) or self.tflops.get(rate_class(element_type))
+        if flops and rate is None:
+            return None
+        return max(flops / rate if rate else 0.0, moved / self.tbps) * 1e-6
+
+
+def _text(rate: float, unit: str) -> str:
+    """Format a rate in units of 10^12 per second with three digits."""
+    return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"
+
+
+def rate_class(element_type: str) -> str:
+    """Return the class of an element type among peak rates; empty if it belongs to no class."""
+    narrow = _NARROW_FLOAT.match(element_type)
+    return f"fp{narrow[1]}" if narrow else _CLASSES.get(element_type, "")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The rates of a dispatch.
+
+    Attributes:
+        gflops: 10^9 operations per second; None if the number of operations is unknown.
+        gbps: 10^9 bytes per second; None if the number of bytes is unknown.
+        roofline: the minimum time at the peak rates of the device, as a fraction of the measured time; above 1 if
+            operands stay in a cache. None without peak rates.
+    """
+
+    gflops: float | None
+    gbps: float | None
+    roofline: float | None
+
+
+_A100: Final = {"fp64": 19.5, "fp32": 19.5, "fp16": 312.0, "int8": 624.0}
+_H100: Final = {"fp64": 67.0, "fp32": 67.0, "fp16": 989.4, "fp8": 1978.9, "int8": 1978.9}
+_NVL: Final = {"fp64": 60.0, "fp32": 60.0, "fp16": 835.5, "fp8": 1670.5, "int8": 1670.5}
+_MI300X: Final = {"fp64": 163.4, "fp32": 163.4, "fp16": 1307.4, "fp8": 2614.9, "int8": 2614.9}
+
+_DATA_SHEETS: Final[Mapping[str, tuple[Mapping[str, float], float]]] = {
+    # NVIDIA
+    "h200": (_H100, 4.8),
+    "h200 nvl": (_NVL, 4.8),
+    "h100 hbm3": (_H100, 3.35),
+    "h100 nvl": (_NVL, 3.9),
+    "h100 pcie": (
+        {"fp64": 51.0, "fp32": 51.0, "fp16": 756.0, "fp8": 1513.0, "int8": 1513.0},
+        2.0,
+    ),
+    "a100 40gb": (_A100, 1.555),
+    "a100 sxm4 80gb": (_A100, 2.039),
+    "a100 80gb pcie": (_A100, 1.935),
+    "a30": ({"fp64": 10.3, "fp32": 10.3, "fp16": 165.0, "int8": 330.0}, 0.933),
+    "a10": ({"fp32": 31.2, "fp16": 125.0, "int8": 250.0}, 0.6),
+    "l40": ({"fp32": 90.5, "fp16": 181.0, "fp8": 362.0, "int8": 362.0}, 0.864),
+    "l40s": ({"fp32": 91.6, "fp16": 362.0, "fp8": 733.0, "int8": 733.0}, 0.864),
+    "l4": ({"fp32": 30.3, "fp16": 121.0, "fp8": 242.5, "int8": 242.5}, 0.3),
+    "t4": ({"fp32": 8.1, "fp16": 65.0, "int8": 130.0}, 0.32),
+    # AMD
+    "mi300x": (_MI300X, 5.3),
+    "mi325x": (_MI300X, 6.0),
+    "mi300a": (
+        {"fp64": 122.6, "fp32": 122.6, "fp16": 980.6, "fp8": 1961.2, "int8": 1961.2},
+        5.3,
+    ),
+}
+"""Rates of dense products and of the memory, from the vendors' data sheets, by words of the name that a runtime reports."""
+
+
+def peaks_of_device(name: str) -> PeakRates | None:
+    """Return the peak rates of a device, given its name as reported by a runtime; None if unknown."""
+    words = set(re.split(r"[\s\-_]+", name.lower()))
+    fitting = [product for product in _DATA_SHEETS if words.issuperset(product.split())]
+    if not fitting:
+        return None
+    product = max(fitting, key=lambda product: len(product.split()))
+    return PeakRates(name, "the vendor's data sheet", *_DATA_SHEETS[product])
+
+
+_TWO_DEVICES: Final = frozenset({"mi250", "mi250x"})
+"""Products that the compiler describes as a whole, and whose halves are separate devices of a runtime."""
+
+
+def peaks_of_chip(sku: str, tflops: Mapping[str, float], tbps: float) -> PeakRates | None:
+    """Return the peak rates in the compiler's description of a GPU; None if they do not describe a specific device.
+
+    Args:
+        sku: the SKU.
+        tflops: see `PeakRates`.
+        tbps: see `PeakRates`.
+    """
+    if not tflops or sku in _TWO_DEVICES:
+        return None
+    return PeakRates(sku, "the compiler's description of the target", tflops, tbps)

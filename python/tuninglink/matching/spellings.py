@@ -1,0 +1,542 @@
+"""The root ops of dispatches in the form that matchers receive, and the forms of their problems.
+
+A problem key is equal for all forms of a problem, independent of loop numbers and loops of size 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.passmanager import PassManager
+
+from tuninglink.iree import (
+    PARALLEL,
+    REDUCTION,
+    CpuLevel,
+    Dispatch,
+    OpKind,
+    Role,
+    Sizes,
+    find_root_ops,
+    indexing_loops,
+    is_cpu_configuration,
+    lowering_configs as gpu,
+)
+from tuninglink.matching.reader import OpInfo
+from tuninglink.mlir import entries_of, named_parameters, names, thread_context, to_bytecode
+
+COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {
+    OpKind.CONTRACTION: (0, 1, 2),
+    OpKind.CONVOLUTION: (0, 1, 2),
+    OpKind.ATTENTION: (0, 1, 2, 4),
+}
+"""The operands whose layouts and types define a problem: of an attention, all but scale, maximum and sum."""
+
+OPERANDS: Final[Mapping[OpKind, int]] = {
+    OpKind.CONTRACTION: 3,
+    OpKind.CONVOLUTION: 3,
+    OpKind.ATTENTION: 7,
+}
+"""The number of operands of each kind of op when specs are applied; an attention with a mask has more."""
+
+Access = tuple[tuple[tuple[int, int], ...], int]
+"""The index of a dimension: a sum of loops, each with its factor, and a constant."""
+
+
+@dataclass(frozen=True)
+class ProblemKey:
+    """The properties that all forms of a problem share.
+
+    Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 are not numbered.
+
+    Attributes:
+        kind: the kind of op.
+        accesses: the indexing of the dimensions of each compared operand.
+        sizes: the size of each numbered loop, None if unconstrained.
+        element_types: the element types of the compared operands.
+    """
+
+    kind: OpKind
+    accesses: tuple[tuple[Access, ...], ...]
+    sizes: Sizes
+    element_types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProblemForm:
+    """One form of a problem.
+
+    Attributes:
+        key: the key of the problem.
+        loops: for each numbered loop of the key, the loop of this form.
+        loop_count: the number of loops of this form.
+        parallel: the loops of this form that index the output, in their order.
+        parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
+        windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
+        units: the loops of size 1, each with the compared operands that it indexes.
+    """
+
+    key: ProblemKey
+    loops: tuple[int, ...]
+    loop_count: int
+    parallel: tuple[int, ...] = ()
+    parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    windows: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
+    units: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+def problem_form(
+    kind: OpKind,
+    maps: Sequence[mlir.AffineMap],
+    sizes: Sizes,
+    operand_sizes: Mapping[int, Sizes],
+    element_types: Sequence[str],
+) -> ProblemForm | None:
+    """Return the form of a problem; None if it is not supported, such as an attention with a mask.
+
+    Args:
+        kind: the kind of op.
+        maps: the indexing maps of its operands.
+        sizes: the size of each loop, None if unconstrained.
+        operand_sizes: the known sizes of operands, by their positions.
+        element_types: the element types of the operands.
+    """
+    if len(maps) != OPERANDS.get(kind):
+        return None
+    # Number the loops in the order of their first use; loops of size 1 are left out.
+    numbers: dict[int, int] = {}
+    for operand in COMPARED[kind]:
+        for loop in indexing_loops(maps[operand]):
+            if loop is not None and sizes[loop] != 1:
+                numbers.setdefault(loop, len(numbers))
+    rows = [_accesses(maps[operand], numbers) for operand in COMPARED[kind]]
+    if None in rows or len(numbers) != sum(size != 1 for size in sizes):
+        return None
+    # The key holds the accesses, the sizes and the types.
+    accesses = tuple(tuple(row.values()) for row in rows if row is not None)
+    windows = {
+        (operand, position): operand_sizes[operand][dimension] if operand in operand_sizes else None
+        for operand, row in zip(COMPARED[kind], rows, strict=True)
+        for position, dimension in enumerate(row or ())
+        if indexing_loops(maps[operand])[dimension] is None
+    }
+    types = tuple(element_types[operand] for operand in COMPARED[kind])
+    key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
+    # The form also holds the parts that differ between equal problems.
+    parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
+    output = indexing_loops(maps[COMPARED[kind][-1]])
+    parallel = tuple(sorted(loop for loop in output if loop is not None))
+    units = {
+        loop: tuple(operand for operand in COMPARED[kind] if loop in indexing_loops(maps[operand]))
+        for loop, size in enumerate(sizes)
+        if size == 1
+    }
+    return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows, units)
+
+
+def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
+    """Return the indexing of the dimensions of an operand, without those that loops of size 1 index.
+
+    Args:
+        map_: the indexing map of the operand.
+        numbers: the numbers of loops.
+
+    Returns:
+        The accesses by dimension; None if one is not a sum.
+    """
+    accesses: dict[int, Access] = {}
+    for dimension, result in enumerate(map_.results):
+        try:
+            factors, constant = _terms(result)
+        except ValueError:
+            return None
+        numbered = {numbers[loop]: factor for loop, factor in factors.items() if loop in numbers}
+        if numbered or constant:
+            accesses[dimension] = tuple(sorted(numbered.items())), constant
+    return accesses
+
+
+def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
+    """Return the factors of the loops in a sum, and its constant.
+
+    Raises:
+        ValueError: the expression is not a sum of loops multiplied by constants.
+    """
+    match expression:
+        case mlir.AffineDimExpr():
+            return {expression.position: 1}, 0
+        case mlir.AffineConstantExpr():
+            return {}, expression.value
+        case mlir.AffineAddExpr():
+            (left, one), (right, other) = _terms(expression.lhs), _terms(expression.rhs)
+            factors = {
+                loop: left.get(loop, 0) + right.get(loop, 0) for loop in left.keys() | right.keys()
+            }
+            return factors, one + other
+        case mlir.AffineMulExpr():
+            factors, constant = _terms(expression.lhs)
+            scaled, factor = _terms(expression.rhs)  # MLIR puts the constant there.
+            if not scaled:
+                products = {loop: value * factor for loop, value in factors.items()}
+                return products, constant * factor
+    raise ValueError(f"'{expression}' is not a sum of loops")
+
+
+def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
+    """Return the loops of the product of query and key, and of the product of weights and value."""
+    query, key, value, output = (
+        {loop for loop in indexing_loops(maps[at]) if loop is not None}
+        for at in COMPARED[OpKind.ATTENTION]
+    )
+    return {"qk_attrs": tuple(sorted(query | key)), "pv_attrs": tuple(sorted(value | output))}
+
+
+_TO_ONLINE_ATTENTION: Final = (
+    "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"
+)
+"""The pipeline that all backends run before matchers, and that changes the maps of root ops."""
+
+_BATCH_LOOP_ADDED: Final = "llvm-cpu"
+"""The backend that adds a batch loop to convolutions of one image, and loses their configurations."""
+
+
+@dataclass(frozen=True)
+class RootForm:
+    """A root op, with the form of its problem.
+
+    Attributes:
+        op: the op in the form that matchers receive.
+        form: the form.
+    """
+
+    op: OpInfo
+    form: ProblemForm
+
+
+class RootFormReader:
+    """Reads the root ops of dispatches; shared parts are read once."""
+
+    def __init__(self) -> None:
+        self._converted: dict[Hashable, OpInfo | None] = {}
+        self._alive: list[mlir.Module] = []
+
+    def read(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
+        """Return the root ops of a dispatch for which entries can be derived."""
+        backend = dispatch.target.backend if dispatch.target else ""
+        return tuple(self._forms(dispatch.module, backend))
+
+    def _forms(self, module: mlir.Operation, backend: str) -> Iterator[RootForm]:
+        for function in find_root_ops(module):
+            if names.TRANSLATION_INFO in function.function.attributes:
+                continue
+            for root in function.roots:
+                op: OpInfo | None = OpInfo(root)
+                if root.name == names.ATTENTION:
+                    op = self._online(module, OpInfo(root))
+                if op is None or _is_configured(op) or _is_lost(op, backend):
+                    continue
+                form = root_form(op)
+                if form is not None:
+                    yield form
+
+    def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
+        """Return the online attention to which the compiler converts an attention."""
+        if attention.key not in self._converted:
+            context = thread_context()
+            copy = mlir.Module.parse(to_bytecode(module), context)
+            self._alive.append(copy)
+            PassManager.parse(_TO_ONLINE_ATTENTION, context).run(copy.operation)
+            roots = [
+                OpInfo(root)
+                for function in find_root_ops(copy.operation)
+                for root in function.roots
+                if root.name == names.ONLINE_ATTENTION
+            ]
+            self._converted[attention.key] = roots[0] if len(roots) == 1 else None
+        return self._converted[attention.key]
+
+
+def root_form(op: OpInfo) -> RootForm | None:
+    """Return an op with the form of its problem; None if derivation does not support the op."""
+    if op.kind not in OPERANDS or any(operand.encoding for operand in op.operands):
+        return None
+    operands = {
+        at: operand.sizes for at, operand in enumerate(op.operands) if operand.sizes is not None
+    }
+    form = problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)
+    return None if form is None else RootForm(op, form)
+
+
+def _is_configured(op: OpInfo) -> bool:
+    attributes = op.operation.attributes
+    return names.COMPILATION_INFO in attributes or names.LOWERING_CONFIG in attributes
+
+
+def _is_lost(op: OpInfo, backend: str) -> bool:
+    """Return whether the backend replaces an op and loses its configuration."""
+    is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
+    return is_image and backend == _BATCH_LOOP_ADDED
+
+
+# --- The conversion of configurations to another form of their problem, by reordering lists over loops
+
+_BOTH: Final = frozenset({PARALLEL, REDUCTION})
+_TILES: Final[Mapping[str, frozenset[str]]] = {
+    gpu.WORKGROUP: frozenset({PARALLEL}),
+    gpu.SUBGROUP: frozenset({PARALLEL}),
+    gpu.THREAD: frozenset({PARALLEL}),
+    gpu.REDUCTION_LEVEL: frozenset({REDUCTION}),
+    gpu.PARTIAL_REDUCTION: frozenset({REDUCTION}),
+    gpu.PADDING: _BOTH,
+    gpu.PADDING_CONV: _BOTH,
+    CpuLevel.DISTRIBUTION.value: frozenset({PARALLEL}),
+    CpuLevel.CACHE_PARALLEL.value: frozenset({PARALLEL}),
+    CpuLevel.CACHE_REDUCTION.value: frozenset({REDUCTION}),
+    CpuLevel.VECTOR_COMMON_PARALLEL.value: frozenset({PARALLEL}),
+    CpuLevel.VECTOR_REDUCTION.value: frozenset({REDUCTION}),
+    CpuLevel.VECTOR_INNER_PARALLEL.value: frozenset(),
+}
+"""The entries of lowering configs that hold a tile for each loop, and the iterators of loops of size 1 that they tile
+by 1; loops of size 1 with other iterators are not tiled.
+"""
+
+_OF_CONVOLUTION: Final = (gpu.PADDING_CONV,)
+"""The entries that refer to the loops of a convolution even if the convolution becomes a matmul."""
+
+_BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
+"""The entries with an element for each operand."""
+
+
+class NotDerivableError(Exception):
+    """A configuration cannot be converted to another form; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class LoopMapping:
+    """The correspondence of the loops of two forms.
+
+    Attributes:
+        sources: for each loop of the new form, the loop of the old one; None for an added loop of size 1.
+        iterators: the iterator of each loop of the new form.
+        dropped: the loops of the old form that the new one lacks, all of size 1.
+    """
+
+    sources: tuple[int | None, ...]
+    iterators: tuple[str, ...]
+    dropped: tuple[int, ...]
+
+    @property
+    def old_count(self) -> int:
+        """The number of loops of the old form."""
+        return sum(source is not None for source in self.sources) + len(self.dropped)
+
+    def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
+        """Return the mapping restricted to some loops of both forms, renumbered in order."""
+        positions = {loop: position for position, loop in enumerate(old)}
+        sources = [self.sources[loop] for loop in new]
+        return LoopMapping(
+            tuple(None if loop is None else positions[loop] for loop in sources),
+            tuple(self.iterators[loop] for loop in new),
+            tuple(positions[loop] for loop in self.dropped if loop in positions),
+        )
+
+
+def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
+    """Return the correspondence of the loops of two forms of a problem.
+
+    A loop of size 1 corresponds to one that indexes the same operands, if the other form has one.
+
+    Args:
+        old: the form that an entry matches.
+        new: the form of an op.
+        iterators: the iterators of the op's loops.
+    """
+    by_loop = dict(zip(new.loops, old.loops, strict=True))
+    units = dict(old.units)
+    for loop, operands in new.units.items():
+        source = next((unit for unit, indexed in units.items() if indexed == operands), None)
+        if source is not None:
+            del units[source]
+            by_loop[loop] = source
+    return LoopMapping(
+        tuple(by_loop.get(loop) for loop in range(new.loop_count)),
+        tuple(iterators),
+        tuple(units),
+    )
+
+
+@dataclass(frozen=True)
+class Renumbering:
+    """Converts the attributes that configure an op from one form to another.
+
+    Attributes:
+        mapping: the loops of the op.
+        parts: the loops of the parts that it decomposes into, by the names of their attributes.
+        gemm: the loops of the implicit matmul that it may become; None if their order differs.
+        is_convolution: whether it is a convolution.
+    """
+
+    mapping: LoopMapping
+    parts: Mapping[str, LoopMapping]
+    gemm: LoopMapping | None
+    is_convolution: bool
+
+    @staticmethod
+    def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
+        """Return the renumbering from one form of a problem to another one, whose iterators are given."""
+        mapping = loop_mapping(old, new, iterators)
+        return Renumbering(
+            mapping,
+            {name: mapping.part(loops, new.parts[name]) for name, loops in old.parts.items()},
+            _gemm_mapping(mapping.part(old.parallel, new.parallel), len(old.parallel)),
+            old.key.kind is OpKind.CONVOLUTION,
+        )
+
+    def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
+        """Return the value of an attribute for the new form.
+
+        Raises:
+            NotDerivableError: the value cannot be converted to the new form.
+        """
+        with value.context:
+            if name == names.TRANSLATION_INFO:
+                return value
+            if name == names.LOWERING_CONFIG and not self.is_convolution:
+                return _lowering_config(value, self.mapping)
+            if name == names.COMPILATION_INFO and isinstance(
+                value, iree_codegen.CompilationInfoAttr
+            ):
+                lowering = self._root_lowering_config(value)
+                return iree_codegen.CompilationInfoAttr.get(lowering, value.translation_info)
+            if name == names.DECOMPOSITION_CONFIG:
+                return self._decomposition(value)
+        raise NotDerivableError(f"it sets '{name}'")
+
+    def _root_lowering_config(self, value: iree_codegen.CompilationInfoAttr) -> mlir.Attribute:
+        if not self.is_convolution or not gpu.uses_igemm(value.translation_info):
+            return _lowering_config(value.lowering_config, self.mapping)
+        if self.gemm is None:
+            raise NotDerivableError("it becomes a matmul, whose loops are in another order")
+        return _lowering_config(
+            value.lowering_config, self.gemm, dict.fromkeys(_OF_CONVOLUTION, self.mapping)
+        )
+
+    def _decomposition(self, value: mlir.Attribute) -> mlir.Attribute:
+        entries = entries_of(value)
+        for name, mapping in self.parts.items():
+            part = entries_of(entries.get(name))
+            if names.LOWERING_CONFIG in part:
+                lowering = _lowering_config(part[names.LOWERING_CONFIG], mapping)
+                entries[name] = mlir.DictAttr.get({**part, names.LOWERING_CONFIG: lowering})
+        return mlir.DictAttr.get(entries)
+
+
+def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
+    """Return the mapping of the parallel loops followed by one reduction loop, into which all others are merged.
+
+    Args:
+        parallel: the mapping of the parallel loops.
+        reduction: the position of the reduction loop in the old form.
+    """
+    kept = [source for source in parallel.sources if source is not None]
+    if kept != sorted(kept):
+        return None
+    return LoopMapping(
+        (*parallel.sources, reduction), (*parallel.iterators, REDUCTION), parallel.dropped
+    )
+
+
+def _lowering_config(
+    value: mlir.Attribute,
+    mapping: LoopMapping,
+    others: Mapping[str, LoopMapping] = MappingProxyType({}),
+) -> mlir.Attribute:
+    """Convert a lowering config to another form.
+
+    Args:
+        value: the lowering config.
+        mapping: the loops of its lists.
+        others: the loops of other lists, by their names.
+    """
+    if isinstance(value, iree_gpu.LoweringConfigAttr):
+        renumbered = _entries(entries_of(value.attributes), mapping, others)
+        return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
+    entries = named_parameters(value) if is_cpu_configuration(value) else None
+    if entries is None:
+        raise NotDerivableError(f"its configuration is {value}")
+    written = _entries(entries, mapping, others)
+    text = ", ".join(f"{name} = {value}" for name, value in written.items())
+    return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
+
+
+def _entries(
+    entries: Mapping[str, mlir.Attribute],
+    mapping: LoopMapping,
+    others: Mapping[str, LoopMapping],
+) -> dict[str, mlir.Attribute]:
+    return {name: _entry(name, value, others.get(name, mapping)) for name, value in entries.items()}
+
+
+def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    if name in _TILES:
+        return _tiles(name, value, mapping)
+    if name in gpu.BASES:
+        return _basis(name, value, mapping)
+    if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
+        return value
+    raise NotDerivableError(f"its configuration has '{name} = {value}'")
+
+
+def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    """Reorder a list of tiles for the new loops; a tile is a number, or a scalable tile in brackets."""
+    if not isinstance(value, mlir.ArrayAttr):
+        raise NotDerivableError(f"its configuration has '{name} = {value}'")
+    tiles = list(value)
+    if len(tiles) > mapping.old_count:
+        raise NotDerivableError(f"its '{name}' is for more loops")
+    if any(loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped):
+        raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
+    i64 = mlir.IntegerType.get_signless(64)
+    none, one = (mlir.IntegerAttr.get(i64, tile) for tile in (0, 1))
+    return mlir.ArrayAttr.get(
+        [
+            (one if iterator in _TILES[name] else none)
+            if source is None
+            else (tiles[source] if source < len(tiles) else none)
+            for source, iterator in zip(mapping.sources, mapping.iterators, strict=True)
+        ]
+    )
+
+
+_UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
+
+
+def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
+    """Convert a basis to the new loops; the number 1 is appended for each new loop."""
+    basis = gpu.read_basis(value)
+    if basis is None:
+        raise NotDerivableError(f"its configuration has '{name} = {value}'")
+    counts, positions = list(basis.counts), basis.mapping
+    if any(loop < len(positions) and counts[positions[loop]] != 1 for loop in mapping.dropped):
+        raise NotDerivableError(f"its '{name}' distributes a loop of size 1")
+    renumbered: list[int] = []
+    for source in mapping.sources:
+        if source is None:
+            renumbered.append(len(counts))
+            counts.append(1)
+        elif source < len(positions):
+            renumbered.append(positions[source])
+        else:
+            raise NotDerivableError(f"its '{name}' is for fewer loops")
+    i64 = mlir.IntegerType.get_signless(64)
+    return mlir.ArrayAttr.get(
+        [
+            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, number) for number in numbers])
+            for numbers in (counts, renumbered)
+        ]
+    )

@@ -1,0 +1,552 @@
+"""Symbols, fresh names, and renaming of many symbols together with their uses."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import escaped
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+
+def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
+    """Return the name of the symbol that `operation` defines, or None."""
+    attribute = operation.attributes.get(names.SYMBOL_NAME)
+    return attribute.value if isinstance(attribute, mlir.StringAttr) else None
+
+
+def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
+    """Return the symbols that `table` defines, by name, in order."""
+    return {name: op for op in body(table) if (name := symbol_name(op)) is not None}
+
+
+def join_path(path: Iterable[str]) -> str:
+    """Return a nested reference as one string: names joined with `::`, quoted and escaped where necessary.
+
+    Different references give different strings: a symbol named `a::b` differs from the symbol `b` in `a`.
+    """
+    return "::".join(map(_quoted, path))
+
+
+def reference(attribute: mlir.Attribute) -> str:
+    """Return a symbol reference as one string, as `join_path` writes it."""
+    if isinstance(attribute, mlir.FlatSymbolRefAttr):
+        return _quoted(attribute.value)
+    assert isinstance(attribute, mlir.SymbolRefAttr)
+    return join_path(attribute.value)
+
+
+def split_path(path: str) -> list[str]:
+    """Return the names of a string that `join_path` wrote."""
+    if '"' not in path:
+        return path.split("::")
+    matches = _PATH_NAME.finditer(path)
+    return [_unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
+
+
+def _quoted(name: str) -> str:
+    if ":" not in name and '"' not in name and name.isprintable():
+        return name
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped(name)}"'
+
+
+def _unescaped(text: str) -> str:
+    decoded = _ESCAPED.sub(
+        lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2], text.encode()
+    )
+    return decoded.decode()
+
+
+class FreshNames:
+    """A generator of unused names, numbered as IREE's linker does: `name`, `name_0`, `name_1` and so on.
+
+    Args:
+        taken: names in use.
+        reserved: names that only their present owner may keep.
+        start: the first number to try.
+    """
+
+    def __init__(
+        self, taken: Iterable[str] = (), reserved: Iterable[str] = (), start: int = 0
+    ) -> None:
+        self._reserved = set(reserved)
+        self._start = start
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        """Reserve and return `name` if it is unused, or else the first unused `name_N`."""
+        if name not in self._taken:
+            self._taken.add(name)
+            return name
+        count = self._next.get(name, self._start)
+        while (fresh := f"{name}_{count}") in self._reserved or fresh in self._taken:
+            count += 1
+        self._next[name] = count + 1
+        self._taken.add(fresh)
+        return fresh
+
+
+def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
+    """Rename symbols of `table` and every reference to them, in one walk.
+
+    References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
+    the root of a nested reference, inside arrays, dictionaries and dialect attributes. If the table imports a symbol
+    into programs, so are the strings by which the compiler looks the symbol up there. A nested symbol table that
+    defines one of the names keeps its references to that name. The program that a matcher shows keeps the
+    references to its own symbols.
+
+    Args:
+        table: the operation whose symbols are renamed, usually a module.
+        renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
+            name without a symbol in `table` redirects its references to the symbol of the new name.
+    """
+    _rename(list(body(table)), SymbolRenaming(renames))
+
+
+def rename_references(
+    operations: Iterable[mlir.Operation], nested: Mapping[tuple[str, str], str]
+) -> None:
+    """Rename references to symbols of nested tables that move to the outer table, as `rename_symbols` does.
+
+    Args:
+        operations: some ops of the outer table.
+        nested: the new names, by nested table and symbol; references in the tables stay as they are.
+    """
+    _rename(list(operations), SymbolRenaming({}, nested))
+
+
+def _rename(operations: Sequence[mlir.Operation], renaming: SymbolRenaming) -> None:
+    if renaming and operations:
+        imports = (collect(operation, names.IMPORT_SYMBOL) for operation in operations)
+        renaming.follow_imports(itertools.chain.from_iterable(imports))
+        with operations[0].context, mlir.Location.unknown():
+            for operation in operations:
+                renaming.rename(operation)
+
+
+def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
+    """Yield every reference to a symbol in `attribute`, from the outermost name to the innermost.
+
+    The bindings do not expose the parts of some attributes. Their references are read from the printed form, which may
+    yield too many, never too few.
+    """
+    if isinstance(attribute, _LEAVES):
+        return
+    if isinstance(attribute, mlir.FlatSymbolRefAttr):
+        yield (attribute.value,)
+    elif isinstance(attribute, mlir.SymbolRefAttr):
+        yield tuple(attribute.value)
+    elif isinstance(attribute, mlir.ArrayAttr):
+        for element in attribute:
+            yield from references(element)
+    elif isinstance(attribute, mlir.DictAttr):
+        for element in entries_of(attribute).values():
+            yield from references(element)
+    else:
+        for name in _REFERENCE.findall(str(attribute)):
+            yield (name.strip('"'),)
+
+
+def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
+    """Yield every reference to a symbol in `root`, as often as it occurs.
+
+    The program that a matcher shows is left out: its references are to its own symbols.
+    """
+    reference_paths: list[tuple[str, ...]] = []
+    paths_by_attribute: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        for attribute in operation.attributes.values():
+            paths = paths_by_attribute.get(attribute)
+            if paths is None:
+                paths = paths_by_attribute[attribute] = tuple(references(attribute))
+            reference_paths.extend(paths)
+        return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
+
+    visit(root, visitor)
+    yield from reference_paths
+
+
+class SymbolRenaming:
+    """A renaming of the symbols of one table and their references. Each distinct attribute is read once.
+
+    Args:
+        renames: as for `rename_symbols`.
+        nested: as for `rename_references`.
+    """
+
+    def __init__(
+        self,
+        renames: Mapping[str, str],
+        nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    ) -> None:
+        self._renames = {old: new for old, new in renames.items() if old != new}
+        self._nested = nested
+        self._strings: dict[str, str] = {}
+        self._done: dict[mlir.Attribute, mlir.Attribute] = {}
+        self._flat_done: dict[str, mlir.FlatSymbolRefAttr] = {}
+
+    def __bool__(self) -> bool:
+        """Return whether any name changes."""
+        return bool(self._renames or self._nested)
+
+    def follow_imports(self, imports: Iterable[mlir.Operation]) -> None:
+        """Also rename imported symbols in strings; `imports` are the ops that import symbols into programs."""
+        for operation in imports:
+            for path in references(operation.attributes["symbol"]):
+                new = self._renames.get(path[0]) if len(path) == 1 else self._nested.get(path)  # type: ignore[arg-type]
+                if new is not None:
+                    self._strings[path[-1]] = new
+
+    def rename(self, operation: mlir.Operation) -> None:
+        """Rename the symbol that an op in the table defines, and the references in the op."""
+        self.rename_symbol(operation, symbol_name(operation))
+        self.rename_references(operation)
+
+    def rename_symbol(self, operation: mlir.Operation, name: str | None) -> None:
+        """Rename the symbol `name`, which an op in the table defines."""
+        if name in self._renames:
+            operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._renames[name])
+
+    def rename_references(self, operation: mlir.Operation) -> None:
+        """Rename the references in an op in the table."""
+        if operation.name == names.MODULE:
+            self._rename_in_table(operation)
+        else:
+            visit(operation, self._rename_in_op)
+
+    def _rename_in_table(self, table: mlir.Operation) -> None:
+        """Rename the references in a nested table, whose own symbols hide outer ones."""
+        hidden = self._renames.keys() & symbols(table).keys()
+        inner = self
+        if hidden or self._nested:
+            visible = {old: new for old, new in self._renames.items() if old not in hidden}
+            inner = SymbolRenaming(visible)
+            inner._strings = {old: self._strings[old] for old in self._strings if old in visible}
+        for operation in body(table):
+            if operation.name == names.MODULE:
+                inner._rename_in_table(operation)
+            else:
+                visit(operation, inner._rename_in_op)
+
+    def rename_attribute(self, operation: mlir.Operation | mlir.OpView, name: str) -> None:
+        """Rename the references in an attribute of an op in the table, if the op has it."""
+        attributes = operation.attributes
+        attribute = attributes.get(name)
+        if attribute is not None:
+            replaced = self.replace(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+
+    def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        attributes = operation.attributes
+        for name, attribute in attributes.items():
+            replaced = self.replace(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+        return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
+
+    def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        """Return an attribute with its references renamed; the same object if it contains none."""
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            return self._flat(attribute)
+        if isinstance(attribute, _LEAVES):
+            return attribute
+        cached = self._done.get(attribute)
+        if cached is None:
+            cached = self._done[attribute] = self._replace(attribute)
+        # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
+        return attribute if cached == attribute else cached
+
+    def _flat(self, attribute: mlir.FlatSymbolRefAttr) -> mlir.FlatSymbolRefAttr:
+        old: str = attribute.value
+        if old not in self._renames:
+            return attribute
+        if old not in self._flat_done:
+            self._flat_done[old] = mlir.FlatSymbolRefAttr.get(self._renames[old])
+        return self._flat_done[old]
+
+    def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        if isinstance(attribute, mlir.SymbolRefAttr):
+            root, first, *nested = attribute.value
+            if (root, first) in self._nested:
+                return mlir.SymbolRefAttr.get([self._nested[root, first], *nested])
+            new = self._renames.get(root)
+            return mlir.SymbolRefAttr.get([new, first, *nested]) if new else attribute
+        if isinstance(attribute, mlir.ArrayAttr):
+            return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
+        if isinstance(attribute, mlir.DictAttr):
+            items = entries_of(attribute).items()
+            return mlir.DictAttr.get(
+                {name: self._replace_item(name, value) for name, value in items}
+            )
+        return self._replace_inside(attribute)
+
+    def _replace_item(self, key: str, value: mlir.Attribute) -> mlir.Attribute:
+        if key == _LOWERING_STRATEGY and isinstance(value, mlir.StringAttr):
+            return self._replace_name(value)
+        return self.replace(value)
+
+    def _replace_name(self, name: mlir.StringAttr) -> mlir.StringAttr:
+        return mlir.StringAttr.get(self._strings.get(name.value, name.value))
+
+    def _replace_in_configuration(self, attribute: mlir.Attribute) -> mlir.Attribute | None:
+        """Replace references and names in an attribute of IREE that holds some; None for any other attribute."""
+        from iree.compiler.dialects import iree_codegen, iree_gpu  # noqa: PLC0415 - slow to import
+
+        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
+            lowering = self.replace(attribute.lowering_config)
+            translation = self.replace(attribute.translation_info)
+            return iree_codegen.CompilationInfoAttr.get(lowering, translation)
+        if isinstance(attribute, iree_gpu.LoweringConfigAttr):
+            return iree_gpu.LoweringConfigAttr.get(self.replace(attribute.attributes))
+        if isinstance(attribute, iree_codegen.TranslationInfoAttr):
+            spec, configuration = attribute.codegen_spec, attribute.configuration
+            return iree_codegen.TranslationInfoAttr.get(
+                self.replace(attribute.pass_pipeline),
+                spec and self.replace(spec),
+                attribute.workgroup_size,
+                attribute.subgroup_size,
+                configuration and self.replace(configuration),
+            )
+        if descriptor := _DESCRIPTOR.fullmatch(str(attribute)):
+            name = self._replace_name(mlir.StringAttr(mlir.Attribute.parse(descriptor[2])))
+            return mlir.Attribute.parse(f"{descriptor[1]}{name}{descriptor[3]}")
+        return None
+
+    def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
+        """Replace references inside an attribute whose parts the bindings do not expose.
+
+        MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
+        symbols, so other replacements can be skipped.
+        """
+        text = str(attribute)
+        present = {name.strip('"') for name in _REFERENCE.findall(text)}
+        names_some = bool(self._strings) and '"' in text
+        if names_some or not present.isdisjoint(scope for scope, _ in self._nested):
+            replaced = self._replace_in_configuration(attribute)
+            if replaced is not None:
+                return replaced
+        renames = {old: self._renames[old] for old in present if old in self._renames}
+        if not renames:
+            return attribute
+        scratch = mlir.Module.create()
+        with mlir.InsertionPoint(scratch.body):
+            holder = mlir.Operation.create(names.MODULE, regions=1)
+            holder.regions[0].blocks.append()
+        holder.attributes[_HOLDER] = attribute
+        # In two steps, as a new name may be the old name of another symbol.
+        for step, old in enumerate(renames):
+            mlir.SymbolTable.replace_all_symbol_uses(old, f"\0{step}", scratch.operation)
+        for step, new in enumerate(renames.values()):
+            mlir.SymbolTable.replace_all_symbol_uses(f"\0{step}", new, scratch.operation)
+        return holder.attributes[_HOLDER]
+
+
+_LOWERING_STRATEGY: Final = "lowering_strategy"
+"""The entry of a lowering config that names a sequence. `LoweringConfigInterpreter.cpp` looks it up."""
+
+_DESCRIPTOR = re.compile(r'(#iree_codegen\.ukernel_descriptor<)(".*")(, \w+>)')
+"""A microkernel by name. The bindings have no class for it; `SymbolicUKernelProviderAttr` looks it up."""
+
+_LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
+_HOLDER = "tuninglink.attribute"
+_PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
+_ESCAPED = re.compile(rb"\\(?:([0-9A-F]{2})|(.))", re.DOTALL)
+_REFERENCE = re.compile(r'@([A-Za-z_][\w$.-]*|"(?:[^"\\]|\\.)*")')
+
+
+# --- Walks over operations and over graphs -------------------------------------------------------
+
+Node = TypeVar("Node", bound="Hashable")
+
+
+def visit(
+    root: mlir.Operation | mlir.OpView,
+    visitor: Callable[[mlir.Operation], mlir.WalkResult | None],
+    order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
+) -> None:
+    """Call `visitor` with `root` and every operation inside, parents before their children by default.
+
+    The visitor may return a `WalkResult` to skip the regions of the operation or to end the walk. It may change
+    attributes but must not erase or move operations: collect them first. An exception of the visitor ends the walk and
+    is raised unchanged, where the bindings' own walk would wrap it.
+    """
+    raised: list[BaseException] = []
+
+    def callback(operation: mlir.Operation) -> mlir.WalkResult:
+        try:
+            return visitor(operation) or mlir.WalkResult.ADVANCE
+        except BaseException as exception:  # noqa: BLE001 - raised again below
+            raised.append(exception)
+            return mlir.WalkResult.INTERRUPT
+
+    root.walk(callback, order)
+    if raised:
+        raise raised[0]
+
+
+def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
+    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order."""
+    name_set = frozenset(names)
+    operations: list[mlir.Operation] = []
+
+    def keep(operation: mlir.Operation) -> None:
+        if operation.name in name_set:
+            operations.append(operation)
+
+    visit(root, keep)
+    return operations
+
+
+def op_names(root: mlir.Operation | mlir.OpView) -> set[str]:
+    """Return the names of the operations in `root`, including its own."""
+    occurring: set[str] = set()
+    visit(root, lambda operation: occurring.add(operation.name))
+    return occurring
+
+
+def children(operation: mlir.Operation) -> list[mlir.Operation]:
+    """Return the operations directly inside the regions of `operation`, in order.
+
+    Iteration over a block creates an `OpView` for each operation, for which the bindings import the module of its
+    dialect: 0.2 s for linalg. A walk does not.
+    """
+    operations: list[mlir.Operation] = []
+
+    def keep(inner: mlir.Operation) -> mlir.WalkResult | None:
+        if inner == operation:
+            return None
+        operations.append(inner)
+        return mlir.WalkResult.SKIP
+
+    visit(operation, keep)
+    return operations
+
+
+def postorder(
+    roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
+) -> Iterator[Node]:
+    """Yield the nodes reachable from `roots`, each once and after its successors, except in cycles."""
+    entered: set[Node] = set()
+    path: list[Node] = []
+    waiting = [iter(roots)]
+    while waiting:
+        node = next((successor for successor in waiting[-1] if successor not in entered), None)
+        if node is not None:
+            entered.add(node)
+            path.append(node)
+            waiting.append(iter(successors(node)))
+            continue
+        waiting.pop()
+        if path:
+            yield path.pop()
+
+
+def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:
+    """Yield the operations directly inside the first region of `operation`, in order.
+
+    Collect them in a list before moving or erasing any of them.
+    """
+    for block in operation.regions[0].blocks:
+        for child in block.operations:
+            yield child.operation
+
+
+# --- Access to the parameters of attributes without classes in the bindings, and ranges of affine expressions
+
+_BUILTIN = (
+    mlir.ArrayAttr,
+    mlir.DictAttr,
+    mlir.FloatAttr,
+    mlir.IntegerAttr,
+    mlir.StringAttr,
+    mlir.TypeAttr,
+    mlir.UnitAttr,
+)
+
+
+def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
+    """Return the parameters of an attribute that is printed like an array, or None."""
+    parsed = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    return parsed if isinstance(parsed, mlir.ArrayAttr) else None
+
+
+def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
+    """Return the parameters of an attribute that is printed like a dictionary, or None."""
+    parsed = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+    return entries_of(parsed) if isinstance(parsed, mlir.DictAttr) else None
+
+
+def is_dialect_attribute(attribute: mlir.Attribute) -> bool:
+    """Return whether an attribute belongs to a dialect of the compiler, other than MLIR's builtin dialect."""
+    return not isinstance(attribute, _BUILTIN)
+
+
+def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
+    """Return the entries of a dictionary attribute. Any other attribute has none."""
+    if not isinstance(attribute, mlir.DictAttr):
+        return {}
+    named = (attribute[position] for position in range(len(attribute)))
+    return {entry.name: entry.attr for entry in named}
+
+
+def integers_of(attribute: mlir.Attribute | None) -> list[int]:
+    """Return the integers in an array attribute. Any other attribute has none."""
+    elements = attribute if isinstance(attribute, mlir.ArrayAttr) else ()
+    return [int(element.value) for element in elements if isinstance(element, mlir.IntegerAttr)]
+
+
+def integer_value(attribute: mlir.Attribute) -> int:
+    """Return the value of an integer attribute of any width."""
+    assert isinstance(attribute, mlir.IntegerAttr)
+    return int(attribute.value)
+
+
+def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
+    """Return the attribute that a text denotes, or None if the compiler rejects the text."""
+    try:
+        return mlir.Attribute.parse(text, context)
+    except mlir.MLIRError:
+        return None
+
+
+def _between_brackets(attribute: mlir.Attribute) -> str:
+    _, _, inside = str(attribute).partition("<")
+    # A type may follow.
+    return inside.rpartition(">")[0]
+
+
+def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest value of an affine expression over loops.
+
+    Args:
+        expression: a sum of dimensions, constants, and dimensions multiplied by constants.
+        sizes: the size of each loop: numbers, or terms of a solver.
+
+    Raises:
+        ValueError: the expression is of another form.
+    """
+    if isinstance(expression, mlir.AffineDimExpr):
+        return 0, sizes[expression.position] - 1
+    if isinstance(expression, mlir.AffineConstantExpr):
+        return expression.value, expression.value
+    if isinstance(expression, mlir.AffineAddExpr):
+        lhs, rhs = (value_range(operand, sizes) for operand in (expression.lhs, expression.rhs))
+        return lhs[0] + rhs[0], lhs[1] + rhs[1]
+    if isinstance(expression, mlir.AffineMulExpr):
+        low, high = value_range(expression.lhs, sizes)
+        factor = expression.rhs  # MLIR puts the constant there.
+        if isinstance(factor, mlir.AffineConstantExpr):
+            ends = low * factor.value, high * factor.value
+            return ends if factor.value >= 0 else (ends[1], ends[0])
+    raise ValueError(f"the range of '{expression}' cannot be determined")

@@ -1,0 +1,725 @@
+"""Initial specs: entries for the dispatches of a program, with the compiler's own configurations."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.arguments import Content, several
+from tuninglink.compiler import (
+    Applied,
+    Compilation,
+    CompileOptions,
+    Compiler,
+    DispatchSources,
+    Phase,
+    PreparedDispatches,
+    SpecChoice,
+    compile_with,
+    executable_name,
+    materialize_encodings,
+    program_name,
+    read_request,
+)
+from tuninglink.emission import (
+    FORMS,
+    NoMatcherError,
+    Preparation,
+    SpecEntry,
+    matcher_key,
+    write_spec,
+)
+from tuninglink.errors import CompileError, Diagnostic
+from tuninglink.iree import (
+    Dispatch,
+    DispatchCost,
+    GivenSizes,
+    OpKind,
+    Target,
+    containers,
+    count_calls,
+    describe,
+    dispatch_costs,
+    find_dispatches,
+    find_root_ops,
+)
+from tuninglink.matching import OpInfo
+from tuninglink.mlir import (
+    DiagnosticSink,
+    FreshNames,
+    collect,
+    error,
+    names,
+    note,
+    place_of,
+    symbol_name,
+    thread_context,
+    to_bytecode,
+)
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.spaces import AllowedValues, ProviderRegistry, knob_values, meaning, tiled_problem
+from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
+from tuninglink.specs import load_spec
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """Dispatches with one root op and one configuration, for one entry.
+
+    Attributes:
+        dispatches: their names.
+        label: the name of the function of the first dispatch.
+        words: a description of the root op.
+        calls: the total number of calls in the program.
+        cost: the cost of one call.
+        target: the target of the dispatches.
+        workload: the root op as matchers see it.
+        configuration: the compiler's own choice.
+        attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
+    """
+
+    dispatches: tuple[str, ...]
+    label: str
+    words: str
+    calls: int
+    cost: DispatchCost
+    target: str
+    workload: Workload
+    configuration: Configuration
+    attributes: Mapping[str, str]
+
+    @property
+    def flops(self) -> int:
+        """The arithmetic operations of all calls; 0 if they are unknown."""
+        return self.calls * (self.cost.flops or 0)
+
+    @property
+    def impact(self) -> tuple[int, int]:
+        """The sort key for the cost of the dispatches: arithmetic operations, then bytes."""
+        return self.flops, self.calls * (self.cost.bytes or 0)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Dispatches without an entry.
+
+    Attributes:
+        dispatches: their names.
+        words: a description of their root op, as far as it is known.
+        reason: the reason why there is no entry.
+    """
+
+    dispatches: tuple[str, ...]
+    words: str
+    reason: str
+
+    def __str__(self) -> str:
+        more = f" and {len(self.dispatches) - 1} more" if len(self.dispatches) > 1 else ""
+        what = f" ({self.words})" if self.words else ""
+        return f"{self.dispatches[0]}{more}{what}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class InitSpec:
+    """An initial spec.
+
+    Attributes:
+        text: the spec, as MLIR text with comments.
+        entries: its entries by the symbol of the matcher, the most expensive first.
+        left_out: the selected dispatches without an entry.
+    """
+
+    text: str
+    entries: Mapping[str, StartingPoint]
+    left_out: tuple[LeftOut, ...]
+
+
+_INDENT = "  "
+
+
+def commented(
+    text: str,
+    entries: Mapping[str, StartingPoint],
+    registry: ProviderRegistry | None,
+    heading: Sequence[str],
+) -> str:
+    """Return a spec with comments on its entries and their knobs.
+
+    Args:
+        text: the spec, as MLIR prints it.
+        entries: the dispatches of its entries, by the symbol of the matcher.
+        registry: the providers of valid values; None to leave them out.
+        heading: the lines of a comment at the beginning.
+    """
+    # Without aliases, which would be shared, each entry can be edited separately.
+    text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
+    module = mlir.Module.parse(text, thread_context())
+    above: dict[int, list[str]] = {1: list(heading)}
+    for sequence in collect(module.operation, names.NAMED_SEQUENCE):
+        point = entries.get(symbol_name(sequence) or "")
+        if point is not None:
+            above[_line(sequence)] = [f"{_INDENT}// {text_}" for text_ in _about(point)]
+            parameter = collect(sequence, names.PARAM_CONSTANT)[0]
+            knobs = _about_knobs(point, registry)
+            above[_line(parameter)] = [f"{_INDENT * 2}// {knob}" for knob in knobs]
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        lines += [*above.get(number, ()), line]
+    return "\n".join(lines) + "\n"
+
+
+def _line(operation: mlir.Operation) -> int:
+    place = place_of(operation.location)
+    assert place is not None  # it was parsed from text
+    return place.line
+
+
+def _about(point: StartingPoint) -> Iterator[str]:
+    count = len(point.dispatches)
+    yield point.words
+    called = "called once" if point.calls == 1 else f"{point.calls:,} calls"
+    cost = point.cost
+    if cost.flops is not None and cost.bytes is not None:
+        called += f"; {cost.flops:,} operations and {cost.bytes:,} bytes a call"
+    yield f"{point.dispatches[0]}{f' and {count - 1:,} more' if count > 1 else ''}: {called}"
+
+
+def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
+    """Yield a line for each knob: its name, its value, its meaning, and other valid values."""
+    allowed = registry and AllowedValues(point.workload, point.configuration, registry)
+    also = ", and the values that are valid while the others stay" if allowed else ""
+    yield f"Each knob with its value and its meaning{also}:"
+    values = knob_values(point.configuration)
+    problem = tiled_problem(point.workload.problem, values)
+    for place, value in values.items():
+        text = f"{_INDENT}{place} = {value}"
+        about = meaning(place, problem)
+        yield f"{text}  ({about})" if about else text
+        valid = allowed.by_place.get(place) if allowed else None
+        if valid is not None:
+            alternatives = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
+            yield f"{_INDENT * 3}also: {alternatives}"
+    options = allowed.options if allowed else {}
+    for name in [name for name in options if name not in values]:
+        about = meaning(name)
+        yield f"Option, not set: {name} ({about}): {', '.join(options[name])}"
+    if allowed and not allowed.by_place:
+        yield f"Other valid values are unknown: {allowed.reason}"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The rest of a compilation, after `executable-sources`.
+
+    Attributes:
+        session_flags: flags of the session. Process-wide flags are set already.
+    """
+
+    session_flags: Sequence[str] = ()
+
+    def run(self, sources: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
+        """Compile a program at `executable-sources`.
+
+        Args:
+            sources: the program.
+            last: the last phase to run.
+            specs: the specs to apply, as text.
+
+        Raises:
+            CompileError: the compiler reported an error.
+            SpecError: a spec is malformed.
+        """
+        options = CompileOptions(
+            compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
+        )
+        loaded = [load_spec(spec.encode()) for spec in specs]
+        compiler = Compiler(options, SpecChoice(loaded), self.session_flags)
+        return compiler.compile_bytes(sources, "<dispatches>")
+
+
+class Verifier:
+    """A comparison of a program with and without a spec.
+
+    Args:
+        backend: the compiler for both.
+        sources: the program at `executable-sources`.
+        configured: the program at `executable-configurations`, without a spec.
+    """
+
+    def __init__(self, backend: Backend, sources: bytes, configured: bytes) -> None:
+        self._backend = backend
+        self._sources = sources
+        self._plain = _dispatches(configured)
+
+    def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
+        """Return the reasons for entries without the intended effect.
+
+        Args:
+            spec: the spec, as text.
+            entries: the dispatches of its entries, by the symbol of the matcher.
+
+        Raises:
+            CompileError: the compiler fails with the spec.
+        """
+        compiled = self._backend.run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
+        changed = self._changed(spec, compiled.output)
+        reasons = {}
+        for matcher, point in entries.items():
+            reason = _failure(matcher, point, compiled.applied, changed)
+            if reason:
+                reasons[matcher] = reason
+        return reasons
+
+    def _changed(self, spec: str, configured: bytes) -> set[str]:
+        """Return the dispatches whose code the spec changes."""
+        tuned = _dispatches(configured)
+        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
+        executables = dict.fromkeys(map(executable_name, suspected))
+        if not executables:
+            return set()
+        # The compiler also configures ops around the root op, which may not change the code.
+        module = mlir.Module.parse(self._sources, thread_context()).operation
+        differing = self._differing(module, list(executables), spec)
+        return {name for name in suspected if executable_name(name) in differing}
+
+    def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
+        """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
+        part = to_bytecode(DispatchSources(module).program(executables).operation)
+        plain, code = (self._code(part, specs) for specs in ((), (spec,)))
+        if len(executables) > 1 and (plain is None or code is None):
+            parts = (self._differing(module, [executable], spec) for executable in executables)
+            return {name for differing in parts for name in differing}
+        if plain is None:
+            return set()  # It does not compile without the spec either.
+        return {name for name in executables if code is None or plain[name] != code[name]}
+
+    def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
+        """Return the code of each executable, or None if the compiler fails."""
+        try:
+            return _executables(self._backend.run(program, Phase.EXECUTABLE_TARGETS, specs).output)
+        except CompileError:
+            return None
+
+
+def _failure(
+    matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
+) -> str:
+    effects = {
+        item.dispatch: item for item in applied if item.entry and item.entry.matcher == matcher
+    }
+    for name in point.dispatches:
+        if name not in effects:
+            return f"its matcher does not match the root op of {name}"
+        if not effects[name].is_own:
+            return f"the compiler changes the configuration in {name}"
+    for name in effects:
+        if name in changed:
+            return f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
+    return ""
+
+
+def _dispatches(program: bytes) -> dict[str, str]:
+    module = _parsed_apart(program)
+    return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
+
+
+def _parsed_apart(program: bytes) -> mlir.Operation:
+    """Parse a program in a new context: in one that has its weights already, their names get other suffixes."""
+    return mlir.Module.parse(program, mlir.Context()).operation
+
+
+def _executables(program: bytes) -> dict[str, str]:
+    module = _parsed_apart(program)
+    return {
+        symbol_name(container) or "": str(container)
+        for container in containers(module)
+        if container.name == names.EXECUTABLE
+    }
+
+
+# --- Initial specs: entries for the dispatches of a program, with the compiler's own configurations
+
+_Chosen = Sequence[tuple[StartingPoint, str]]
+"""The dispatches of the entries, each with its form of matchers."""
+
+
+def init_spec(
+    source: str | os.PathLike[str] | Content,
+    *,
+    dispatches: str | Iterable[str] = (),
+    top: int | None = None,
+    target: str | Target | None = None,
+    flags: str | Iterable[str] = (),
+    sizes: str | Iterable[str] = (),
+    name: str = "<memory>",
+    diagnostics: DiagnosticSink | None = None,
+) -> InitSpec:
+    """Write an initial spec for dispatches of a program.
+
+    Each entry has a matcher for one root op and the compiler's own configuration, with a comment on each knob. The
+    spec takes effect in the program but does not change its code until it is edited, which the compiler confirms. Like
+    `tuninglink.compile`, the function may be called repeatedly.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode.
+        dispatches: parts of names of dispatches or of their functions, with `*` and `?`. By default, all dispatches
+            except those that only compute element by element or move data.
+        top: the number of entries, for the most expensive problems; None for all.
+        target: what to compile for, as for `tuninglink.compile`.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`, as words or as one line.
+        sizes: the sizes of dynamic dimensions for the costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        name: the name of a program given as content, in locations.
+        diagnostics: receives warnings and remarks of the compiler. Errors are raised.
+
+    Raises:
+        CompileError: the program or a flag is malformed, the compiler reported an error, or no dispatch matches the
+            names.
+        TuninglinkError: a file cannot be read.
+    """
+    request = read_request(
+        specs=(),
+        default_specs=False,
+        spec_directories=(),
+        target=target,
+        flags=flags,
+        upgrade=False,
+    )
+    report = diagnostics.emit if diagnostics else None
+    options = _until_sources(request.options)
+    compiler = Compiler(options, SpecChoice(), request.options.flags, report)
+    sources = compile_with(compiler, source, name).output
+    given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
+    return _SpecWriter(sources, Backend(request.options.flags), report, given).write(
+        program_name(source, name), several(dispatches, "dispatches"), top
+    )
+
+
+def init_spec_for_file(
+    options: CompileOptions,
+    dispatches: Sequence[str],
+    top: int | None,
+    report: Callable[[Diagnostic], None] | None = None,
+) -> InitSpec:
+    """Write an initial spec for a file. Process-wide flags are set already.
+
+    Args:
+        options: the options of the compilation.
+        dispatches: see `init_spec`.
+        top: see `init_spec`.
+        report: receives each warning and remark of the compiler.
+
+    Raises:
+        CompileError: see `init_spec`.
+    """
+    assert options.input is not None
+    compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
+    sources = compiler.compile_file(options.input).output
+    writer = _SpecWriter(sources, Backend(), report, options.sizes)
+    return writer.write(options.input, dispatches, top)
+
+
+def _until_sources(options: CompileOptions) -> CompileOptions:
+    if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
+        text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+        raise CompileError(error(f"dispatches cannot be found: {text}"))
+    return replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
+
+
+class _SpecWriter:
+    """A writer of initial specs for one program."""
+
+    def __init__(
+        self,
+        sources: bytes,
+        backend: Backend,
+        report: Callable[[Diagnostic], None] | None,
+        sizes: Sequence[GivenSizes],
+    ) -> None:
+        configured = backend.run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        self._reader = ProgramReader(sources, configured, sizes=sizes)
+        self._verifier = Verifier(backend, sources, configured)
+        self._registry = ProviderRegistry(report or (lambda _: None))
+
+    def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
+        points = [point for point in self._reader.points if _is_selected(point, dispatches)][:top]
+        left_out = [
+            left
+            for left in self._reader.left_out
+            if not dispatches or _fits(left.dispatches, dispatches)
+        ]
+        if not points and not left_out:
+            raise CompileError(self._nothing(program, dispatches))
+        forms: dict[int, Iterator[str]] = {}
+        reasons: dict[int, str] = {}
+        for point in points:
+            forms_left, reasons[id(point)] = _forms(point)
+            forms[id(point)] = iter(forms_left)
+        chosen = [(point, next(forms[id(point)], "")) for point in points]
+        # Try the next form of each matcher that failed, until the compiler accepts all entries.
+        while True:
+            left_out += [
+                LeftOut(point.dispatches, point.words, reasons[id(point)])
+                for point, form in chosen
+                if not form
+            ]
+            chosen = [(point, form) for point, form in chosen if form]
+            text, entries = _spec(chosen)
+            failures = self._failures(chosen, text, entries)
+            if not failures:
+                break
+            failed = {id(entries[matcher]): reason for matcher, reason in failures.items()}
+            reasons |= failed
+            chosen = [
+                (point, next(forms[id(point)], "") if id(point) in failed else form)
+                for point, form in chosen
+            ]
+        # Add comments to the text.
+        heading = _heading(program, entries.values())
+        text = commented(text, entries, self._registry, heading)
+        return InitSpec(text, entries, tuple(left_out))
+
+    def _failures(
+        self, chosen: _Chosen, text: str, entries: Mapping[str, StartingPoint]
+    ) -> dict[str, str]:
+        """Return the reasons for entries without the intended effect.
+
+        If the compiler fails, entries are checked one by one.
+        """
+        if not chosen:
+            return {}
+        try:
+            return self._verifier.failures(text, entries)
+        except CompileError as failure:
+            if len(chosen) == 1:
+                return dict.fromkeys(entries, failure.diagnostics[0].message)
+        reasons: dict[str, str] = {}
+        for matcher, choice in zip(entries, chosen, strict=True):
+            reasons |= dict.fromkeys(
+                [matcher] if self._failures([choice], *_spec([choice])) else [], _FAILS
+            )
+        return reasons or dict.fromkeys(entries, _FAILS)
+
+    def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
+        if not self._reader.dispatches:
+            return error(f"there is no dispatch in '{program}'")
+        listed = [
+            note(f"there is {dispatch.name}") for dispatch in self._reader.dispatches[:_SHOWN]
+        ]
+        if dispatches:
+            join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
+            return error(f"no dispatch in '{program}' is called {join}", notes=listed)
+        message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
+        return error(message, notes=listed)
+
+
+_FAILS = "the compiler fails where the entry takes effect"
+
+_SHOWN = 5
+"""The number of dispatches to list if none matches."""
+
+
+def _is_selected(point: StartingPoint, patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return is_tunable(point.workload.problem.kind)
+    return _fits((*point.dispatches, point.label), patterns)
+
+
+def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(subject, f"*{pattern}*") for subject in subjects for pattern in patterns)
+
+
+def _forms(point: StartingPoint) -> tuple[list[str], str]:
+    """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails."""
+    forms = []
+    reason = ""
+    for form in FORMS:
+        try:
+            matcher_key(point.workload, form)
+        except NoMatcherError as failure:
+            reason = str(failure)
+            continue
+        forms.append(form)
+    return forms, reason
+
+
+def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
+    """Return a spec, and its entries by the symbol of the matcher."""
+    fresh = FreshNames([])
+    labels = [fresh.take(point.label) for point, _ in chosen]
+    entries = [
+        SpecEntry(label, point.workload, form, point.attributes)
+        for label, (point, form) in zip(labels, chosen, strict=True)
+    ]
+    named = {f"match_{label}": point for label, (point, _) in zip(labels, chosen, strict=True)}
+    return write_spec("start", entries), named
+
+
+def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
+    """Return a spec with one entry, without verification by the compiler; empty if no matcher form fits the op.
+
+    Args:
+        program: the name of the program.
+        point: the dispatches of the entry.
+        registry: the providers of valid values; None to leave them out.
+    """
+    forms, _ = _forms(point)
+    if not forms:
+        return ""
+    text, entries = _spec([(point, forms[0])])
+    return commented(text, entries, registry, _heading(program, [point]))
+
+
+def _heading(program: str, points: Iterable[StartingPoint]) -> list[str]:
+    targets = ", ".join(sorted({point.target for point in points})) or "its target"
+    return [
+        f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
+        "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
+        "",
+    ]
+
+
+# --- The problems of a program, for entries: root ops of dispatches, with the compiler's configurations
+
+
+class _NoStartError(Exception):
+    """An error for a dispatch without a possible entry; the message is the reason, `words` the computation."""
+
+    def __init__(self, reason: str, words: str = "") -> None:
+        super().__init__(reason)
+        self.words = words
+
+
+class ProgramReader:
+    """The dispatches of a program as the compiler configures them without specs.
+
+    Args:
+        sources: the program at `executable-sources`, as bytecode.
+        configured: the program at `executable-configurations`.
+        calls: the number of calls of each dispatch, in case the program does not determine it.
+        sizes: the sizes of dynamic dimensions for the costs.
+
+    Attributes:
+        points: the problems that entries can be written for, the most expensive first.
+        left_out: the other dispatches.
+        dispatches: all dispatches, without configurations.
+    """
+
+    def __init__(
+        self,
+        sources: bytes,
+        configured: bytes,
+        calls: Counter[str] | None = None,
+        sizes: Sequence[GivenSizes] = (),
+    ) -> None:
+        context = thread_context()
+        self._before = mlir.Module.parse(sources, context).operation
+        materialize_encodings(self._before)
+        self._after = mlir.Module.parse(configured, context).operation
+        self._calls = count_calls(self._before) if calls is None else calls
+        self._costs = dispatch_costs(self._before, sizes)
+        self.dispatches = find_dispatches(self._after)
+        self._configurations = self._read_configurations()
+        strip_configurations(self._after)
+        dispatch_names = {dispatch.name for dispatch in self.dispatches}
+        self._prepared = PreparedDispatches(
+            self._after, DispatchSources(self._before), dispatch_names
+        )
+        self._read()
+
+    def _read_configurations(self) -> dict[str, list[tuple[mlir.Operation, Configuration | None]]]:
+        return {
+            dispatch.name: [
+                (root, read_configuration(root, result.function))
+                for result in find_root_ops(dispatch.module)
+                for root in result.roots
+            ]
+            for dispatch in self.dispatches
+        }
+
+    def _read(self) -> None:
+        points: dict[Hashable, StartingPoint] = {}
+        left_out: dict[tuple[str, str], tuple[str, ...]] = {}
+        for dispatch in self.dispatches:
+            try:
+                key, point = self._point(dispatch)
+            except _NoStartError as failure:
+                why = failure.words, str(failure)
+                left_out[why] = (*left_out.get(why, ()), dispatch.name)
+                continue
+            existing = points.get(key)
+            points[key] = point if existing is None else _joined(existing, point)
+        self.points = sorted(points.values(), key=lambda point: point.impact, reverse=True)
+        self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
+
+    def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
+        configured = self._configurations[dispatch.name]
+        if not configured:
+            raise _NoStartError("it has no configurable op")
+        if len(configured) > 1:
+            raise _NoStartError("it has several root ops, and a spec can configure one")
+        ((after, configuration),) = configured
+        root, function = self._seen(dispatch, after)
+        op = OpInfo(root)
+        words = describe(op)
+        if configuration is None or configuration.translation_info is None:
+            raise _NoStartError("the compiler does not configure its root op", words)
+        attributes = _attributes(configuration)
+        point = StartingPoint(
+            dispatches=(dispatch.name,),
+            label=symbol_name(function) or "",
+            words=words,
+            calls=self._calls[dispatch.name],
+            cost=self._costs[dispatch.name],
+            target=str(dispatch.target or ""),
+            workload=read_workload(root, function, self._after),
+            configuration=configuration,
+            attributes=attributes,
+        )
+        return (op.key, point.target, tuple(attributes.items())), point
+
+    def _seen(
+        self, dispatch: Dispatch, after: mlir.Operation
+    ) -> tuple[mlir.Operation, mlir.Operation]:
+        """Return the root op of a dispatch as the spec's matchers see it, and its function."""
+        configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
+        workloads = (read_workload(*pair, self._after) for pair in configured)
+        if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
+            return configured[0]  # The spec adds the loop before the match.
+        module = self._prepared.module(dispatch.name, dispatch.module)
+        if module is None:
+            raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
+        root_ops = configured if module == dispatch.module else _roots(module)
+        if len(root_ops) != 1:
+            raise _NoStartError("the backend rewrites its ops before it chooses a root op")
+        return root_ops[0]
+
+
+def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
+    """Return the root ops of a dispatch, each with its function."""
+    return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
+
+
+def is_tunable(kind: OpKind) -> bool:
+    """Return whether ops of a kind can benefit from tuning. Elementwise ops do not."""
+    return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
+
+
+def _joined(one: StartingPoint, other: StartingPoint) -> StartingPoint:
+    dispatches = (*one.dispatches, *other.dispatches)
+    return replace(one, dispatches=dispatches, calls=one.calls + other.calls)
+
+
+def _attributes(configuration: Configuration) -> dict[str, str]:
+    lowering, translation = configuration.lowering_config, configuration.translation_info
+    assert translation is not None
+    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+    attributes = {names.COMPILATION_INFO: str(info)}
+    if configuration.decomposition_config is not None:
+        attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+    return attributes

@@ -1,0 +1,529 @@
+"""Assertions compiled to Python functions, since the search evaluates them too often to walk terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.terms import Kind, Term, divide, evaluate, graph, modulo
+
+Values = list[int]
+
+_INFIX = {
+    Kind.ADD: " + ",
+    Kind.MUL: " * ",
+    Kind.EQ: " == ",
+    Kind.LE: " <= ",
+    Kind.LT: " < ",
+    Kind.AND: " and ",
+    Kind.OR: " or ",
+}
+_SIGNS = {Kind.DIV: " // ", Kind.MOD: " % "}
+_TEMPLATES = {
+    Kind.NEG: "(-{0})",
+    Kind.NOT: "(not {0})",
+    Kind.ITE: "({1} if {0} else {2})",
+    Kind.DIV: "divide({0}, {1})",
+    Kind.MOD: "modulo({0}, {1})",
+}
+
+
+class SourceWriter:
+    """Writes terms as Python expressions; nodes with several uses become local variables.
+
+    Args:
+        roots: the terms.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
+        local: the prefix of the local variables.
+        inner: the variable of the innermost loop: the largest terms without it become local variables, too, unless they
+            divide by zero.
+    """
+
+    def __init__(
+        self,
+        roots: list[Term],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str = "",
+    ) -> None:
+        self._slots = slots
+        self._bounds = bounds
+        self._texts: dict[int, str] = {}
+        self.lines: list[str] = []
+        uses: dict[int, int] = {}
+        nodes = list(graph(roots))
+        outer = set(map(id, roots)) if inner else set()
+        for node in nodes:
+            for operand in node.operands:
+                uses[id(operand)] = uses.get(id(operand), 0) + 1
+                if inner in node.variables:
+                    outer.add(id(operand))
+        for node in nodes:
+            text = self._write(node)
+            is_outer = id(node) in outer and inner not in node.variables
+            if node.operands and (
+                uses.get(id(node), 0) > 1 or (is_outer and not may_divide_by_zero(node, bounds))
+            ):
+                name = f"{local}{len(self.lines)}"
+                self.lines.append(f"{name} = {text}")
+                text = name
+            self._texts[id(node)] = text
+
+    def text(self, term: Term) -> str:
+        """Return the expression of a node."""
+        return self._texts[id(term)]
+
+    def _write(self, term: Term) -> str:
+        if term.kind is Kind.CONSTANT:
+            return f"({term.value})"
+        if term.kind is Kind.VARIABLE:
+            values = self._bounds[term.name]
+            fixed = values.low == values.high
+            return f"({values.low})" if fixed else f"v[{self._slots[term.name]}]"
+        kind = term.kind
+        texts = [self._texts[id(operand)] for operand in term.operands]
+        if kind in _SIGNS and self._bounds.of(term.operands[1]).low > 0:
+            return f"({_SIGNS[kind].join(texts)})"  # Python and SMT-LIB agree for these
+        template = _TEMPLATES.get(kind)
+        return template.format(*texts) if template else f"({_INFIX[kind].join(texts)})"
+
+
+def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
+    """Return whether the value of a term can depend on a division by zero, according to the bounds of its divisors."""
+    return any(node.kind in _SIGNS and 0 in bounds.of(node.operands[1]) for node in graph([term]))
+
+
+def conjunction(
+    assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds, inner: str = ""
+) -> list[str]:
+    """Return lines of a function of the values that return False unless all of `assertions` hold.
+
+    They raise `ZeroDivisionError` if they evaluate a division by zero.
+
+    Args:
+        assertions: boolean terms.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
+        inner: the variable of the innermost loop, if any.
+    """
+    lines: list[str] = []
+    # One by one, cheapest first, so that a failing one avoids evaluating the rest.
+    for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
+        writer = SourceWriter([assertion], slots, bounds, f"a{number}_", inner)
+        lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
+    return lines
+
+
+def violations(
+    assertions: Sequence[Term], slots: Mapping[str, int]
+) -> Callable[[Values], tuple[list[int], list[int]]]:
+    """Return a function from values to the indices of the assertions that do not hold, and of undefined ones.
+
+    An assertion counts as undefined if its evaluation divides by zero anywhere; its value may nevertheless be
+    determined.
+
+    Args:
+        assertions: boolean terms.
+        slots: the positions of their variables in the values.
+    """
+    bounds = Bounds(slots)
+    lines = ["violated, undefined = [], []"]
+    for number, assertion in enumerate(assertions):
+        writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
+        inside = [*writer.lines, f"if not {writer.text(assertion)}: violated.append({number})"]
+        lines += ["try:", *(f"    {line}" for line in inside)]
+        lines += ["except ZeroDivisionError:", f"    undefined.append({number})"]
+    function: Callable[[Values], tuple[list[int], list[int]]] = compile_function(
+        [*lines, "return violated, undefined"]
+    )
+    return function
+
+
+def outlook(
+    assertions: Sequence[Term],
+    assigned: frozenset[str],
+    slots: Mapping[str, int],
+    bounds: Bounds,
+    inner: str,
+) -> list[str]:
+    """Return lines of a function of the assigned values that return a tuple of everything that `assertions` depend on.
+
+    Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
+    assertions.
+
+    Args:
+        assertions: boolean terms.
+        assigned: the variables that have values; those with a single possible value have no effect.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
+        inner: the variable that was assigned last.
+    """
+    changing = frozenset(name for name in assigned if bounds[name].low != bounds[name].high)
+    parts: dict[Hashable, Term] = {}
+    for assertion in assertions:
+        for part in _assigned_parts(assertion, assigned, changing):
+            parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
+    lines: list[str] = []
+    for number, part in enumerate(parts.values()):
+        writer = SourceWriter([part], slots, bounds, f"p{number}_", inner)
+        inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
+        if not may_divide_by_zero(part, bounds):
+            lines += inside
+            continue
+        # All numerators over zero give the same key: the term decides nothing, or nothing is decided.
+        lines += ["try:", *(f"    {line}" for line in inside)]
+        lines += ["except ZeroDivisionError:", f"    k{number} = None"]
+    keys = "".join(f"k{number}, " for number in range(len(parts)))
+    return [*lines, f"return ({keys})"]
+
+
+def _assigned_parts(
+    term: Term, assigned: frozenset[str], changing: frozenset[str]
+) -> Iterator[Term]:
+    """Yield the largest parts of `term` whose variables are assigned and may change."""
+    if not term.variables & changing:
+        return
+    if term.variables <= assigned:
+        yield term
+        return
+    seen = [operand for operand in term.operands if operand.variables <= assigned]
+    if term.kind in _FOLDABLE and len(seen) > 1:
+        seen = [Term(term.kind, tuple(seen))]
+    for part in (*seen, *(other for other in term.operands if not other.variables <= assigned)):
+        yield from _assigned_parts(part, assigned, changing)
+
+
+_FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
+"""The kinds of terms whose assigned operands are combined into one value."""
+
+
+def alternatives(assertion: Term, name: str) -> int:
+    """Return the maximum number of values of a variable once the others are assigned; 0 if unknown.
+
+    An equation with one occurrence of the variable leaves one value; a disjunction of such equations leaves one value
+    for each part.
+    """
+    if assertion.kind is Kind.OR:
+        counts = [alternatives(operand, name) for operand in assertion.operands]
+        return sum(counts) if all(counts) else 0
+    if assertion.kind is not Kind.EQ or assertion.occurrences(name) != 1:
+        return 0
+    return int(all(node.kind in _INVERTIBLE for node in _path(assertion, name)[1]))
+
+
+def solutions(
+    assertion: Term, name: str, slots: Mapping[str, int], bounds: Bounds
+) -> Callable[[Values], Sequence[int]] | None:
+    """Return a function that computes the values of `name` for which `assertion` holds from the other values.
+
+    Returns:
+        None if the assertion leaves more than a few values. Otherwise the function, which raises `ZeroDivisionError` if
+        the values cannot be determined.
+    """
+    if not alternatives(assertion, name):
+        return None
+    equations = assertion.operands if assertion.kind is Kind.OR else (assertion,)
+    lines: list[str] = ["roots = []"]
+    for number, equation in enumerate(_equations(equations)):
+        lines += [
+            *_inversion(equation, name, slots, bounds, f"t{number}_"),
+            "if not r: roots.append(x)",
+        ]
+    function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return roots"])
+    return function
+
+
+_INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
+
+
+def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
+    """Yield the equations of disjunctions."""
+    for assertion in assertions:
+        if assertion.kind is Kind.OR:
+            yield from _equations(assertion.operands)
+        else:
+            yield assertion
+
+
+def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
+    """Return the side of an equation that lacks a variable, and the terms from the other side down to the variable."""
+    left, right = equation.operands
+    inside, other = (left, right) if name in left.variables else (right, left)
+    path = []
+    while inside.kind is not Kind.VARIABLE:
+        path.append(inside)
+        inside = next(operand for operand in inside.operands if name in operand.variables)
+    return other, path
+
+
+def _inversion(
+    equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
+) -> list[str]:
+    """Return lines that compute `x`, the value of a variable that solves an equation if `r` is zero."""
+    other, path = _path(equation, name)
+    steps = [
+        (term, [operand for operand in term.operands if name not in operand.variables])
+        for term in path
+    ]
+    needed = [other, *(operand for _, others in steps for operand in others)]
+    writer = SourceWriter(needed, slots, bounds, local)
+    lines = [*writer.lines, f"x = {writer.text(other)}", "r = 0"]
+    for term, others in steps:
+        texts = [writer.text(operand) for operand in others]
+        if term.kind is Kind.NEG:
+            lines.append("x = -x")
+        elif term.kind is Kind.ADD:
+            lines.append(f"x -= {' + '.join(texts)}")
+        else:
+            lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
+    return lines
+
+
+def compile_function(lines: Sequence[str], arguments: str = "v") -> Any:
+    """Compile lines as the body of a function, by default with `v`, the values, as its argument."""
+    source = f"def function({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
+    scope: dict[str, object] = {"divide": divide, "modulo": modulo}
+    # The source consists only of the operators, numbers and local names written above.
+    exec(source, scope)  # noqa: S102
+    return scope["function"]
+
+
+# --- Checks of assertions as compiled Python functions: on partial assignments, in loops, and on full ones
+
+
+class _UnboundedError(Exception):
+    """The values of a term have no bounds that a function can compute."""
+
+
+def possibility(
+    assertions: Iterable[Term],
+    assigned: frozenset[str],
+    slots: Mapping[str, int],
+    bounds: Bounds,
+    inner: str,
+) -> list[str]:
+    """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
+
+    Args:
+        assertions: boolean terms over further variables.
+        assigned: the variables that have values.
+        slots: the positions of the variables in the values.
+        inner: the variable that was assigned last.
+        bounds: the bounds of all variables; they decide no assertion if there are no lines.
+    """
+    lines: list[str] = []
+    for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
+        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_", inner)
+        try:
+            condition = writer.condition(assertion)
+        except _UnboundedError:
+            continue
+        lines += [*writer.lines, f"if not {condition}: return False"]
+    return lines
+
+
+class _BoundsWriter:
+    """Writes the minimum and the maximum of terms as Python expressions."""
+
+    def __init__(
+        self,
+        assigned: frozenset[str],
+        slots: Mapping[str, int],
+        bounds: Bounds,
+        local: str,
+        inner: str,
+    ) -> None:
+        self._assigned = assigned
+        self._inner = inner
+        self._slots = slots
+        self._bounds = bounds
+        self._local = local
+        self._texts: dict[int, tuple[str, str]] = {}
+        self.lines: list[str] = []
+
+    def condition(self, assertion: Term) -> str:
+        """Return the expression that is false if an assertion cannot hold.
+
+        Raises:
+            _UnboundedError: bounds do not decide the assertion.
+        """
+        kind = assertion.kind
+        if kind is Kind.AND or kind is Kind.OR:
+            parts = [self.condition(operand) for operand in assertion.operands]
+            return f"({(' and ' if kind is Kind.AND else ' or ').join(parts)})"
+        if kind not in (Kind.LE, Kind.LT, Kind.EQ):
+            raise _UnboundedError
+        (low, most), (least, high) = map(self._range, assertion.operands)
+        if kind is Kind.EQ:
+            return f"({low} <= {high} and {least} <= {most})"
+        return f"({low} {'<=' if kind is Kind.LE else '<'} {high})"
+
+    def _range(self, term: Term) -> tuple[str, str]:
+        key = id(term)
+        if key not in self._texts:
+            if term.variables <= self._assigned:
+                texts = (self._value(term),) * 2
+            else:
+                texts = self._named(self._range_of_open(term))
+            self._texts[key] = texts
+        return self._texts[key]
+
+    def _named(self, texts: tuple[str, str]) -> tuple[str, str]:
+        names = []
+        for text in texts:
+            names.append(f"{self._local}{len(self.lines)}")
+            self.lines.append(f"{names[-1]} = {text}")
+        return names[0], names[1]
+
+    def _value(self, term: Term) -> str:
+        if may_divide_by_zero(term, self._bounds):
+            raise _UnboundedError
+        local = f"{self._local}v{len(self.lines)}_"
+        writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
+        self.lines += writer.lines
+        name = f"{self._local}{len(self.lines)}"
+        self.lines.append(f"{name} = {writer.text(term)}")
+        return name
+
+    def _range_of_open(self, term: Term) -> tuple[str, str]:
+        """Return the bounds of a term with an unassigned variable."""
+        if term.kind is Kind.ITE:
+            return self._range_of_choice(term)
+        within = [self._bounds.of(operand) for operand in term.operands]
+        if term.kind is Kind.ADD:
+            return self._joined(term, " + ")
+        if term.kind is Kind.MUL and all(interval.low >= 0 for interval in within):
+            return self._joined(term, " * ")
+        if term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
+            (low, high), (least, most) = map(self._range, term.operands)
+            return f"{low} // {most}", f"{high} // {least}"
+        if term.kind is Kind.NEG:
+            low, high = self._range(term.operands[0])
+            return f"-{high}", f"-{low}"
+        interval = self._bounds.of(term)
+        if not interval.is_finite:
+            raise _UnboundedError
+        return f"({int(interval.low)})", f"({int(interval.high)})"
+
+    def _joined(self, term: Term, operator: str) -> tuple[str, str]:
+        ranges = [self._range(operand) for operand in term.operands]
+        return operator.join(low for low, _ in ranges), operator.join(high for _, high in ranges)
+
+    def _range_of_choice(self, term: Term) -> tuple[str, str]:
+        condition, *options = term.operands
+        (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
+        if condition.variables <= self._assigned:
+            chosen = self._value(condition)
+            return (
+                f"({yes_low} if {chosen} else {no_low})",
+                f"({yes_high} if {chosen} else {no_high})",
+            )
+        return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
+
+
+Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]
+"""A function of the values so far and of the choices for the next one. It sets that value and yields a key for it."""
+
+_VALUE: Final = re.compile(r"\bv\[(\d+)\]")
+_NAME: Final = re.compile(r"\b[a-z]\w*\b")
+_ASSIGNMENT: Final = re.compile(r"(\w+) = (.*)")
+_KEYWORDS: Final = frozenset({"and", "else", "if", "max", "min", "not", "or"})
+
+
+def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
+    """Compile a loop over the values of a variable.
+
+    Args:
+        at: the position of the variable in the values.
+        checks: lines of a function of the values that return False unless a value is possible.
+        key: lines that return the key of a value.
+    """
+    body = [line.replace("return False", "continue") for line in checks]
+    body += [re.sub(r"^return ", "yield ", line) for line in key]
+    body = [_VALUE.sub(r"u\1", line) for line in body]
+    loaded = sorted({name for line in body for name in re.findall(r"\bu\d+\b", line)} - {f"u{at}"})
+    before = [f"{name} = v[{name[1:]}]" for name in loaded]
+    fixed, inside = {*loaded, *_KEYWORDS}, []
+    for line in body:
+        assignment = _ASSIGNMENT.fullmatch(line)
+        if assignment and fixed.issuperset(_NAME.findall(assignment[2])):
+            before.append(line)
+            fixed.add(assignment[1])
+        else:
+            inside.append(line)
+    loop = [f"for u{at} in choices:", f"    v[{at}] = u{at}", *(f"    {line}" for line in inside)]
+    function: Loop = compile_function([*before, *loop], "v, choices")
+    return function
+
+
+Result = tuple[list[int], list[int]]
+
+_FEW: Final = 8
+"""The number of judgements that take less time than compiling the assertions."""
+
+
+class Judgements:
+    """Judges assignments.
+
+    Args:
+        terms: the assertions.
+    """
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self._terms = terms
+        self._count = 0
+        self._compiled: _Compiled | None = None
+
+    def judge(self, assignment: Mapping[str, int]) -> Result:
+        """Return the indices of the assertions that an assignment violates, and of those that it leaves undecided."""
+        self._count += 1
+        if self._count <= _FEW:
+            return self._evaluate(range(len(self._terms)), assignment)
+        if self._compiled is None or self._compiled.names != assignment.keys():
+            self._compiled = _Compiled(self._terms, tuple(assignment))
+        violated, others = self._compiled.judge(assignment)
+        if not others:
+            return violated, []
+        further, is_open = self._evaluate(others, assignment)
+        return sorted([*violated, *further]), is_open
+
+    def _evaluate(self, indices: Iterable[int], assignment: Mapping[str, int]) -> Result:
+        violated, is_open = [], []
+        cache: dict[Term, int] = {}
+        for index in indices:
+            try:
+                if not evaluate(self._terms[index], assignment, cache):
+                    violated.append(index)
+            except (KeyError, ZeroDivisionError):
+                is_open.append(index)
+        return violated, is_open
+
+
+class _Compiled:
+    """The assertions over unknowns with values, as a function.
+
+    Args:
+        terms: all assertions.
+        names: the unknowns with values.
+    """
+
+    def __init__(self, terms: Sequence[Term], names: Sequence[str]) -> None:
+        self.names = frozenset(names)
+        self._order = names
+        self._complete = [index for index, term in enumerate(terms) if term.variables <= self.names]
+        self._incomplete = sorted({*range(len(terms))} - {*self._complete})
+        slots = {name: position for position, name in enumerate(names)}
+        self._violations: Callable[[list[int]], Result] = violations(
+            [terms[index] for index in self._complete], slots
+        )
+
+    def judge(self, assignment: Mapping[str, int]) -> Result:
+        """Return the violated assertions, and the assertions that must be evaluated one by one."""
+        violated, undefined = self._violations([assignment[name] for name in self._order])
+        complete = self._complete
+        others = [*(complete[index] for index in undefined), *self._incomplete]
+        return [complete[index] for index in violated], sorted(others)

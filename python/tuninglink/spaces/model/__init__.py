@@ -1,0 +1,50 @@
+"""TODO."""
+
+from tuninglink.lazy import lazy_imports
+
+with lazy_imports(globals()):
+    from tuninglink.spaces.model.configuration import (
+        ArraySlot as ArraySlot,
+        CachedReading as CachedReading,
+        Configuration as Configuration,
+        ConstantSlot as ConstantSlot,
+        DictionarySlot as DictionarySlot,
+        IgnoredSlot as IgnoredSlot,
+        ImpliedSlot as ImpliedSlot,
+        IntegerSlot as IntegerSlot,
+        InvalidFormError as InvalidFormError,
+        KnobTemplate as KnobTemplate,
+        MismatchError as MismatchError,
+        MissingEntryError as MissingEntryError,
+        NearFormError as NearFormError,
+        OptionSlot as OptionSlot,
+        Slot as Slot,
+        StrayTileError as StrayTileError,
+        WorkgroupSlot as WorkgroupSlot,
+        dictionary_of as dictionary_of,
+        integer as integer,
+        option_slots as option_slots,
+        promotion_types as promotion_types,
+        read_configuration as read_configuration,
+        template_slot as template_slot,
+        with_defaults as with_defaults,
+        zero_knobs as zero_knobs,
+    )
+    from tuninglink.spaces.model.constraint_set import (
+        ConstraintSet as ConstraintSet,
+        ConstraintSetBuilder as ConstraintSetBuilder,
+    )
+    from tuninglink.spaces.model.knobs import (
+        FixedKnob as FixedKnob,
+        IntegerKnob as IntegerKnob,
+        Knob as Knob,
+        OneOfKnob as OneOfKnob,
+    )
+    from tuninglink.spaces.model.providers import Provider as Provider, Space as Space
+    from tuninglink.spaces.model.workload import (
+        Dimension as Dimension,
+        Problem as Problem,
+        Workload as Workload,
+        read_workload as read_workload,
+        target_around as target_around,
+    )

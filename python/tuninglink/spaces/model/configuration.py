@@ -1,0 +1,680 @@
+"""Configurations as stored in the IR."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import prod
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.iree import (
+    NO_BANK_CONFLICT_REDUCTION,
+    PIPELINE_OPTIONS,
+    PROMOTED_OPERANDS,
+    PROMOTION_TYPES,
+    STAGES,
+    SUBGROUP_SIZE,
+    USE_IGEMM,
+    WORKGROUP_SIZE,
+    is_read,
+)
+from tuninglink.mlir import entries_of, error, integer_value, integers_of, names
+from tuninglink.solver import AssignmentError, Expression, evaluate, term_of
+
+_BITS: Final = 64
+
+_MOST_CONFIGURATIONS: Final = 64
+"""The capacity of each cache. Consecutive entries often have equal configurations."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of a root op.
+
+    Attributes:
+        lowering_config: how the op is tiled and distributed.
+        translation_info: the pipeline, the workgroup size and further settings, None if the function has none.
+        decomposition_config: the configuration of the parts of an attention, if present.
+    """
+
+    lowering_config: mlir.Attribute
+    translation_info: iree_codegen.TranslationInfoAttr | None
+    decomposition_config: mlir.Attribute | None = None
+
+    @property
+    def pipeline(self) -> mlir.Attribute | None:
+        """The pipeline that compiles the dispatch."""
+        return self.translation_info.pass_pipeline if self.translation_info else None
+
+    @cached_property
+    def complete(self) -> Configuration:
+        """This configuration with the default entries; see `with_defaults`."""
+        return _completed(self)
+
+    @cached_property
+    def entries(self) -> Mapping[str, mlir.Attribute]:
+        """All entries that configure a root op for a GPU, by their names in the compiler's templates."""
+        lowering = self.lowering_config
+        entries = dict(dictionary_of(lowering) or {})
+        with lowering.context:
+            if self.decomposition_config is not None:
+                entries[names.DECOMPOSITION_CONFIG] = self.decomposition_config
+            info = self.translation_info
+            if info is not None:
+                if info.workgroup_size:
+                    sizes = [integer(each) for each in info.workgroup_size]
+                    entries[WORKGROUP_SIZE] = mlir.ArrayAttr.get(sizes)
+                entries[SUBGROUP_SIZE] = integer(info.subgroup_size)
+                entries[PIPELINE_OPTIONS] = _pipeline_options(info)
+        return entries
+
+
+def read_configuration(root: mlir.Operation, function: mlir.Operation) -> Configuration | None:
+    """Return the configuration of a root op, None if it has none.
+
+    A `compilation_info` on the op takes precedence, since the compiler replaces the other attributes with it.
+    """
+    attributes = root.attributes
+    decomposition = attributes.get(names.DECOMPOSITION_CONFIG)
+    info = attributes.get(names.COMPILATION_INFO)
+    if isinstance(info, iree_codegen.CompilationInfoAttr):
+        return Configuration(
+            info.lowering_config, _translation_info(info.translation_info), decomposition
+        )
+    lowering = attributes.get(names.LOWERING_CONFIG)
+    if lowering is None:
+        return None
+    translation = function.attributes.get(names.TRANSLATION_INFO)
+    return Configuration(lowering, _translation_info(translation), decomposition)
+
+
+def _translation_info(
+    attribute: mlir.Attribute | None,
+) -> iree_codegen.TranslationInfoAttr | None:
+    return attribute if isinstance(attribute, iree_codegen.TranslationInfoAttr) else None
+
+
+class MismatchError(Exception):
+    """A configuration does not have the form that the constraints cover."""
+
+
+class MissingEntryError(MismatchError):
+    """A configuration lacks an entry that constraints cover; the compiler's own verifier rejects it."""
+
+
+class InvalidFormError(MismatchError):
+    """No configuration of this form compiles; determined by compiling samples.
+
+    Args:
+        message: the fault.
+        entry: the entry to change; empty for the configuration as a whole.
+    """
+
+    def __init__(self, message: str, entry: str = "") -> None:
+        super().__init__(message)
+        self.knobs = (entry,) if entry else ()
+
+
+class StrayTileError(MismatchError):
+    """A configuration has tiles of loops, or threads, that constraints do not cover.
+
+    Args:
+        message: the fault.
+        entry: the entry with them.
+        covered: the entry without them.
+        narrowed: the knobs of other tiles of these loops, with their maximum sizes.
+    """
+
+    def __init__(
+        self, message: str, entry: str, covered: mlir.Attribute, narrowed: Mapping[str, int]
+    ) -> None:
+        super().__init__(message)
+        self.entry = entry
+        self.covered = covered
+        self.narrowed = narrowed
+
+
+class NearFormError(MismatchError):
+    """A configuration differs from the covered form, but has all requirements of a covered configuration.
+
+    Args:
+        message: the difference.
+        assignment: the knobs of the covered configuration. If it breaks a necessary rule, code generation fails for
+            this configuration, too.
+    """
+
+    def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
+        super().__init__(message)
+        self.assignment = assignment
+
+
+class CachedReading(Generic[T]):
+    """A function of configurations whose results and raised mismatches are cached.
+
+    Args:
+        function: the function.
+    """
+
+    def __init__(self, function: Callable[[Configuration], T]) -> None:
+        self._function = function
+        self._results: dict[Configuration, T] = {}
+        self._mismatches: dict[Configuration, MismatchError] = {}
+
+    def __call__(self, configuration: Configuration) -> T:
+        """Return the result for a configuration.
+
+        Raises:
+            MismatchError: the function raises it.
+        """
+        if configuration in self._results:
+            return self._results[configuration]
+        if configuration not in self._mismatches:
+            if len(self._results) + len(self._mismatches) >= _MOST_CONFIGURATIONS:
+                self._results.clear()
+                self._mismatches.clear()
+            try:
+                result = self._results[configuration] = self._function(configuration)
+            except MismatchError as mismatch:
+                self._mismatches[configuration] = mismatch
+            else:
+                return result
+        raise self._mismatches[configuration].with_traceback(None)
+
+
+def with_defaults(configuration: Configuration) -> Configuration:
+    """Add the missing entries that code generation adds, and remove the entries that it does not read.
+
+    For GPUs, the added entries are the promoted operands (none) and the kind of promotion (by all threads of a
+    workgroup together). Tiles that are not a list of integers are not read.
+    """
+    return configuration.complete
+
+
+def _completed(configuration: Configuration) -> Configuration:
+    lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
+    entries = dictionary_of(lowering)
+    if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        return configuration
+    read = {name: entry for name, entry in entries.items() if is_read(name, entry)}
+    is_complete = read == entries and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys()
+    if decomposition is None and is_complete:
+        return configuration
+    with lowering.context:
+        return Configuration(
+            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(read))),
+            configuration.translation_info,
+            None if decomposition is None else _with_promotions(decomposition),
+        )
+
+
+def promotion_types(operands: int) -> mlir.ArrayAttr:
+    """Return the default kind of promotion of operands: by all threads of the workgroup together.
+
+    Args:
+        operands: the number of operands.
+    """
+    together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
+    return mlir.ArrayAttr.get([together] * operands)
+
+
+def dictionary_of(attribute: mlir.Attribute) -> Mapping[str, mlir.Attribute] | None:
+    """Return the entries of a dictionary or of a lowering config for GPUs, None for other attributes."""
+    if isinstance(attribute, iree_gpu.LoweringConfigAttr):
+        attribute = attribute.attributes
+    return entries_of(attribute) if isinstance(attribute, mlir.DictAttr) else None
+
+
+def integer(value: int) -> mlir.IntegerAttr:
+    """Return an integer attribute of 64 bits, in the current context."""
+    return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(_BITS), value)
+
+
+def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> dict[str, mlir.Attribute]:
+    operands = entries.get(PROMOTED_OPERANDS, mlir.ArrayAttr.get([]))
+    count = len(operands) if isinstance(operands, mlir.ArrayAttr) else 0
+    default = {PROMOTED_OPERANDS: operands, PROMOTION_TYPES: promotion_types(count)}
+    return {**default, **entries}
+
+
+def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
+    """Return a `decomposition_config` whose parts state how their operands are promoted."""
+    parts = dict(dictionary_of(decomposition) or {})
+    for name, part in parts.items():
+        inner = dictionary_of(part) or {}
+        config = inner.get(names.LOWERING_CONFIG)
+        entries = dictionary_of(config) if config is not None else None
+        if entries is None:
+            return decomposition
+        lowering = iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries)))
+        parts[name] = mlir.DictAttr.get({**inner, names.LOWERING_CONFIG: lowering})
+    return mlir.DictAttr.get(parts)
+
+
+def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> mlir.DictAttr:
+    """Return the pipeline's options; missing ones are off."""
+    given = dictionary_of(info.configuration) if info.configuration is not None else None
+    result = (given or {}).get(PIPELINE_OPTIONS)
+    options = result if isinstance(result, iree_gpu.PipelineOptionsAttr) else None
+    return mlir.DictAttr.get(
+        {
+            NO_BANK_CONFLICT_REDUCTION: mlir.BoolAttr.get(
+                bool(options and options.no_reduce_shared_memory_bank_conflicts)
+            ),
+            STAGES: integer((options and options.prefetch_num_stages) or 0),
+            USE_IGEMM: mlir.BoolAttr.get(bool(options and options.use_igemm_convolution)),
+        }
+    )
+
+
+# --- The slots of knob templates: attributes of a configuration with placeholders for knobs ------
+
+_Expected = TypeVar("_Expected", bound=mlir.Attribute)
+
+
+class Slot(ABC):
+    """A place in a template: a knob, a constant, or nested slots."""
+
+    @abstractmethod
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read an attribute of a configuration, and add the values of knobs to an assignment.
+
+        Args:
+            path: the name of the slot in messages.
+            actual: the attribute.
+            assignment: receives the values.
+
+        Raises:
+            MismatchError: the template does not allow the attribute here.
+        """
+
+    def read_missing(self, path: str, assignment: dict[str, int]) -> None:  # noqa: ARG002
+        """Read a configuration without the attribute; see `read`."""
+        raise MissingEntryError(f"'{path}' is missing")
+
+    @abstractmethod
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Return the attribute for an assignment, in the current context.
+
+        Raises:
+            ValueError: a knob has an invalid value.
+        """
+
+
+@dataclass(frozen=True)
+class IntegerSlot(Slot):
+    """An integer knob.
+
+    Attributes:
+        name: the knob.
+        zero: the value that a zero stands for, such as the size of a loop; None if zero is an ordinary value. It may
+            depend on parameters, whose values the assignment has.
+    """
+
+    name: str
+    zero: int | Expression | None = None
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read an integer."""
+        value = _expect(path, actual, mlir.IntegerAttr).value
+        if not value and self.zero is not None:
+            value = evaluate(term_of(self.zero), assignment)
+        if assignment.setdefault(self.name, value) != value:
+            raise MismatchError(f"'{path}' differs, as it is {_text(actual)}")
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write an integer."""
+        return integer(assignment[self.name])
+
+
+@dataclass(frozen=True)
+class OptionSlot(Slot):
+    """A knob that chooses among attributes; its value is the index of one.
+
+    Attributes:
+        name: the knob.
+        options: the attributes.
+    """
+
+    name: str
+    options: tuple[mlir.Attribute, ...]
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read one of the attributes."""
+        indexes = [index for index, each in enumerate(self.options) if _are_equal(each, actual)]
+        if not indexes:
+            raise _unexpected(path, actual)
+        assignment[self.name] = indexes[0]
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write one of the attributes."""
+        index = assignment[self.name]
+        if not 0 <= index < len(self.options):
+            raise ValueError(f"'{self.name}' has no option {index}")
+        return self.options[index]
+
+
+@dataclass(frozen=True)
+class ImpliedSlot(OptionSlot):
+    """An attribute that follows from a knob that is read earlier."""
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Accept the attribute that belongs to the value of the knob."""
+        expected = self.options[assignment[self.name]]
+        if not _are_equal(expected, actual):
+            raise _unexpected(path, actual)
+
+
+@dataclass(frozen=True)
+class ConstantSlot(Slot):
+    """An attribute that is the same in all configurations of the template."""
+
+    attribute: mlir.Attribute
+
+    def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
+        """Accept the attribute."""
+        if not _are_equal(self.attribute, actual):
+            raise _unexpected(path, actual)
+
+    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
+        """Write the attribute."""
+        return self.attribute
+
+
+@dataclass(frozen=True)
+class IgnoredSlot(Slot):
+    """An attribute that code generation ignores.
+
+    Attributes:
+        attribute: the attribute to write.
+    """
+
+    attribute: mlir.Attribute
+
+    def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
+        """Accept any attribute of the same kind."""
+        _expect(path, actual, type(self.attribute))
+
+    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
+        """Write the attribute."""
+        return self.attribute
+
+
+@dataclass(frozen=True)
+class ArraySlot(Slot):
+    """An array of slots."""
+
+    elements: tuple[Slot, ...]
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read an array of the same length."""
+        array = _expect(path, actual, mlir.ArrayAttr)
+        if len(array) != len(self.elements):
+            raise _unexpected(path, actual)
+        for position, (slot, element) in enumerate(zip(self.elements, array, strict=True)):
+            slot.read(f"{path}[{position}]", element, assignment)
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write an array."""
+        return mlir.ArrayAttr.get([element.write(assignment) for element in self.elements])
+
+
+@dataclass(frozen=True)
+class DictionarySlot(Slot):
+    """A dictionary of slots.
+
+    Attributes:
+        entries: the slots by name, in the order in which they are read.
+        others: names of further entries that have no effect; None if any are allowed.
+        is_lowering_config: whether it is written as a `#iree_gpu.lowering_config`.
+    """
+
+    entries: Mapping[str, Slot]
+    others: frozenset[str] | None = None
+    is_lowering_config: bool = False
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read a dictionary."""
+        self.read_entries(f"{path}.", dictionary_of(actual), assignment)
+
+    def read_entries(
+        self, prefix: str, actual: Mapping[str, mlir.Attribute] | None, assignment: dict[str, int]
+    ) -> None:
+        """Read the entries of a dictionary; `prefix` comes before their names in messages."""
+        if actual is None:
+            raise MismatchError(f"'{prefix.rstrip('.')}' is not a dictionary")
+        allowed = self.entries.keys() | (self.others if self.others is not None else actual.keys())
+        for name, attribute in actual.items():
+            if name not in allowed:
+                raise MismatchError(f"it has '{prefix}{name} = {_text(attribute)}'")
+        for name, slot in self.entries.items():
+            if name in actual:
+                slot.read(f"{prefix}{name}", actual[name], assignment)
+            else:
+                slot.read_missing(f"{prefix}{name}", assignment)
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write a dictionary."""
+        written = mlir.DictAttr.get(
+            {name: slot.write(assignment) for name, slot in self.entries.items()}
+        )
+        return iree_gpu.LoweringConfigAttr.get(written) if self.is_lowering_config else written
+
+
+@dataclass(frozen=True)
+class WorkgroupSlot(Slot):
+    """The size of a workgroup: a knob for the number of its threads.
+
+    Attributes:
+        name: the knob.
+        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
+    """
+
+    name: str
+    is_flat: bool = True
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read the sizes of the dimensions."""
+        sizes = integers_of(_expect(path, actual, mlir.ArrayAttr))
+        if self.is_flat and prod(sizes) != sizes[0]:
+            raise MismatchError(f"'{path}' is {sizes}")
+        assignment[self.name] = prod(sizes)
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write a workgroup of one dimension."""
+        return mlir.ArrayAttr.get([integer(each) for each in (assignment[self.name], 1, 1)])
+
+
+def zero_knobs(slot: Slot, actual: mlir.Attribute | None) -> Iterator[str]:
+    """Yield the integer knobs that are zero in an attribute, or missing, where a zero stands for another value."""
+    if isinstance(slot, IntegerSlot):
+        is_zero = actual is None or (isinstance(actual, mlir.IntegerAttr) and actual.value == 0)
+        if is_zero and slot.zero is not None:
+            yield slot.name
+    elif isinstance(slot, ArraySlot):
+        parts = [*actual] if isinstance(actual, mlir.ArrayAttr) else []
+        for position, element in enumerate(slot.elements):
+            yield from zero_knobs(element, parts[position] if position < len(parts) else None)
+
+
+def option_slots(slot: Slot) -> Iterator[OptionSlot]:
+    """Yield the knobs that choose among attributes, in order."""
+    if isinstance(slot, OptionSlot):
+        yield slot
+    elif isinstance(slot, ArraySlot):
+        for element in slot.elements:
+            yield from option_slots(element)
+    elif isinstance(slot, DictionarySlot):
+        for entry in slot.entries.values():
+            yield from option_slots(entry)
+
+
+def _expect(path: str, actual: mlir.Attribute, kind: type[_Expected]) -> _Expected:
+    if not isinstance(actual, kind):
+        raise _unexpected(path, actual)
+    return actual
+
+
+def _unexpected(path: str, actual: mlir.Attribute) -> MismatchError:
+    return MismatchError(f"'{path}' is {_text(actual)}")
+
+
+def _are_equal(one: mlir.Attribute, other: mlir.Attribute) -> bool:
+    """Return whether attributes are equal, or integers of equal value but different widths."""
+    if isinstance(one, mlir.IntegerAttr) and isinstance(other, mlir.IntegerAttr):
+        return bool(one.value == other.value)
+    return bool(one == other)
+
+
+def _text(attribute: mlir.Attribute) -> str:
+    return str(attribute.value if isinstance(attribute, mlir.IntegerAttr) else attribute)
+
+
+# --- Knob templates: configurations with placeholders for knobs, for reading and writing values --
+
+_NO_PARAMETERS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class KnobTemplate:
+    """The form of configurations for GPUs, with slots for knobs.
+
+    Attributes:
+        pipeline: the pipeline.
+        entries: the entries of a configuration, by their names in `Configuration.entries`.
+    """
+
+    pipeline: mlir.Attribute
+    entries: DictionarySlot
+
+    def read(
+        self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
+    ) -> dict[str, int]:
+        """Return the values that a configuration gives to the knobs.
+
+        Args:
+            configuration: the configuration.
+            parameters: the values of the parameters of the template.
+
+        Raises:
+            MismatchError: the configuration does not have the template's form.
+        """
+        assignment = self._read_alone(configuration)
+        if assignment is None:
+            return self._read(configuration.entries, parameters)
+        return dict(assignment)
+
+    @cached_property
+    def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
+        """Read a configuration without parameters; None if the values depend on parameters."""
+
+        def read(configuration: Configuration) -> Mapping[str, int] | None:
+            try:
+                return self._read(configuration.entries, _NO_PARAMETERS)
+            except KeyError:
+                return None
+
+        return CachedReading(read)
+
+    def _read(
+        self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]
+    ) -> dict[str, int]:
+        assignment = dict(parameters)
+        try:
+            self.entries.read_entries("", entries, assignment)
+        except StrayTileError as stray:
+            near = _without(stray, partial(self._read, parameters=parameters), entries)
+            raise NearFormError(str(stray), near) from None
+        return {knob: value for knob, value in assignment.items() if knob not in parameters}
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Return the `#iree_codegen.compilation_info` that gives the knobs these values.
+
+        Raises:
+            AssignmentError: the values do not form a configuration.
+        """
+        context = self.pipeline.context
+        try:
+            with context:
+                return self._compilation_info(assignment)
+        except (ValueError, IndexError, mlir.MLIRError) as failure:
+            raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
+
+    def write_decomposition(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
+        """Return the `decomposition_config` for the values, None if the template has none."""
+        slot = self.entries.entries.get(names.DECOMPOSITION_CONFIG)
+        with self.pipeline.context:
+            return slot.write(assignment) if slot is not None else None
+
+    def _compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        slots = self.entries.entries
+        lowering = {name: each for name, each in slots.items() if name not in _OUTSIDE}
+        sizes = integers_of(slots[WORKGROUP_SIZE].write(assignment))
+        subgroup_size = integer_value(slots[SUBGROUP_SIZE].write(assignment))
+        if min(*sizes, subgroup_size) < 1:
+            raise ValueError("a workgroup and a subgroup have threads")
+        options = dictionary_of(slots[PIPELINE_OPTIONS].write(assignment)) or {}
+        given: dict[str, Any] = {
+            name: each.value
+            for name, each in options.items()
+            if isinstance(each, mlir.IntegerAttr | mlir.BoolAttr)
+        }
+        return iree_codegen.CompilationInfoAttr.get(
+            DictionarySlot(lowering, is_lowering_config=True).write(assignment),
+            iree_codegen.TranslationInfoAttr.get(
+                self.pipeline,
+                None,
+                sizes,
+                subgroup_size,
+                mlir.DictAttr.get({PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**given)}),
+            ),
+        )
+
+
+def _without(
+    stray: StrayTileError,
+    read: Callable[[Mapping[str, mlir.Attribute]], Mapping[str, int]],
+    entries: Mapping[str, mlir.Attribute],
+) -> dict[str, int]:
+    """Return the knobs of a configuration without the tiles that its form does not cover."""
+    try:
+        near = read({**entries, stray.entry: stray.covered})
+    except NearFormError as further:
+        near = further.assignment
+    narrowed = {
+        knob: min(near[knob], size) for knob, size in stray.narrowed.items() if knob in near
+    }
+    return {**near, **narrowed}
+
+
+_OUTSIDE: Final = frozenset(
+    {WORKGROUP_SIZE, SUBGROUP_SIZE, PIPELINE_OPTIONS, names.DECOMPOSITION_CONFIG}
+)
+"""The entries that are not in the lowering config."""
+
+
+def template_slot(attribute: mlir.Attribute, names_of_knobs: Mapping[str, str]) -> Slot:
+    """Return the slot for a part of a compiler template, in which attributes stand for knobs.
+
+    Args:
+        attribute: the part.
+        names_of_knobs: the names of the knobs, by the names in the template.
+    """
+    if isinstance(attribute, iree_codegen.IntKnobAttr):
+        return IntegerSlot(names_of_knobs[attribute.name])
+    if isinstance(attribute, iree_codegen.OneOfKnobAttr):
+        return OptionSlot(names_of_knobs[attribute.name], tuple(attribute.options))
+    if isinstance(attribute, mlir.ArrayAttr):
+        return ArraySlot(tuple(template_slot(element, names_of_knobs) for element in attribute))
+    entries = dictionary_of(attribute)
+    if entries is None:
+        return ConstantSlot(attribute)
+    slots = {name: template_slot(entry, names_of_knobs) for name, entry in entries.items()}
+    return DictionarySlot(slots)

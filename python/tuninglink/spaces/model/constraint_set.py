@@ -1,0 +1,661 @@
+"""Constraint sets: the knobs of a configuration, the constraints on them, and queries about both."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from tuninglink.solver import (
+    DEFAULT_LIMITS,
+    Assertion,
+    CheckAnswer,
+    CountAnswer,
+    Deadline,
+    Decider,
+    Expression,
+    Grade,
+    Kind,
+    Limits,
+    NearestAnswer,
+    Solver,
+    Term,
+    TermWriter,
+    UndecidedError,
+    UnsatAnswer,
+    Verdict,
+    Violation,
+    beyond_changes,
+    changes,
+    is_condition,
+    nearest_by_search,
+    term_of,
+    unknown,
+)
+from tuninglink.spaces.model.knobs import (
+    IntegerKnob,
+    Knob,
+    number_text,
+    read_assignment,
+    read_partial_assignment,
+)
+
+if TYPE_CHECKING:
+    import z3
+
+    from tuninglink.spaces.model.workload import Problem
+
+
+MOST_KEPT: Final = 1 << 18
+"""The number of solutions below which a sample is drawn from all of them."""
+
+_FIRST_STEPS: Final = 4
+"""The number of steps after which a search in a random order first restarts."""
+
+
+class SolutionSet:
+    """The assignments of knobs that satisfy assertions.
+
+    Attributes:
+        pipeline: the pipeline that the knobs configure.
+        auxiliaries: unknowns in the assertions that are not knobs.
+        assertions: the assertions that must hold.
+        unknown: why no assignment is known to be valid; empty if the assertions decide.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        *,
+        pipeline: str,
+        auxiliaries: tuple[str, ...],
+        assertions: tuple[Assertion, ...],
+        unknown: str,
+    ) -> None:
+        self.pipeline = pipeline
+        self.auxiliaries = auxiliaries
+        self.assertions = assertions
+        self.unknown = unknown
+        self._names = names
+        self._solver = Solver([*names, *auxiliaries])
+        self._decider = Decider(assertions, names, auxiliaries, self._solver)
+
+    def enumerate(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
+        """Yield every valid assignment once.
+
+        Args:
+            seed: fixes the order.
+            limits: the limits of the search, without the time that the caller spends between assignments.
+
+        Raises:
+            UndecidedError: a limit is reached before all assignments are found.
+        """
+        self._expect_known()
+        deadline = limits.start()
+        for solution in self._solutions(seed, deadline):
+            since = time.monotonic()
+            yield solution
+            deadline.postpone(time.monotonic() - since)
+
+    def enumerate_near(
+        self,
+        assignment: Mapping[str, int],
+        choices: Mapping[str, Sequence[int]],
+        most_changes: int,
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        without: Collection[int] = (),
+    ) -> Iterator[dict[str, int]]:
+        """Yield every valid assignment that differs from a given one in a few knobs, once.
+
+        Args:
+            assignment: the given assignment.
+            choices: the permitted values by knob.
+            most_changes: the maximum number of knobs with a different value.
+            limits: the limits of the search, including the time that the caller spends between assignments.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
+
+        Raises:
+            AssignmentError: a knob is unknown.
+            UndecidedError: a limit is reached before all assignments are found, or only the solver can find them.
+        """
+        self._expect_known()
+        self._read_partial(dict.fromkeys(choices, 0))
+        if not all(choices.values()):
+            return
+        deadline = limits.start()
+        search = self._decider.search_within(choices, deadline, without)
+        if search is None:
+            raise UndecidedError("only the solver finds the solutions")
+        prune = beyond_changes(search, assignment, most_changes)
+        yield from map(self._in_order, search.solutions(deadline, prune=prune, within=choices))
+
+    def sample(
+        self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
+    ) -> list[dict[str, int]]:
+        """Return `n` distinct valid assignments, or all of them if there are fewer.
+
+        The assignments are the first ones that `draws` yields.
+
+        Args:
+            n: the number of assignments.
+            seed: fixes the selection.
+            limits: the limits of the search.
+
+        Raises:
+            UndecidedError: a limit is reached before `n` are found.
+            ValueError: `n` is negative.
+        """
+        if n < 0:
+            raise ValueError(f"the size of a sample must not be negative: {n}")
+        self._expect_known()
+        return list(islice(self._draws(seed, limits.start()), n))
+
+    def draws(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
+        """Yield distinct valid assignments in a random order, for a caller that rejects some of them.
+
+        All orders are equally likely if the assignments can be counted or listed within half of the limits. Otherwise
+        the assignments are the first solutions of searches in random orders.
+
+        Args:
+            seed: fixes the order.
+            limits: the limits of the search, without the time that the caller spends between assignments. The
+                iterator ends where a limit is reached.
+
+        Raises:
+            UndecidedError: the valid assignments are unknown.
+        """
+        self._expect_known()
+        return self._until_limit(seed, limits.start())
+
+    def _until_limit(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
+        with suppress(UndecidedError):
+            for assignment in self._draws(seed, deadline):
+                since = time.monotonic()
+                yield assignment
+                deadline.postpone(time.monotonic() - since)
+
+    def _draws(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
+        chance = random.Random(seed)  # noqa: S311 - not for cryptography
+        half = deadline.share(2)
+        everything: list[dict[str, int]] = []
+        with suppress(UndecidedError):
+            counted = self._decider.count(half)
+            if counted is not None and counted.is_indexed:
+                for number in _shuffled(counted.answer.count, chance):
+                    yield self._in_order(counted.solution(number))
+                return
+            if counted is None or counted.answer.count < MOST_KEPT:
+                everything = list(islice(self._solutions(None, half), MOST_KEPT))
+        if everything and len(everything) < MOST_KEPT:
+            yield from (everything[number] for number in _shuffled(len(everything), chance))
+        else:
+            yield from self._probes(chance, deadline)
+
+    def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
+        """Count the valid assignments, usually without listing them.
+
+        Args:
+            limits: the limits of the count.
+        """
+        if self.unknown:
+            return CountAnswer(Verdict.NOT_DECIDED, 0, self.unknown)
+        deadline = limits.start()
+        try:
+            counted = self._decider.count(deadline)
+        except UndecidedError as failure:
+            return CountAnswer(Verdict.NOT_DECIDED, 0, failure.reason)
+        if counted is not None:
+            return counted.answer
+        listed = 0
+        try:
+            for _ in self._solutions(None, deadline):
+                listed += 1
+        except UndecidedError as failure:
+            return CountAnswer(Verdict.NOT_DECIDED, listed, failure.reason)
+        return CountAnswer(Verdict.PROVEN, listed)
+
+    def _expect_known(self) -> None:
+        if self.unknown:
+            raise UndecidedError(self.unknown)
+
+    def _read_partial(self, given: Mapping[str, object]) -> dict[str, int]:
+        return read_partial_assignment(given, self._names, self.pipeline)
+
+    def _in_order(self, assignment: Mapping[str, int]) -> dict[str, int]:
+        return {name: assignment[name] for name in self._names}
+
+    def _solutions(self, seed: int | None, deadline: Deadline) -> Iterator[dict[str, int]]:
+        search = self._decider.search(deadline)
+        if search is not None:
+            return search.solutions(deadline, seed)
+        return self._solver.models(self._decider.expressions(), self._names, deadline, seed or 0)
+
+    def _probes(self, chance: random.Random, deadline: Deadline) -> Iterator[dict[str, int]]:
+        """Yield the first new solutions of searches in random orders, until there are no more.
+
+        The run times of such searches have a heavy tail, so a search restarts after a few steps, and may take twice as
+        many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
+        """
+        keys: set[tuple[int, ...]] = set()
+        steps = _FIRST_STEPS
+        while True:
+            attempt = deadline.within(steps)
+            try:
+                solution = next(
+                    (
+                        each
+                        for each in self._solutions(chance.getrandbits(31), attempt)
+                        if tuple(each.values()) not in keys
+                    ),
+                    None,
+                )
+            except UndecidedError:
+                deadline.check()
+                steps *= 2
+                continue
+            if solution is None:
+                return
+            keys.add(tuple(solution.values()))
+            steps = _FIRST_STEPS
+            yield solution
+
+
+def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
+    """Yield the numbers below `size` in a random order; memory grows with the number of values taken."""
+    moved: dict[int, int] = {}
+    for place in range(size):
+        other = chance.randrange(place, size)
+        yield moved.get(other, other)
+        moved[other] = moved.pop(place, place)
+
+
+# --- Constraint sets: the knobs of a configuration, the constraints on them, and queries about both
+
+
+class ConstraintSet(SolutionSet):
+    """The values of the knobs that make a valid configuration.
+
+    A set may be queried from any thread, one at a time; it cannot be sent to another process. Queries that exceed
+    their limits return "not decided" and the reason.
+
+    Attributes:
+        problem: the problem to configure.
+        pipeline: the pipeline that the knobs configure.
+        provider: the name of the provider.
+        knobs: the knobs of a configuration.
+        auxiliaries: unknowns in the assertions that are not knobs.
+        assertions: the assertions that must hold.
+        unknown: why no assignment is known to be valid; empty if the assertions decide. A set with a reason
+            can refute an assignment but not prove one.
+    """
+
+    def __init__(
+        self,
+        *,
+        problem: Problem,
+        pipeline: str,
+        provider: str,
+        knobs: tuple[Knob, ...],
+        auxiliaries: tuple[str, ...],
+        assertions: tuple[Assertion, ...],
+        unknown: str = "",
+    ) -> None:
+        super().__init__(
+            tuple(knob.name for knob in knobs),
+            pipeline=pipeline,
+            auxiliaries=auxiliaries,
+            assertions=assertions,
+            unknown=unknown,
+        )
+        self.problem = problem
+        self.provider = provider
+        self.knobs = knobs
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a constraint set belongs to its process; build it in the process that queries it"
+        )
+
+    def __len__(self) -> int:
+        return len(self.assertions)
+
+    @property
+    def unknowns(self) -> frozenset[str]:
+        """The names of all unknowns in the assertions: knobs and auxiliaries."""
+        everything = range(len(self.assertions))
+        return frozenset().union(*map(self._decider.unknowns, everything))
+
+    def unknowns_of(self, index: int) -> frozenset[str]:
+        """Return the names of the unknowns in an assertion."""
+        return self._decider.unknowns(index)
+
+    def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
+        """Return the assertions as Z3 expressions over integer constants named like the unknowns.
+
+        Args:
+            context: the context of the expressions.
+        """
+        writer = TermWriter(context)
+        return [writer.truth(assertion.expression) for assertion in self.assertions]
+
+    def check(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        auxiliary: Mapping[str, int] | None = None,
+    ) -> CheckAnswer:
+        """Return whether an assignment is valid, and otherwise which assertions it violates.
+
+        Args:
+            assignment: a value for every knob.
+            limits: the limits of the query.
+            auxiliary: known values of auxiliary unknowns.
+
+        Raises:
+            AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
+        """
+        complete = read_assignment(assignment, self._names, self.pipeline)
+        assignment = {**complete, **(auxiliary or {})}
+        violated, is_open = self._decider.judge(assignment)
+        if not is_open:
+            return self._answer(violated, assignment)
+        deadline = limits.start()
+        try:
+            if self._decider.solution(is_open, assignment, deadline) is None:
+                core, _, _ = self._decider.shrink(is_open, assignment, deadline, shrink_fixed=False)
+                violated = sorted({*violated, *core})
+        except UndecidedError as failure:
+            if not violated:
+                return CheckAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
+        return self._answer(violated, assignment)
+
+    def evaluate(
+        self, assignment: Mapping[str, int], auxiliary: Mapping[str, int]
+    ) -> CheckAnswer | None:
+        """Return the answer of `check` if evaluation alone determines it, otherwise None.
+
+        Args:
+            assignment: a value for every knob.
+            auxiliary: known values of auxiliary unknowns.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        complete = read_assignment(assignment, self._names, self.pipeline)
+        values = {**complete, **auxiliary}
+        violated, is_open = self._decider.judge(values)
+        return None if is_open else self._answer(violated, values)
+
+    def _answer(self, violated: Sequence[int], assignment: Mapping[str, int]) -> CheckAnswer:
+        """Return the answer for an assignment that violates some assertions and satisfies the others."""
+        if violated:
+            words = tuple(self._violation(index, assignment) for index in violated)
+            verdict = _verdict(words)
+            if verdict is Verdict.PROVEN and self.unknown:
+                verdict = Verdict.NOT_DECIDED
+            return CheckAnswer(verdict, words, self.unknown)
+        verdict = Verdict.NOT_DECIDED if self.unknown else Verdict.PROVEN
+        return CheckAnswer(verdict, reason=self.unknown)
+
+    def broken_heuristics(self, assignment: Mapping[str, int]) -> frozenset[int]:
+        """Return the indices in `assertions` of the heuristic assertions that an assignment violates.
+
+        The compiler's own choice may violate some of these. Its neighbors then violate them, too, but are still worth
+        trying.
+
+        Args:
+            assignment: a value for every knob.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        violated, _ = self._decider.judge(read_assignment(assignment, self._names, self.pipeline))
+        return frozenset(
+            each for each in violated if self.assertions[each].grade is Grade.HEURISTIC
+        )
+
+    def accepts(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        without: Collection[int] = (),
+    ) -> bool:
+        """Return whether an assignment violates no assertion of any grade.
+
+        This takes a fraction of the time of `check`. An undecided assignment is not accepted.
+
+        Args:
+            assignment: a value for every knob.
+            limits: the limits of the query.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        assignment = read_assignment(assignment, self._names, self.pipeline)
+        violated, is_open = self._decider.judge(assignment)
+        is_violated = any(each not in without for each in violated)
+        if is_violated or not is_open:
+            return not is_violated
+        with suppress(UndecidedError):
+            return self._decider.solution(is_open, assignment, limits.start()) is not None
+        return False
+
+    def explain_unsat(
+        self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
+    ) -> UnsatAnswer:
+        """Return whether no valid assignment agrees with a partial one, and the reason.
+
+        Args:
+            partial: values for some knobs, or none.
+            limits: the limits of the query.
+
+        Raises:
+            AssignmentError: a knob is unknown, or has a value that is not an integer.
+        """
+        partial = self._read_partial(partial)
+        deadline = limits.start()
+        everything = range(len(self.assertions))
+        try:
+            witness = self._decider.solution(everything, partial, deadline)
+            if witness is not None:
+                shown = {name: witness.get(name, partial.get(name, 0)) for name in self._names}
+                return UnsatAnswer(Verdict.REFUTED, witness=shown)
+            # One assertion that is violated by itself explains more than several that conflict.
+            violated, _ = self._decider.judge(partial)
+            core, fixed, minimal = self._decider.shrink(
+                violated[:1] or everything, partial, deadline, shrink_fixed=True
+            )
+        except UndecidedError as failure:
+            return UnsatAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
+        words = tuple(self._violation(index, fixed) for index in core)
+        return UnsatAnswer(Verdict.PROVEN, words, fixed, minimal=minimal)
+
+    def nearest(
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        without: Collection[int] = (),
+    ) -> NearestAnswer:
+        """Find the valid assignment that changes the fewest knobs; of several, the one with the smallest distance.
+
+        The distance is the sum of the differences of the integer knobs; options have no distance.
+
+        Args:
+            assignment: values for knobs; a knob without one is free.
+            limits: the limits of the query.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
+
+        Raises:
+            AssignmentError: a knob is unknown, or has a value that is not an integer.
+        """
+        assignment = self._read_partial(assignment)
+        if self.unknown:
+            return NearestAnswer(Verdict.NOT_DECIDED, reason=self.unknown)
+        deadline = limits.start()
+        measured = [
+            knob.name
+            for knob in self.knobs
+            if isinstance(knob, IntegerKnob) and knob.name in assignment
+        ]
+        try:
+            search = self._decider.search(deadline, without)
+            if search is not None:
+                return nearest_by_search(search, assignment, measured, deadline)
+            asked = [index for index in range(len(self.assertions)) if index not in without]
+            model = self._solver.optimize(
+                self._decider.expressions(asked), assignment, measured, deadline
+            )
+        except UndecidedError as failure:
+            return NearestAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
+        if model is None:
+            return NearestAnswer(Verdict.REFUTED)
+        order = self._in_order(model)
+        return NearestAnswer(Verdict.PROVEN, order, changes(assignment, order))
+
+    def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
+        assertion = self.assertions[index]
+        texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
+        names = self._decider.unknowns(index)
+        pieces = assertion.message.split("{}")
+        filled = pieces[0]
+        for position, piece in enumerate(pieces[1:]):
+            filled += (texts[position] if position < len(texts) else "{}") + piece
+        knobs = [knob for knob in self.knobs if knob.name in names and knob.name in assignment]
+        values = tuple(knob.describe(assignment[knob.name]) for knob in knobs)
+        return Violation(
+            filled,
+            assertion.provenance,
+            values,
+            assertion.grade,
+            tuple(knob.name for knob in knobs),
+        )
+
+
+def _verdict(violations: Sequence[Violation]) -> Verdict:
+    """Return the verdict for violations: the most severe grade decides."""
+    grades = {violation.grade for violation in violations}
+    if grades & {Grade.NECESSARY, Grade.COMPILER}:
+        return Verdict.REFUTED
+    is_open = grades & {Grade.SUFFICIENT, Grade.SLOW}
+    return Verdict.NOT_DECIDED if is_open else Verdict.PROVEN
+
+
+# --- The builder of constraint sets --------------------------------------------------------------
+
+
+class ConstraintSetBuilder:
+    """Collects knobs and assertions, which are expressions of `tuninglink.solver`."""
+
+    def __init__(self) -> None:
+        self._knobs: list[Knob] = []
+        self._auxiliaries: list[str] = []
+        self._assertions: list[Assertion] = []
+
+    def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Expression:
+        """Add a knob and return the unknown that stands for its value.
+
+        Args:
+            knob: the knob, whose bounds become assertions.
+            grade: the consequence of their violation.
+        """
+        value = self._declare(knob.name)
+        self._knobs.append(knob)
+        origin = f"bounds of knob '{knob.name}'"
+        if knob.low is not None:
+            self.require(
+                value >= knob.low, f"{knob.name} >= {{}}", knob.low, provenance=origin, grade=grade
+            )
+        if knob.high is not None:
+            self.require(
+                value <= knob.high,
+                f"{knob.name} <= {{}}",
+                knob.high,
+                provenance=origin,
+                grade=grade,
+            )
+        return value
+
+    def auxiliary(self, name: str) -> Expression:
+        """Add an unknown that is not a knob: an assignment is valid if some value for it exists."""
+        value = self._declare(name)
+        self._auxiliaries.append(name)
+        return value
+
+    def require(
+        self,
+        condition: Expression | bool,  # noqa: FBT001 - a condition that Python has evaluated
+        message: str,
+        *values: Expression | int,
+        provenance: str,
+        grade: Grade = Grade.NECESSARY,
+    ) -> None:
+        """Add an assertion.
+
+        Args:
+            condition: the condition over unknowns of this builder.
+            message: the condition in words; `{}` stands for a value.
+            values: integer expressions, or integers, whose values fill the placeholders, in order.
+            provenance: the origin of the assertion.
+            grade: the consequence of its violation.
+
+        Raises:
+            TypeError: the condition is a number or not an expression, or a value is a condition or not an expression.
+        """
+        written = _term(condition, message)
+        numbers = tuple(_term(value, message) for value in values)
+        if not is_condition(written) or any(map(_is_no_number, numbers)):
+            raise TypeError(f"'{message}' does not assert a truth about integers")
+        self._assertions.append(Assertion(written, message, numbers, provenance, grade))
+
+    def build(
+        self, problem: Problem, pipeline: str, provider: str, *, unknown: str = ""
+    ) -> ConstraintSet:
+        """Return the set; the builder must not be used afterwards.
+
+        Args:
+            problem: the problem to configure.
+            pipeline: the pipeline that the knobs configure.
+            provider: the name of the provider.
+            unknown: why the assertions can refute an assignment but not prove one; empty if they decide.
+
+        Raises:
+            ValueError: the assertions contain a variable that is neither a knob nor an auxiliary unknown.
+        """
+        constraints = ConstraintSet(
+            problem=problem,
+            pipeline=pipeline,
+            provider=provider,
+            knobs=tuple(self._knobs),
+            auxiliaries=tuple(self._auxiliaries),
+            assertions=tuple(self._assertions),
+            unknown=unknown,
+        )
+        declared = {*self._auxiliaries, *(knob.name for knob in self._knobs)}
+        if undeclared := sorted(constraints.unknowns - declared):
+            names = ", ".join(f"'{name}'" for name in undeclared)
+            raise ValueError(f"neither knobs nor auxiliary unknowns: {names}")
+        return constraints
+
+    def _declare(self, name: str) -> Expression:
+        if name in self._auxiliaries or any(name == knob.name for knob in self._knobs):
+            raise ValueError(f"there is a knob or an auxiliary unknown '{name}' already")
+        return unknown(name)
+
+
+def _term(operand: Expression | int, message: str) -> Term:
+    if not isinstance(operand, Expression | int):
+        raise TypeError(
+            f"'{message}' is asserted of a {type(operand).__name__}, "
+            "not of an expression of tuninglink.spaces"
+        )
+    return term_of(operand)
+
+
+def _is_no_number(term: Term) -> bool:
+    return term.kind is not Kind.CONSTANT and is_condition(term)

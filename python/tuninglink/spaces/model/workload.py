@@ -1,0 +1,145 @@
+"""Workloads: a root op with its problem and its target."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_gpu
+
+from tuninglink.iree import OpKind, Role, StructuredOp, read_executable_target
+from tuninglink.mlir import names
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of the iteration space.
+
+    Attributes:
+        role: the role of the dimension in the operation.
+        size: its extent, or None if it is dynamic.
+    """
+
+    role: Role
+    size: int | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The problem to configure.
+
+    Attributes:
+        kind: the kind of op.
+        dimensions: the iteration space, in the order of the loops.
+        element_types: the element types of the operands, inputs before outputs, as MLIR prints them.
+        limits: the limits of the target, such as `max_workgroup_memory_bytes` and
+            `max_thread_count_per_workgroup`.
+    """
+
+    kind: OpKind
+    dimensions: tuple[Dimension, ...] = ()
+    element_types: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def loops(self, role: Role) -> tuple[int, ...]:
+        """Return the loops with a role."""
+        return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
+
+    def resized(self, sizes: Iterable[int]) -> Problem:
+        """Return the same problem with other sizes of its loops."""
+        roles = (dimension.role for dimension in self.dimensions)
+        return replace(self, dimensions=tuple(map(Dimension, roles, sizes)))
+
+    def __str__(self) -> str:
+        sizes = "x".join(
+            "?" if dimension.size is None else str(dimension.size) for dimension in self.dimensions
+        )
+        types = "x".join(self.element_types)
+        return " ".join(part for part in (self.kind.value, sizes, types) if part)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A root op, and the properties that its configuration depends on.
+
+    Attributes:
+        root: the operation that gets the configuration.
+        function: the function that contains it.
+        target: its target, a `#hal.executable.target`.
+        problem: the problem that the operation computes.
+        module: the module around the function, if the workload must keep it alive; operations do not.
+        family: a key shared only by workloads for the same target that differ only in static sizes and in their
+            configurations; None if unknown. Equal families have equal texts in all processes.
+    """
+
+    root: mlir.Operation
+    function: mlir.Operation
+    target: mlir.Attribute | None
+    problem: Problem
+    module: mlir.Operation | None = None
+    family: Hashable | None = None
+
+    @property
+    def static_sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the loops, None if one is dynamic."""
+        sizes = [dimension.size for dimension in self.problem.dimensions]
+        static = tuple(size for size in sizes if size is not None)
+        return static if len(static) == len(sizes) else None
+
+
+def read_workload(
+    root: mlir.Operation, function: mlir.Operation, module: mlir.Operation | None = None
+) -> Workload:
+    """Return the workload of a root op, for the target attribute on or around its function.
+
+    Args:
+        root: the root op.
+        function: the function that contains it.
+        module: a module that the workload keeps alive.
+    """
+    target = target_around(function)
+    op = StructuredOp(root)
+    dimensions = tuple(map(Dimension, op.roles, op.sizes))
+    problem = Problem(op.kind, dimensions, op.element_types, _limits(target))
+    return Workload(root, function, target, problem, module)
+
+
+def target_around(function: mlir.Operation) -> mlir.Attribute | None:
+    """Return the innermost `#hal.executable.target` on or around a function."""
+    operation: mlir.Operation | None = function
+    while operation is not None:
+        is_variant = operation.name == names.EXECUTABLE_VARIANT
+        target = operation.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+        if target is not None:
+            return target
+        operation = operation.parent.operation if operation.parent is not None else None
+    return None
+
+
+def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
+    """Return the limits of a GPU, by the compiler's names; empty for other targets."""
+    if target is None:
+        return {}
+    text = str(target)
+    if text not in _known_limits:
+        _known_limits[text] = _read_limits(target)
+    return _known_limits[text]
+
+
+_known_limits: Final[dict[str, Mapping[str, int]]] = {}
+"""The cached limits of targets, by the text of the target: there are few targets, but many root ops."""
+
+
+def _read_limits(target: mlir.Attribute) -> Mapping[str, int]:
+    executable = read_executable_target(target)
+    # The bindings abort the process on targets that do not describe a GPU.
+    if executable is None or not executable.gpu:
+        return {}
+    info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+    return {
+        "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
+        "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
+        "simds_per_workgroup": info.simds_per_workgroup,
+    }

@@ -1,0 +1,718 @@
+"""Linking: many specs in, one out, in order of precedence.
+
+A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Its way to the linked module:
+
+1. `linker` is the entry point. It passes on the given specs, or the specs nested in a module. Loading has already
+   converted chains in nested modules, which the compiler and earlier versions write, to chains in one module
+   (`specs/spec`).
+2. `link_form` checks each spec and chooses the form once: a single spec unchanged, one list, or a chain. `analysis`
+   determines whether a matcher depends on ops that another spec configures.
+3. `merging` copies the sequences of the specs into one module. There, either `flat_lists` merges matcher lists into one
+   list, or `chains` adds an entry point that runs the specs' entry points in order, in the current form.
+4. Where a later spec of a chain configures anything, `guards` protects the ops that earlier specs decided. It uses
+   `analysis` to determine the ops that a guard covers, and `rewriting` to build the IR.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import (
+    DiagnosticSink,
+    FreshNames,
+    SymbolRenaming,
+    body,
+    collect,
+    error,
+    names,
+    note,
+    postorder,
+    references,
+    references_in,
+    rename_symbols,
+    symbol_name,
+    symbols,
+)
+from tuninglink.specs.guards import (
+    configures,
+    declare_ownership,
+    depend_on_each_other,
+    guard,
+    restriction,
+    untraced,
+)
+from tuninglink.specs.module_scan import is_entry_point, nested_specs, signature, unmark
+from tuninglink.specs.revision import hidden_failure
+from tuninglink.specs.sequences import (
+    FAILURES_SUPPRESS,
+    add_kernel_config,
+    add_list,
+    argument_attributes,
+    change_signature,
+    check_matchers_differ,
+    consumes,
+    copy_sequence,
+    empty_handle,
+    include,
+    merge_handles,
+    pairs_of,
+    yield_,
+    yield_more,
+)
+from tuninglink.specs.spec import (
+    Spec,
+    bind_entries,
+    binding_of,
+    dissolve_nested,
+    in_context,
+    inner_name,
+)
+from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from tuninglink.specs.sequences import Handle, Pair, SequenceTable
+    from tuninglink.specs.structure import EntryPoint
+
+
+LINKED_SPEC_NAME = "iree_linked_tuning_spec"
+"""The name of a linked spec; the one that the compiler gives."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An input, and its linked part.
+
+    Attributes:
+        spec: the input.
+        copy: the linked spec: the input itself, a copy with some of its entries, or None if no entry is linked.
+        kept: the positions of the linked entries in the input, in order; None for all.
+        source: the position of the input that the entries were derived from; None for an input given by the caller.
+    """
+
+    spec: Spec
+    copy: Spec | None
+    kept: Sequence[int] | None = None
+    source: int | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the input that are in the result, in order."""
+        if self.kept is None:
+            return self.spec.entries
+        return [self.spec.anatomy.entry(position) for position in self.kept]
+
+
+@dataclass(frozen=True)
+class LinkedSpec:
+    """The result of linking.
+
+    Attributes:
+        spec: the linked spec, ready for the compiler.
+        form: the form of the linked spec.
+        parts: the inputs in order of precedence. The result has their entries and entry points in the same order,
+            except that a flat spec has only one entry point.
+    """
+
+    spec: Spec
+    form: LinkForm
+    parts: tuple[Part, ...]
+
+
+def link_specs(
+    specs: Sequence[Spec],
+    *,
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> LinkedSpec:
+    """Link specs into one. The inputs stay as they are.
+
+    Args:
+        specs: at least one spec, in order of precedence. The result lives in the context of the first.
+        name: the symbol of the result.
+        diagnostics: receives warnings, such as about specs that may override an earlier one; by default they are dropped.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    form = choose_form(specs, diagnostics=diagnostics)
+    linked = link_parts([Part(spec, spec) for spec in specs], form, name=name)
+    assert linked is not None, "there is a spec"
+    return linked
+
+
+def link_parts(
+    parts: Sequence[Part], form: LinkForm, *, name: str = LINKED_SPEC_NAME
+) -> LinkedSpec | None:
+    """Link a subset of the entries of specs in the form that the whole specs would have.
+
+    Args:
+        parts: the linked part of every spec, in order of precedence, all in one context.
+        form: the result of `choose_form` for the whole specs.
+        name: the symbol of the result.
+
+    Returns:
+        The linked spec, or None if no entry is left.
+    """
+    copies = [part.copy for part in parts if part.copy is not None]
+    if not copies:
+        return None
+    if form is LinkForm.UNTOUCHED:
+        return LinkedSpec(copies[0], form, tuple(parts))
+    context = copies[0].module.context
+    specs = [in_context(copy, context) for copy in copies]
+    with context, mlir.Location.fused([spec.module.location for spec in specs]):
+        container = spec_module(name)
+    _merge(container, [spec.anatomy for spec in specs], form)
+    return LinkedSpec(Spec(container, name), form, tuple(parts))
+
+
+def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
+    members = list(map(prepared, members))
+    (chain if form is LinkForm.CHAINED else flatten)(container, members)
+
+
+def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
+    """Return a spec that configures nothing, for specs without an entry to link."""
+    with specs[0].module.context, specs[0].module.location:
+        container = spec_module(name)
+        block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
+        with mlir.InsertionPoint(block):
+            yield_(list(block.arguments))
+    parts = tuple(Part(spec, None, ()) for spec in specs)
+    return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
+
+
+def link_nested_specs(
+    module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
+) -> None:
+    """Link the specs that are nested in `module`, in place; the first match wins.
+
+    A module that holds no spec, or was linked before, stays as it is. As in the compiler's own linking, an entry point
+    of the module itself is not run if there are nested specs; a warning reports it.
+
+    Args:
+        module: the module that becomes the linked spec.
+        name: its new symbol, or None to keep the current symbol.
+        diagnostics: receives warnings, such as about specs that may override an earlier one.
+
+    Raises:
+        SpecError: a spec cannot be linked; `module` is left unchanged.
+    """
+    nested = nested_specs(module)
+    own = [op for op in body(module) if is_entry_point(op)]
+    # As the compiler links specs, they stay nested, and an entry point runs them.
+    if not nested or any(len(path) > 1 for op in own for path in references_in(op)):
+        return
+    for entry_point in own:
+        _check_not_run(entry_point, nested[0], diagnostics)
+    specs = [Spec(op, "unnamed") for op in nested]
+    form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
+    for op in nested:
+        op.detach_from_parent()
+    _merge(module, [Anatomy(op) for op in nested], form)
+    with module.context:
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        if name is not None:
+            module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+
+
+def _check_not_run(
+    own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
+) -> None:
+    """Warn about an entry point next to nested specs.
+
+    Raises:
+        SpecError: the entry point has the name of the entry point that linking adds.
+    """
+    name = symbol_name(own)
+    remedy = "put it into a module of its own, at its place in the order of precedence"
+    notes = [note("this nested module is a spec", nested)]
+    if name == names.KERNEL_CONFIG:
+        message = f"'@{name}' is next to nested specs, whose entry point it would be; {remedy}"
+        raise SpecError(error(message, own, notes))
+    message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
+    diagnostics.warning(message, own, notes)
+
+
+# --- The form of a linked spec, and of its entry points ------------------------------------------
+
+
+class LinkForm(Enum):
+    """The form of a linked spec.
+
+    Attributes:
+        UNTOUCHED: a single input that is already in default-entrypoint form.
+        FLAT: one `foreach_match` with all entries in order.
+        CHAINED: a new entry point that runs the entry points of the inputs in order.
+    """
+
+    UNTOUCHED = "untouched"
+    FLAT = "flat"
+    CHAINED = "chained"
+
+
+def choose_form(
+    specs: Sequence[Spec],
+    *,
+    diagnostics: DiagnosticSink | None = None,
+    next_to_entry_point: bool = False,
+) -> LinkForm:
+    """Return the form that the given specs would have when linked, without linking them.
+
+    Args:
+        specs: at least one spec, in order of precedence.
+        diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
+        next_to_entry_point: whether the linked spec will be next to an entry point, which rules out default-entrypoint
+            form.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    if not specs:
+        raise SpecError(error("nothing to link: no spec was given"))
+    members = [spec.anatomy for spec in specs]
+    for member in members:
+        _check_can_run(member)
+    check_imported_names(members)
+    if len(specs) == 1 and members[0].has_default_entry_point and not next_to_entry_point:
+        return LinkForm.UNTOUCHED
+    for member in members:
+        for entry_point in member.entry_points:
+            check_can_modernize(entry_point)
+    if not next_to_entry_point and _can_be_flat(members):
+        return LinkForm.FLAT
+    if diagnostics:
+        _warn_about_failures(specs, diagnostics)
+        _warn_about_overriding(specs, diagnostics)
+        _warn_about_untraced(specs, diagnostics)
+    return LinkForm.CHAINED
+
+
+def _check_can_run(spec: Anatomy) -> None:
+    """Check that the compiler can run a spec.
+
+    Raises:
+        SpecError: a sequence is only declared, or a list uses a matcher twice.
+    """
+    scan = spec.table.scan
+    for foreach_match in scan.lists:
+        check_matchers_differ(foreach_match)
+    if not scan.has_declarations:
+        return
+    for _, sequence in spec.table.run_by(*(point.path for point in spec.entry_points)):
+        if not sequence.regions[0].blocks:
+            remedy = "give it a body, or remove what refers to it"
+            message = f"'@{symbol_name(sequence)}' is declared and not defined; {remedy}"
+            raise SpecError(error(message, sequence))
+
+
+def _can_be_flat(members: Sequence[Anatomy]) -> bool:
+    """Return whether one walk over the program makes the same decisions as one walk for each spec.
+
+    The decisions may differ if an entry configures an op other than the matched one, or if the result of a matcher
+    depends on an op that another spec configures. In one walk, that configuration may come too early or too late.
+    """
+    if any(member.kind is SpecKind.OPAQUE for member in members):
+        return False
+    return len(members) == 1 or not (
+        any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+    )
+
+
+def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
+    """Warn about failing checks in entry points, which are errors in a spec alone but suppressed in a chain."""
+    for spec in specs:
+        # Where a chain suppresses failures already, linking changes nothing.
+        entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
+        for entry_point in entry_points:
+            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
+            if check is not None:
+                diagnostics.warning(
+                    f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
+                    "spec is applied alone; linked, it goes on without a diagnostic",
+                    check,
+                )
+
+
+def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
+    """Warn about later specs that can change configured ops of earlier ones despite the guards."""
+    for position, spec in enumerate(specs):
+        reason = restriction(spec.anatomy) if position else None
+        if reason:
+            earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
+            diagnostics.warning(
+                f"opaque spec '{spec.name}' may override what {earlier} configured: "
+                "it cannot be guarded",
+                spec.module,
+                [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
+            )
+
+
+def _warn_about_untraced(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
+    """Warn about specs that decide ops unknown to later specs, which skip configured ops instead."""
+    for position, spec in enumerate(specs):
+        later = [other for other in specs[position + 1 :] if configures(other.anatomy)]
+        reason = untraced(spec.anatomy, is_first=not position) if later else None
+        if reason:
+            names_of_later = ", ".join(f"'{other.name}'" for other in later)
+            diagnostics.warning(
+                f"the operations that '{spec.name}' decides are not known after it: "
+                f"{names_of_later} may configure them, and may skip others that arrive with a configuration",
+                spec.module,
+                [reason, note(f"'{later[0].name}' comes later", later[0].module)],
+            )
+
+
+def check_can_modernize(entry_point: EntryPoint) -> None:
+    """Check that `modernize` can determine the result of the entry point.
+
+    Raises:
+        SpecError: the entry point has no result and consumes its argument without producing a new handle.
+    """
+    sequence = entry_point.sequence
+    if not signature(sequence).results and _handle_to_yield(sequence) is None:
+        raise SpecError(
+            error(
+                f"entry point '@{entry_point.name}' consumes its argument and returns nothing; "
+                "let it return the updated handle",
+                sequence,
+            )
+        )
+
+
+def modernize(sequence: mlir.Operation) -> None:
+    """Add the argument's ownership and the result to an entry point if they are missing."""
+    with sequence.context, sequence.location:
+        if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
+            declare_ownership(sequence)
+        if not signature(sequence).results:
+            handle = _handle_to_yield(sequence)
+            assert handle is not None, "checked by check_can_modernize"
+            change_signature(sequence, [], [handle.type])
+            yield_more(sequence, [handle])
+
+
+def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:
+    """Return the handle to the payload that is valid at the end of the entry point."""
+    handle: Handle = sequence.regions[0].blocks[0].arguments[0]
+    for operation in body(sequence):
+        if consumes(operation, handle):
+            if [result.type for result in operation.results] != [handle.type]:
+                return None
+            handle = operation.results[0]
+    return handle
+
+
+# --- The flat form: specs merged into one list ---------------------------------------------------
+
+
+def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Merge matcher lists into one entry point with all their entries, in default-entrypoint form.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: matcher lists, in order of precedence, as `prepared` returns them. No entry configures an op other than
+            the matched one.
+    """
+    run = [{point.name for point in member.entry_points} for member in members]
+    pairs: list[Pair] = []
+    for member, new_names in zip(members, copy_ops(container, members, run), strict=True):
+        own = pairs_of(member.foreach_match)
+        renaming = SymbolRenaming(new_names)
+        if renaming:
+            with container.context:
+                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+        pairs += own
+    add_list(container, pairs)
+    with container.context:
+        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+
+
+# --- Merging the sequences of several specs into one module --------------------------------------
+
+
+def spec_module(name: str) -> mlir.Operation:
+    """Return an empty module for sequences, in the current context and at the current location."""
+    module = mlir.Module.create().operation
+    module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return module
+
+
+def prepared(spec: Anatomy) -> Anatomy:
+    """Return the spec itself, or a copy with its binding on its entries and without nested modules."""
+    has_nested = spec.table.scan.has_nested
+    if binding_of(spec.module) is None and not has_nested:
+        return spec
+    module = spec.module.clone().operation
+    if has_nested:
+        dissolve_nested(module)
+    copy = Anatomy(module)
+    bind_entries(copy)
+    return copy
+
+
+def copy_ops(
+    container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
+) -> list[Mapping[str, str]]:
+    """Copy the ops of specs into `container`, except for drivers of chains and ops with the omitted names.
+
+    A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
+
+    Returns:
+        For each spec the new names of its symbols.
+    """
+    _free_kernel_config(container)
+    defined = [
+        [name for name, op in member.table.scan.symbols.items() if name not in left_out]
+        for member, left_out in zip(members, omitted, strict=True)
+    ]
+    fresh = FreshNames(
+        [*symbols(container), names.KERNEL_CONFIG], reserved=itertools.chain.from_iterable(defined)
+    )
+    renames: list[Mapping[str, str]] = []
+    shared = shared_symbols(members)
+    block = container.regions[0].blocks[0]
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
+        for member, member_names, left_out, owners in zip(
+            members, defined, omitted, shared, strict=True
+        ):
+            renames.append(
+                {
+                    name: renames[owners[name]][name]
+                    if name in owners
+                    else fresh.take(inner_name(name))
+                    for name in member_names
+                }
+            )
+            renaming = SymbolRenaming(renames[-1])
+            scan = member.table.scan
+            renaming.follow_imports(scan.imports)
+            for name, operation in scan.top:
+                if name in left_out or name in owners:
+                    continue
+                copy = operation.clone().operation
+                renaming.rename_symbol(copy, name)
+                if renaming:
+                    scan.rename_references(copy, name, renaming)
+    return renames
+
+
+def shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
+    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one.
+
+    Only symbols that a spec imports into programs are shared, and what these refer to.
+    """
+    shared: list[Mapping[str, int]] = []
+    for position, member in enumerate(members):
+        owners: dict[str, int] = {}
+        for name in _imported(member):
+            for earlier in range(position):
+                if name not in owners and _is_same(member, members[earlier], name):
+                    owners[name] = shared[earlier].get(name, earlier)
+        shared.append(owners)
+    return shared
+
+
+def _imported(member: Anatomy) -> list[str]:
+    """Return the symbols that a spec imports into programs, and those that these refer to."""
+    table = member.table
+    roots = [path[0] for op in table.scan.imports for path in references(op.attributes["symbol"])]
+    return list(postorder(filter(table.symbol, roots), partial(_referenced, table)))
+
+
+def _referenced(table: SequenceTable, name: str) -> list[str]:
+    return list(filter(table.symbol, table.referenced(name)))
+
+
+def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
+    """Return whether two specs define a symbol, and all that it refers to, in the same way."""
+    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
+    for each in postorder([name], partial(_referenced, one.table)):
+        mine, theirs = one.table.symbol(each), other.table.symbol(each)
+        if mine is None or theirs is None or is_entry_point(mine):
+            return False
+        if not mine.is_structurally_equivalent(theirs, flags):
+            return False
+    return True
+
+
+def check_imported_names(members: Sequence[Anatomy]) -> None:
+    """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name.
+
+    Raises:
+        SpecError: a pass or the call of a microkernel names one in a way that cannot be renamed.
+    """
+    for position, (member, owners) in enumerate(zip(members, shared_symbols(members), strict=True)):
+        for name in _imported(member):
+            earlier = (other.table.symbol(name) for other in members[:position])
+            taken = next(filter(None, earlier), None)
+            if taken is None or name in owners:
+                continue
+            operation = next(_naming(member, name), None)
+            if operation is not None:
+                message = (
+                    f"'@{name}' is named in a string here, and another spec defines another '@{name}'; "
+                    "rename it in one of the specs"
+                )
+                raise SpecError(error(message, operation, [note("the other one", taken)]))
+
+
+def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
+    """Yield the ops of a spec that name a symbol in the options of a pass, in a pipeline or as a microkernel."""
+    word = re.compile(rf"(?<![\w$.-]){re.escape(name)}(?![\w$.-])")
+    for operation in collect(member.module, names.RUN_REGISTERED, names.UKERNEL_GENERIC):
+        options = [operation.attributes.get(key) for key in ("options", "u_kernel_fn_name")]
+        constants = (op.owner for op in operation.operands if isinstance(op, mlir.OpResult))
+        options += [constant.attributes.get("value") for constant in constants]
+        if any(option is not None and word.search(str(option)) for option in options):
+            yield operation
+    for operation in collect(member.module, names.PARAM_CONSTANT):
+        pipelines = _PIPELINE.findall(str(operation.attributes["value"]))
+        if any(map(word.search, pipelines)):
+            yield operation
+
+
+_PIPELINE: Final = re.compile(r'#iree_codegen\.pass_pipeline<"(.*?)">')
+
+
+def _free_kernel_config(container: mlir.Operation) -> None:
+    """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
+
+
+# --- The chained form: merged specs with an entry point that runs their entry points in order; and splitting of chains
+
+
+def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Merge specs and add an entry point that runs their entry points in order and suppresses failures.
+
+    A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
+    run unchanged.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: the specs in order of precedence, as `prepared` returns them. A chain is replaced by its members.
+    """
+    # Specs that were linked before have guards already, and keep them if only one is left.
+    are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
+    drivers = [{member.driver.name} if member.driver else () for member in members]
+    steps = list(_steps(container, members, copy_ops(container, members, drivers)))
+    if are_guarded:
+        guard(container, [sequence for step in steps for sequence in step.entry_points])
+    sequence = add_kernel_config(container, consumes=False)
+    block = sequence.regions[0].blocks[0]
+    root: Handle = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        decided: Sequence[Handle] = [empty_handle(root)] if are_guarded else []
+        for step in steps:
+            root, decided = step.run(root, decided)
+        yield_([root])
+        declare_ownership(sequence)
+
+
+def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
+    """Yield the name and the entry points of each spec in a chain, or of the only spec."""
+    if spec.driver is None:
+        yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
+        return
+    for name, points in groupby(spec.entry_points, _spec_name):
+        yield name, list(points)
+
+
+def split(spec: Spec) -> list[Spec]:
+    """Return the specs in a chain, as copies of its parts; empty if `spec` is not a chain."""
+    anatomy = spec.anatomy
+    if anatomy.driver is None:
+        return []
+    return [_part(spec, name, points) for name, points in specs_of(anatomy)]
+
+
+def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:
+    table = spec.anatomy.table
+    used = {sequence for _, sequence in table.run_by(*(point.path for point in points))}
+    with spec.module.context, spec.module.location:
+        module = spec_module(name)
+        with mlir.InsertionPoint(module.regions[0].blocks[0]):
+            for _, operation in table.scan.top:
+                if operation in used:
+                    operation.clone()
+    return Spec(module, spec.source)
+
+
+def _spec_name(entry_point: EntryPoint) -> str:
+    name = entry_point.sequence.attributes.get(names.CHAINED_ENTRY_POINT)
+    return name.value if isinstance(name, mlir.StringAttr) else UNNAMED
+
+
+def _has_guards(spec: Anatomy) -> bool:
+    return any(is_guarded(point.sequence) for point in spec.entry_points)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A spec of a chain.
+
+    Attributes:
+        entry_points: its entry points.
+        is_tame: whether the handle to decided ops that the step receives stays valid for all of these ops.
+    """
+
+    entry_points: list[mlir.Operation]
+    is_tame: bool
+
+    def run(self, root: Handle, decided: Sequence[Handle]) -> tuple[Handle, Sequence[Handle]]:
+        """Include the entry points in order; return the root and the decided ops after them.
+
+        Without guards, there is no handle to decided ops. A later entry point may change the ops that an earlier one
+        decided. Only entry points that change the program other than by annotations may leave a handle to erased ops.
+        """
+        before = decided
+        results: list[Handle] = []
+        for entry_point in self.entry_points:
+            path, operands = [symbol_name(entry_point) or ""], [root, *before]
+            root, *decided = include(path, operands, [root.type] * len(operands), FAILURES_SUPPRESS)
+            results += decided
+            before = before if self.is_tame else decided
+        if self.is_tame and len(results) > 1:
+            decided = [merge_handles(results, deduplicate=True)]
+        return root, decided
+
+
+def _steps(
+    container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
+) -> Iterator[_Step]:
+    """Mark the entry points of merged specs, convert them to the current form, and yield them by spec, in order."""
+    merged = symbols(container)
+    spec_names, fresh = FreshNames(), FreshNames(merged)
+    for member, new_names in zip(members, renames, strict=True):
+        for symbol in new_names.values():
+            unmark(merged[symbol])
+        for name, points in specs_of(member):
+            marker = mlir.StringAttr.get(spec_names.take(name), container.context)
+            entry_points = []
+            for point in points:
+                sequence = merged[new_names[point.name]]
+                if member.is_used(point):
+                    # Where other sequences include it, only the copy is an entry point.
+                    sequence = copy_sequence(sequence, fresh.take(new_names[point.name]))
+                sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
+                modernize(sequence)
+                entry_points.append(sequence)
+            is_tame = len(points) == 1 or restriction(member, points) is None
+            yield _Step(entry_points, is_tame)

@@ -1,0 +1,536 @@
+"""Decisions from interleaved times: whether a candidate is faster than the default, and with what confidence.
+
+The same samples and seed give the same decision. The modules of this package use the decisions in races of finalists,
+comparisons of whole programs, and verification of winners.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.tuning.programs import OutputComparison
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from tuninglink.tuning.programs import FunctionCall
+
+
+_RESAMPLES: Final = 2000
+_FEWEST_RESAMPLES: Final = 500
+_DRAWS: Final = 400_000
+"""The draws of rounds for an interval from which on it has fewer resamples."""
+
+_CONFIDENCE: Final = 0.975
+"""With 0.95, 4 of 199 races of identical code had a winner on four cores at a load average of 10 to 27; with this, 2."""
+
+_TAIL: Final = (1 - _CONFIDENCE) / 2
+
+_FEWEST: Final = 3
+"""The fewest rounds for a meaningful interval."""
+
+_UNDISTURBED: Final = 0.2
+"""The fraction of the rounds, the fastest ones, whose mean stands for the time without other work on the machine.
+
+Other work, for example on the other thread of a core, makes many calls of a program 1.5 times as long, and those of some
+programs more than those of others: whether a median is a time with it or without it is chance.
+"""
+
+_BUSY: Final = 1.2
+"""The ratio of the bounds of the default's speedup over itself from which the machine is too busy. It is 1.02 on an idle
+one."""
+
+_LIKELY_SLOWER: Final = 0.99
+"""The speedup of a whole program below which a spec is not kept, however wide the interval is."""
+
+
+class Outcome(Enum):
+    """The outcome of comparing a candidate with the default."""
+
+    FASTER = "faster"
+    NOT_FASTER = "not-faster"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """An estimate of a speedup: the time of the default over the time of the candidate, above 1 if it is faster.
+
+    Attributes:
+        low: the lower bound.
+        median: the estimate: of dispatches the median of the ratios of the rounds, of whole programs the ratio of their
+            times without other work on the machine.
+        high: the upper bound.
+    """
+
+    low: float = field(metadata=HIDDEN)
+    median: float = field(metadata=named("speedup"))
+    high: float = field(metadata=HIDDEN)
+
+    @property
+    @written()
+    def interval(self) -> tuple[float, float]:
+        """The bounds of the bootstrap interval (97.5 %) of the speedup."""
+        return self.low, self.high
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the speedup of a program over itself shows that the machine is too busy to compare programs."""
+        return self.high > _BUSY * self.low
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision on a candidate from blocks of rounds.
+
+    Attributes:
+        outcome: the verdict.
+        speedup: the speedup over all rounds.
+        default_us: the time of the default without other work on the machine, in microseconds.
+        tuned_us: that of the candidate: the default's over the speedup.
+        blocks: the speedup in each block.
+        contrary: the block that left the decision open although the speedup over all rounds is above the threshold;
+            None if there is none.
+        default_interval: the bounds of the median time of the default, which other work on the machine makes longer.
+        tuned_interval: the bounds of the median time of the candidate.
+    """
+
+    outcome: Outcome = field(metadata=HIDDEN)
+    speedup: ConfidenceInterval = field(metadata=FLAT)
+    default_us: float
+    tuned_us: float
+    blocks: tuple[ConfidenceInterval, ...] = field(metadata=HIDDEN)
+    contrary: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
+    default_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
+    tuned_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
+
+    def __str__(self) -> str:
+        if self.contrary is None:
+            return str(self.speedup)
+        number = self.blocks.index(self.contrary) + 1
+        return f"{self.speedup}, but {self.contrary} in block {number} of {len(self.blocks)}"
+
+
+@dataclass(frozen=True)
+class FunctionComparison:
+    """A function of the program, without and with the spec.
+
+    Attributes:
+        name: its name.
+        weight: the number of its calls.
+        default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
+        tuned_ms: the time with the spec.
+        speedup: the speedup with the spec.
+    """
+
+    name: str
+    weight: int
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval = field(metadata=FLAT)
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The whole program, without and with the spec.
+
+    Attributes:
+        default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
+            weighted by their calls.
+        tuned_ms: the time with the spec.
+        speedup: the speedup with the spec.
+        functions: the times by function.
+        notes: remarks on the comparison.
+        noise: the speedup of the default against itself; None if it was not measured.
+        failure: the failure or wrong result with the spec; empty if the program runs and is right.
+        outputs: the errors of its outputs; None if it does not run.
+    """
+
+    default_ms: float
+    tuned_ms: float
+    speedup: ConfidenceInterval = field(metadata=FLAT)
+    functions: tuple[FunctionComparison, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+    failure: str = ""
+    outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
+    noise: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the program fails or is slower with the spec: certainly, or probably if the machine is busy.
+
+        A program that the spec repairs may be slower.
+        """
+        if self.failure:
+            return True
+        is_repaired = self.outputs is not None and self.outputs.is_repaired
+        is_likely = self.speedup.high < 1.0 or self.speedup.median < _LIKELY_SLOWER
+        return is_likely and not is_repaired
+
+
+def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
+    """Return the median of ratios with its bootstrap interval (97.5 %, percentiles of 2,000 resamples).
+
+    Args:
+        ratios: one ratio per round.
+        seed: the seed of the resamples.
+
+    Raises:
+        ValueError: there are no ratios.
+    """
+    values = np.asarray(ratios, np.float64)
+    if not len(values):
+        raise ValueError("there is no median of nothing")
+    median = float(np.median(values))
+    if len(values) < _FEWEST:
+        return ConfidenceInterval(0.0, median, float("inf"))
+    chosen = np.random.default_rng(seed).integers(0, len(values), (_RESAMPLES, len(values)))
+    medians = np.median(values[chosen], axis=1)
+    low, high = np.quantile(medians, (_TAIL, 1 - _TAIL))
+    return ConfidenceInterval(float(low), median, float(high))
+
+
+def undisturbed_us(times: ArrayLike) -> float:
+    """Return the estimated time of a program on an idle machine: other work only adds to a time."""
+    return float(_fastest(np.asarray(times, np.float64).reshape(1, -1))[0])
+
+
+def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> ConfidenceInterval:
+    """Return the speedup of one program over another without other work on the machine, with its bootstrap interval.
+
+    Args:
+        times: the times of the slower program by round, or of several copies of it.
+        others: the times of the faster program in the same rounds, in the same form.
+        seed: the seed of the resamples of rounds.
+
+    Raises:
+        ValueError: there are no rounds.
+    """
+    slower, faster = (np.atleast_2d(np.asarray(rounds, np.float64)) for rounds in (times, others))
+    count = slower.shape[1]
+    if not count:
+        raise ValueError("there is no speedup without rounds")
+    speedup = undisturbed_us(slower) / undisturbed_us(faster)
+    if count < _FEWEST:
+        return ConfidenceInterval(0.0, speedup, float("inf"))
+    resamples = min(_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // count))
+    chosen = np.random.default_rng(seed).integers(0, count, (resamples, count))
+    resampled = [
+        _fastest(np.concatenate([copy[chosen] for copy in program], axis=1))
+        for program in (slower, faster)
+    ]
+    low, high = np.quantile(resampled[0] / resampled[1], (_TAIL, 1 - _TAIL))
+    return ConfidenceInterval(float(low), speedup, float(high))
+
+
+def decide(
+    blocks: Sequence[Sequence[tuple[float, float]]], min_gain: float = 0.02, seed: int = 0
+) -> Decision:
+    """Decide whether a candidate is faster than the default.
+
+    The candidate is faster if the interval over all rounds and the median of each block are above `1 + min_gain`:
+    the cause of one fast block may not last. It is not faster if the interval over all rounds is below that.
+
+    Args:
+        blocks: blocks of rounds, seconds apart; a round holds the times of the default and of the candidate.
+        min_gain: the least gain worth an entry, as a fraction.
+        seed: the seed of the resamples.
+
+    Raises:
+        ValueError: there are no rounds.
+    """
+    rounds = np.asarray([pair for block in blocks for pair in block], np.float64)
+    if not len(rounds):
+        raise ValueError("there is no decision without rounds")
+    intervals = tuple(
+        interval(_ratios(block), seed + index) for index, block in enumerate(blocks) if len(block)
+    )
+    speedup = interval(_ratios(rounds), seed)
+    least = 1 + min_gain
+    slowest = min(intervals, key=lambda block_interval: block_interval.median)
+    contrary = None
+    if speedup.high < least:
+        outcome = Outcome.NOT_FASTER
+    elif speedup.low <= least:
+        outcome = Outcome.UNDECIDED
+    elif slowest.median <= least:
+        outcome, contrary = Outcome.UNDECIDED, slowest
+    else:
+        outcome = Outcome.FASTER
+    default_us = undisturbed_us(rounds[:, 0])
+    bounds = (interval(times, seed).interval for times in rounds.T)
+    times = default_us, default_us / speedup.median
+    return Decision(outcome, speedup, *times, intervals, contrary, *bounds)
+
+
+def survivors(
+    ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0, least: float = 1.0
+) -> list[int]:
+    """Return the candidates that stay in a race, fastest first.
+
+    A candidate leaves if the upper bound of its speedup is below the lower bound of the leader's or below the least
+    speedup, or if `keep` others are faster.
+
+    Args:
+        ratios: the time of the default over that of the candidate in each round, by candidate.
+        keep: the number of candidates that may stay.
+        seed: the seed of the resamples.
+        least: the least speedup.
+    """
+    if not ratios:
+        return []
+    speedups = {key: interval(samples, seed) for key, samples in ratios.items()}
+    order = sorted(speedups, key=lambda key: -speedups[key].median)
+    bar = max(least, speedups[order[0]].low)
+    return [key for key in order if speedups[key].high >= bar][:keep]
+
+
+def _ratios(rounds: ArrayLike) -> np.ndarray:
+    times = np.asarray(rounds, np.float64)
+    return times[:, 0] / times[:, 1]
+
+
+def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the fastest times in each row."""
+    count = max(1, round(_UNDISTURBED * times.shape[1]))
+    fastest: NDArray[np.float64] = np.partition(times, count - 1, axis=1)[:, :count].mean(axis=1)
+    return fastest
+
+
+# --- The times of programs by round: with and without a spec, or against copies of a default -----
+
+NARROW_ROUNDS: Final = 25
+"""The least number of rounds whose interval may be narrow enough."""
+
+_NARROW: Final = 0.03
+"""The width of an interval that is narrow enough."""
+
+_CLEAR: Final = 1.5
+"""Any number of rounds suffices if the interval of the ratio lies outside these bounds."""
+
+_MOST_ROUNDS: Final = 1000
+
+
+class ModelSamples:
+    """The times of functions by round, without and with a spec.
+
+    Args:
+        functions: the functions, with their weights.
+        seed: the seed of resamples.
+    """
+
+    def __init__(self, functions: Sequence[FunctionCall], seed: int) -> None:
+        self._functions = functions
+        self._seed = seed
+        self._samples: list[tuple[float, ...]] = []
+
+    def __len__(self) -> int:
+        """Return the number of rounds."""
+        return len(self._samples)
+
+    def add(self, samples: Sequence[tuple[float, ...]]) -> None:
+        """Add rounds: the microseconds of each function without the spec and with it."""
+        self._samples += samples
+
+    @property
+    def are_decided(self) -> bool:
+        """Whether further rounds are pointless."""
+        if not self._samples:
+            return False
+        *_, interval = self._times(self._weighted)
+        is_narrow = interval.high - interval.low <= _NARROW and len(self) >= NARROW_ROUNDS
+        is_clear = interval.low > _CLEAR or interval.high < 1 / _CLEAR
+        return is_narrow or is_clear or len(self) >= _MOST_ROUNDS
+
+    def comparison(
+        self, notes: tuple[str, ...], outputs: OutputComparison | None
+    ) -> ModelComparison:
+        """Return the comparison of the program and its functions.
+
+        Args:
+            notes: remarks on it.
+            outputs: the errors of the outputs.
+        """
+        functions = tuple(
+            FunctionComparison(function.label, function.weight, *self._times(times))
+            for function, times in zip(
+                self._functions, np.swapaxes(self._by_function, 0, 1), strict=True
+            )
+        )
+        times = self._times(self._weighted)
+        default = self._weighted[: len(self) // 2 * 2, 0]
+        noise = (
+            undisturbed_speedup(default[::2], default[1::2], self._seed) if len(default) else None
+        )
+        return ModelComparison(
+            *times, functions=functions, notes=notes, outputs=outputs, noise=noise
+        )
+
+    @property
+    def _by_function(self) -> NDArray[np.float64]:
+        """The times by round, function and program."""
+        return np.array(self._samples).reshape(len(self), len(self._functions), 2)
+
+    @property
+    def _weighted(self) -> NDArray[np.float64]:
+        """The weighted sums over the functions by round, without and with the spec."""
+        weights = np.array([function.weight for function in self._functions])
+        sums: NDArray[np.float64] = (self._by_function * weights[:, None]).sum(axis=1)
+        return sums
+
+    def _times(self, pairs: NDArray[np.float64]) -> tuple[float, float, ConfidenceInterval]:
+        """Return the times without other work on the machine, in milliseconds, and the speedup."""
+        default, tuned = pairs.T
+        speedup = undisturbed_speedup(default, tuned, self._seed)
+        return undisturbed_us(default) / 1000, undisturbed_us(tuned) / 1000, speedup
+
+
+_RELATIVELY_NARROW: Final = 0.03
+"""The width of an interval, relative to the speedup, that is narrow enough."""
+
+_FAR: Final = 1.25
+"""The factor beyond the noise of the default from which the interval of a program need not be narrow."""
+
+_ALIKE: Final = 1.02
+"""The speedup over the leader up to which another program may prove to be faster without further rounds."""
+
+_QUIET: Final = 1.05
+"""The factor above its time on a quiet machine up to which the default shows that the machine is quiet."""
+
+_FIRST_COPY: Final = -2
+_SECOND_COPY: Final = -1
+"""The keys of the copies of the default."""
+
+
+class Standings:
+    """The times of programs by round, against two copies of a default; eliminated programs lack the last rounds.
+
+    The default counts with the times of both of its copies.
+
+    Args:
+        weights: the weights of the functions that are called in a round.
+        seed: the seed of resamples.
+    """
+
+    def __init__(self, weights: Sequence[int], seed: int = 0) -> None:
+        self._weights = np.array(weights)
+        self._seed = seed
+        self._rounds: defaultdict[int, list[Sequence[float]]] = defaultdict(list)
+
+    def __contains__(self, program: int) -> bool:
+        """Return whether a program took part."""
+        return program in self._rounds
+
+    def add(self, programs: Sequence[int], rounds: Sequence[Sequence[Sequence[float]]]) -> None:
+        """Add rounds.
+
+        Args:
+            programs: the programs that took part.
+            rounds: the microseconds of the functions, by round, for both copies of the default and then the programs.
+        """
+        for times in rounds:
+            keys = (_FIRST_COPY, _SECOND_COPY, *programs)
+            for key, functions in zip(keys, times, strict=True):
+                self._rounds[key].append(functions)
+
+    @property
+    def default_ms(self) -> float:
+        """The time of the default without other work on the machine."""
+        return self.milliseconds(_FIRST_COPY)
+
+    def milliseconds(self, program: int) -> float:
+        """Return the time of a program without other work on the machine."""
+        return undisturbed_us(self._times(program)) / 1000
+
+    @property
+    def noise(self) -> ConfidenceInterval:
+        """The speedup of the default against itself."""
+        return self._speedup(self._times(_FIRST_COPY), self._times(_SECOND_COPY))
+
+    def speedup(self, program: int, function: int | None = None) -> ConfidenceInterval:
+        """Return the speedup of a program over the default, of one function or of their weighted sum."""
+        copies = [self._times(copy, function) for copy in (_FIRST_COPY, _SECOND_COPY)]
+        return self._speedup(np.array(copies), self._times(program, function))
+
+    def is_quiet(self, default_ms: float | None) -> bool:
+        """Return whether the machine was as quiet as before.
+
+        Args:
+            default_ms: the time of the default before; None if it was not measured.
+        """
+        return default_ms is None or self.default_ms <= _QUIET * default_ms
+
+    def remaining(self, programs: Sequence[int], eligible: Collection[int]) -> list[int]:
+        """Return the programs that may be faster than the fastest eligible one.
+
+        The others are slower in the fastest rounds, and by the median of all: a few rounds may all have been disturbed.
+        """
+        leader = self._leader(programs, eligible)
+        if leader is None:
+            return list(programs)
+        times = self._times(leader)
+        return [
+            program
+            for program in programs
+            if program == leader
+            or self._speedup(times, self._times(program)).high > 1.0
+            or self._usual_speedup(times, self._times(program)).high > 1.0
+        ]
+
+    def are_decided(self, programs: Sequence[int], eligible: Collection[int]) -> bool:
+        """Return whether further rounds are pointless.
+
+        The interval of the fastest eligible program is narrow, or far from the noise of the default, and other
+        eligible programs are hardly faster.
+        """
+        leader = self._leader(programs, eligible)
+        noise = self.noise
+        if leader is None:
+            return _is_narrow(noise) and all(
+                _is_narrow(self.speedup(program)) for program in programs
+            )
+        speedup = self.speedup(leader)
+        times = self._times(leader)
+        is_far = speedup.low > _FAR * noise.high or _FAR * speedup.high < noise.low
+        return (is_far or (_is_narrow(noise) and _is_narrow(speedup))) and all(
+            self._speedup(times, self._times(program)).high <= _ALIKE
+            for program in programs
+            if program in eligible and program != leader
+        )
+
+    def _leader(self, programs: Sequence[int], eligible: Collection[int]) -> int | None:
+        contenders = [program for program in programs if program in eligible]
+        return min(contenders, key=self.milliseconds, default=None)
+
+    def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
+        """Return the microseconds of a function, or the weighted sums of all, by round."""
+        times = np.array(self._rounds[program], np.float64)
+        return times @ self._weights if function is None else times[:, function]
+
+    def _speedup(
+        self, times: NDArray[np.float64], others: NDArray[np.float64]
+    ) -> ConfidenceInterval:
+        """Return the speedup without other work on the machine, in the rounds in which both programs took part."""
+        count = min(times.shape[-1], len(others))
+        return undisturbed_speedup(times[..., :count], others[:count], self._seed)
+
+    def _usual_speedup(
+        self, times: NDArray[np.float64], others: NDArray[np.float64]
+    ) -> ConfidenceInterval:
+        """Return the median of the ratios in these rounds."""
+        count = min(len(times), len(others))
+        return interval(times[:count] / others[:count], self._seed)
+
+
+def _is_narrow(speedup: ConfidenceInterval) -> bool:
+    return speedup.high - speedup.low <= _RELATIVELY_NARROW * speedup.median

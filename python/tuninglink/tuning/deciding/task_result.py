@@ -1,0 +1,257 @@
+"""The results of tuning, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.deciding.decisions import Decision, ModelComparison
+from tuninglink.tuning.programs import (
+    Correctness,
+    Failure,
+    FailureKind,
+    OutputComparison,
+    OutputVerdict,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.errors import TuninglinkError
+    from tuninglink.tuning.candidates import Candidate, TunableTask
+    from tuninglink.tuning.deciding.winner_checks import SizeComparison
+    from tuninglink.tuning.devices import DeviceDescription, Stage, StageTime, Timing
+    from tuninglink.tuning.programs import Benchmark, Omission, TuningTask
+
+
+WRONG_DEFAULT: Final = "the default's result is wrong"
+"""The reason for an entry that need not be faster."""
+
+_WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """The result of one candidate.
+
+    Attributes:
+        candidate: the candidate.
+        microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
+            to the default's time; None if it failed.
+        failure: the reason for its failure; None without one.
+        seconds: the time of the result, in seconds of `time.monotonic()`; 0 for results of earlier runs.
+        benchmark: the compiled benchmark, if it was compiled in this run.
+        timing: the samples, if they were taken in this run.
+        always_races: whether it races at any speed: it comes from a spec, or won elsewhere.
+    """
+
+    candidate: Candidate
+    microseconds: float | None
+    failure: Failure | None
+    seconds: float
+    benchmark: Benchmark | None = None
+    timing: Timing | None = None
+    always_races: bool = False
+
+
+class TaskOutcome(Enum):
+    """The outcome of a task."""
+
+    WON = "won"
+    """A candidate is faster and gets an entry."""
+
+    DEFAULT = "default"
+    """No candidate is faster than the compiler's choice."""
+
+    UNDECIDED = "undecided"
+    """Measurements were inconclusive."""
+
+    LEFT_OUT = "left-out"
+    """A candidate is faster, but the whole program is slower with it."""
+
+
+class Ending(Enum):
+    """The reason for trying no more candidates of a task."""
+
+    CONVERGED = "converged"
+    """No further gains were expected."""
+
+    BUDGET = "budget"
+    """The time was used up, or went to other tasks."""
+
+    TRIALS = "trials"
+    """The limit on trials was reached."""
+
+    EXHAUSTED = "all tried"
+    """All candidates were tried."""
+
+    NO_CANDIDATES = "no candidates"
+    """The task has no candidates."""
+
+    ALL_FAILED = "all failed"
+    """All candidates were tried, and all failed."""
+
+    INTERRUPTED = "interrupted"
+    """The run was interrupted."""
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """The result of a task.
+
+    Attributes:
+        prepared: the task.
+        share: its share of the time of all dispatches.
+        default_us: the time of the compiler's choice, in microseconds.
+        trials: all trials, in order.
+        verdict: the outcome.
+        winner: the fastest candidate; None if none is faster than the default.
+        decision: the decision of the race; None without a finished race.
+        ending: the reason for trying no more candidates; None if none were to be tried.
+        failures: the finalists with wrong results or failures in the race.
+        reason: the reason for a missing decision although a candidate may be faster; empty otherwise.
+        date: the day, in ISO 8601.
+        judgement: the verdict of the reference on the compiler's choice; None without one.
+        sizes: the times of a dynamic dispatch with a winner at each of the sizes.
+        ranges: of a dynamic dispatch, the ranges of sizes with a separate configuration; their decisions are against the
+            compiler's choice for the dynamic dispatch.
+    """
+
+    prepared: TunableTask
+    share: float
+    default_us: float
+    trials: tuple[TrialResult, ...]
+    verdict: TaskOutcome
+    winner: TrialResult | None = None
+    decision: Decision | None = None
+    ending: Ending | None = None
+    failures: tuple[tuple[Candidate, Failure], ...] = ()
+    reason: str = ""
+    date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    judgement: OutputVerdict | None = None
+    sizes: tuple[SizeComparison, ...] = ()
+    ranges: tuple[TaskResult, ...] = ()
+
+    @property
+    def task(self) -> TuningTask:
+        """The task."""
+        return self.prepared.task
+
+    @property
+    def default_is_wrong(self) -> bool:
+        """Whether the compiler's choice computes a wrong result."""
+        return self.judgement is not None and self.judgement.correctness is Correctness.WRONG
+
+    @property
+    def wrong(self) -> list[tuple[Candidate, Failure]]:
+        """The fast candidates with wrong results, and their failures."""
+        return [failure for failure in self.failures if failure[1].kind in _WRONG]
+
+    def provenance(self, device: DeviceDescription) -> dict[str, object]:
+        """Return the provenance of the winner's configuration for the device that measured it."""
+        assert self.decision is not None
+        speedup = self.decision.speedup
+        return {
+            "device": device.name,
+            "driver": " ".join(filter(None, (device.driver, device.driver_version))),
+            "target": self.task.target.name,
+            "compiler": metadata.version("iree-base-compiler"),
+            "default_us": round(self.decision.default_us, 3),
+            "tuned_us": round(self.decision.tuned_us, 3),
+            "interval": [round(speedup.low, 3), round(speedup.high, 3)],
+            "trials": len(self.trials),
+            **({"sizes": [str(comparison) for comparison in self.sizes]} if self.sizes else {}),
+            "date": self.date,
+            **({"reason": WRONG_DEFAULT} if self.default_is_wrong else {}),
+        }
+
+
+@dataclass(frozen=True)
+class WrongDefaults:
+    """The numbers of dispatches for which the compiler's choice computes a wrong result.
+
+    Attributes:
+        repaired: the number of dispatches with an entry.
+        tried: the number of dispatches without a correct candidate, or whose candidate made the program fail.
+        untried: the number of dispatches that the budget did not cover.
+        seconds: the estimated budget for all these dispatches.
+        advice: another remedy that may avoid wrong defaults; empty without one.
+    """
+
+    repaired: int = 0
+    tried: int = 0
+    untried: int = 0
+    seconds: float = 0.0
+    advice: str = ""
+
+    @property
+    def count(self) -> int:
+        """The total number of dispatches with wrong defaults."""
+        return self.repaired + self.tried + self.untried
+
+    def __str__(self) -> str:
+        """Return a line with the numbers and the remedy; an empty string if all defaults are correct."""
+        if not self.count:
+            return ""
+        parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]
+        if self.untried:
+            parts.append(
+                f"no time for {self.untried}: --budget {_whole(self.seconds)} may suffice for all"
+            )
+        if self.tried:
+            parts.append(f"no right candidate found for {self.tried}")
+        wrong = "; the program computes wrong results" if self.repaired < self.count else ""
+        advice = f"; {self.advice}" if self.advice else ""
+        return "; ".join(parts) + wrong + advice
+
+
+def _whole(seconds: float) -> str:
+    """Return a budget in command-line syntax, rounded up to ten seconds."""
+    return f"{math.ceil(seconds / 10) * 10}s"
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """The result of tuning a program.
+
+    Attributes:
+        spec: the spec, as text; without entries if there is no winner.
+        tasks: the results of the tuned tasks.
+        omissions: the omitted dispatches with reasons.
+        model: the comparison of the whole program; None if it was not run.
+        model_note: the reason for not running it.
+        outputs: the errors of the whole program's outputs; None if it was not run.
+        began: the start of tuning, in seconds of `time.monotonic()`.
+        stages: the time of its stages.
+        failure: the error that ended it early, such as a lost device; None without one.
+        wrong_defaults: the numbers of dispatches with wrong defaults.
+    """
+
+    spec: str
+    tasks: Sequence[TaskResult]
+    omissions: Sequence[Omission]
+    model: ModelComparison | None
+    model_note: str
+    outputs: OutputComparison | None
+    began: float
+    stages: Mapping[Stage, StageTime]
+    failure: TuninglinkError | None = None
+    wrong_defaults: WrongDefaults = WrongDefaults()
+
+    @property
+    def seconds(self) -> float:
+        """The duration of tuning, in seconds."""
+        return sum(stage.seconds for stage in self.stages.values())
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the whole program was run with the entries of the spec, if there are any."""
+        return self.model is not None or not self.won
+
+    @property
+    def won(self) -> list[TaskResult]:
+        """The tasks with an entry in the spec."""
+        return [task for task in self.tasks if task.verdict is TaskOutcome.WON]

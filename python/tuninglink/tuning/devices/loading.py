@@ -1,0 +1,628 @@
+"""Benchmarks on a device, loaded with their buffers; benchmarks of dynamic dispatches at all their sizes."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import iree.runtime as rt
+import numpy as np
+
+from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, last_level_bytes
+from tuninglink.tuning.devices.numerics import make_inputs, random_bytes
+from tuninglink.tuning.devices.running import (
+    DispatchTrace,
+    LoadedBenchmark,
+    LoadedFunction,
+    Loader,
+    MeasurementError,
+    Overhead,
+    Runnable,
+    ValueTracer,
+    hal_type,
+    to_device,
+    to_host,
+)
+from tuninglink.tuning.devices.times import Caches, Settings
+from tuninglink.tuning.programs import (
+    Benchmark,
+    BufferLayout,
+    CompiledProgram,
+    Failure,
+    FailureKind,
+    Parameter,
+    ParameterSource,
+    ProgramInput,
+    SizedFunction,
+    element_type,
+    is_float,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.devices.times import CallTimer
+
+    Array = NDArray[Any]
+    _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
+
+
+_LOCAL_COPIES: Final = 3
+"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
+
+_MOST_COPIED_BYTES: Final = 16 << 20
+"""The maximum size of modules that are copied: larger ones are mostly constants, which need not be in memory several times."""
+
+_MOST_BUFFER_BYTES: Final = 4 << 30
+"""The maximum size of a buffer of many sets, in bytes."""
+
+_COLD_FACTOR: Final = 4
+"""Sets that rotate are this many times the last-level cache."""
+
+
+class BenchmarkLoader:
+    """Loads benchmarks, and keeps shared data: buffers, overheads of calls, and repetitions by size.
+
+    Args:
+        uri: the device.
+        device: the same, opened.
+        loader: loads the functions of benchmarks.
+        settings: the settings of measurements.
+    """
+
+    def __init__(self, uri: str, device: rt.HalDevice, loader: Loader, settings: Settings) -> None:
+        self._uri = uri
+        self._device = device
+        self._loader = loader
+        self._settings = settings
+        self._is_local = driver_of(uri) in LOCAL_DRIVERS
+        self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
+        self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
+        self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
+
+    def overhead(self, layout: BufferLayout) -> float:
+        """Return the seconds that a call of a benchmark with a layout takes in addition to its iterations."""
+        return self._overheads[layout].seconds
+
+    def subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
+        """Load copies of a benchmark, to be sampled.
+
+        Args:
+            benchmark: the benchmark.
+            copies: the keys of the copies of its module.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        loaded = [self._load(benchmark, copy) for copy in copies]
+        repeated = self._repetitions.get(benchmark.measured)
+        stretch = 1.0 if repeated is None else repeated.stretch
+        return Subject(loaded, self._settings.sample_seconds / stretch)
+
+    def copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
+        """Return the keys of the copies of a module for rounds with a seed."""
+        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
+            return [(seed, position) for position in range(_LOCAL_COPIES)]
+        return [None]
+
+    def _load(self, benchmark: Benchmark, copy: Hashable) -> Runnable:
+        """Load a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
+        if not benchmark.measured:
+            return self._load_function(benchmark, copy, [benchmark.layout])
+        layouts = [function.layout for function in benchmark.measured]
+        functions = [
+            self._load_function(benchmark.at(function), copy, layouts)
+            for function in benchmark.measured
+        ]
+        weights = [function.weight for function in benchmark.measured]
+        repeated = self._repetitions.get(benchmark.measured)
+        if repeated is None:
+            # Those of the first one count for all: times of unequal batches are not comparable.
+            repeated = repetition(
+                [_first_time(function) for function in functions],
+                weights,
+                self._settings.sample_seconds,
+            )
+            self._repetitions[benchmark.measured] = repeated
+        return SizedBenchmark([*map(SizedPart, functions, weights, repeated.counts)])
+
+    def _load_function(
+        self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
+    ) -> LoadedBenchmark:
+        """Load a benchmark on its buffer.
+
+        Args:
+            benchmark: the benchmark, at one combination of sizes.
+            copy: the number of the copy of the module.
+            layouts: the layouts whose buffers are kept.
+        """
+        layout = benchmark.layout
+        return LoadedBenchmark(
+            self._loader.load(benchmark.image, benchmark.function, copy),
+            self._buffer(layout, layouts),
+            self._sets(layout),
+            layout.stride,
+            self._overheads[layout],
+        )
+
+    def _sets(self, layout: BufferLayout) -> int:
+        if self._settings.caches is Caches.WARM:
+            return 1
+        if self._settings.caches is Caches.PROGRAM:
+            return layout.program_sets
+        cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
+        copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
+
+    def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
+        """Return the buffer for benchmarks of a layout; release all other buffers except those of `kept`."""
+        key = (layout, layout.copies(self._sets(layout)))
+        if key not in self._buffers:
+            for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
+                del self._buffers[other]
+            self._buffers[key] = to_device(
+                self._device, make_inputs(*key, seed=self._settings.seed)
+            )
+        return self._buffers[key]
+
+
+def _first_time(benchmark: Runnable) -> float:
+    """Return the time of a benchmark that was just loaded, in microseconds.
+
+    Raises:
+        MeasurementError: it cannot be run.
+    """
+    benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
+    return benchmark.sample(benchmark.least_batch)
+
+
+# --- Sampling of loaded programs: the size of batches, rounds in which programs take turns, and means over sizes
+
+_LARGEST_BATCH: Final = 1 << 20
+_LARGEST_STEP: Final = 16
+"""The maximum growth of batches during the search for their size."""
+
+_SLOW: Final = 8.0
+"""An iteration that takes this many samples is slow: its first-time costs do not matter."""
+
+_LONGEST: Final = 4.0
+"""The factor by which a sample may be longer than necessary so that batches are equal."""
+
+FEWEST_ROUNDS: Final = 3
+"""The number of rounds that always run: fewer give no useful interval."""
+
+
+class Subject:
+    """A sampled program, in one or several copies that differ only in their place in memory.
+
+    Args:
+        copies: the loaded copies.
+        sample_seconds: the duration of a sample, if more than one iteration fits.
+    """
+
+    def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:
+        self._copies = copies
+        self._wanted = sample_seconds * 1e6
+        self._microseconds = math.inf
+
+    def sample(self, batch: int, copy: int = 0) -> float:
+        """Run a batch and return the microseconds of an iteration.
+
+        Raises:
+            MeasurementError: it fails.
+        """
+        microseconds = self._copies[copy].sample(batch)
+        if batch >= self._least_batch:
+            self._microseconds = min(self._microseconds, microseconds)
+        return microseconds
+
+    def sample_any(self, batch: int, chance: random.Random) -> float:
+        """Run a batch on one of the copies; see `sample`."""
+        return self.sample(batch, chance.randrange(len(self._copies)))
+
+    def fitting_batch(self) -> int:
+        """Return the number of iterations in a sample.
+
+        A single iteration mostly measures the call, so the batch grows until it measures the iterations. It grows by
+        steps, since a batch that seems to take no time may only have run in a quiet moment of a busy machine.
+        """
+        batch = self._least_batch
+        if math.isinf(self._microseconds):
+            self.sample(batch)
+        taken = self._microseconds * batch
+        if taken >= _SLOW * self._wanted:
+            return batch
+        taken = min(taken, self.sample(batch) * batch)
+        while taken < self._wanted / 2 and batch < _LARGEST_BATCH:
+            batch = math.ceil(batch * min(self._wanted / max(taken, 0.001), _LARGEST_STEP))
+            taken = self.sample(batch) * batch
+        self._microseconds = taken / batch
+        fitting = math.ceil(batch * self._wanted / taken)
+        return max(min(fitting, _LARGEST_BATCH), self._least_batch)
+
+    def longest_batch(self) -> int:
+        """Return the maximum number of iterations in a sample, once `fitting_batch` was called."""
+        longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
+        return max(min(longest, _LARGEST_BATCH), self._least_batch)
+
+    def warm_up(self) -> None:
+        """Run each further copy once, unless that takes more time than it saves."""
+        if self._microseconds * self._least_batch < _SLOW * self._wanted:
+            for copy in range(1, len(self._copies)):
+                self.sample(self._least_batch, copy)
+
+    @property
+    def _least_batch(self) -> int:
+        return self._copies[0].least_batch
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """The settings of interleaved measurements.
+
+    Attributes:
+        count: the number of rounds.
+        seed: fixes the order within the rounds, and which copies run.
+        seconds: the time after which no further round begins, unless there are too few.
+    """
+
+    count: int
+    seed: int
+    seconds: float
+
+    def run(
+        self, subjects: Sequence[Subject], after_round: Callable[[], None]
+    ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+        """Run each subject once per round, in random order.
+
+        All subjects have equal batches, since times from unequal batches are not quite comparable. The exception is a
+        subject that is several times as slow as another: the inaccuracy does not matter there, and a smaller batch
+        saves time.
+
+        Returns:
+            The microseconds of an iteration by round and subject, and the batch of each subject.
+
+        Raises:
+            MeasurementError: a subject fails.
+        """
+        chance = random.Random(self.seed)  # noqa: S311 - no secret
+        shared = max(subject.fitting_batch() for subject in subjects)
+        batches = tuple(min(shared, subject.longest_batch()) for subject in subjects)
+        for subject in subjects:
+            subject.warm_up()
+        rounds: list[tuple[float, ...]] = []
+        end = time.monotonic() + self.seconds
+        while len(rounds) < self.count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):
+            samples = [0.0] * len(subjects)
+            for index in chance.sample(range(len(subjects)), len(subjects)):
+                samples[index] = subjects[index].sample_any(batches[index], chance)
+            rounds.append(tuple(samples))
+            after_round()
+        return tuple(rounds), batches
+
+
+@dataclass(frozen=True)
+class SizedPart:
+    """A loaded benchmark at one combination of sizes.
+
+    Attributes:
+        benchmark: the benchmark.
+        weight: the weight of its time.
+        repeats: its iterations for each iteration of the whole; more where an iteration is short.
+    """
+
+    benchmark: Runnable
+    weight: int
+    repeats: int
+
+
+class SizedBenchmark:
+    """A benchmark that runs at several sizes, one after another. An iteration takes the mean of their times.
+
+    Args:
+        parts: the benchmark at each of the sizes.
+    """
+
+    def __init__(self, parts: Sequence[SizedPart]) -> None:
+        self.least_batch = max(part.benchmark.least_batch for part in parts)
+        self._parts = parts
+
+    def sample(self, batch: int) -> float:
+        """Run a batch at each of the sizes; return the microseconds of an iteration.
+
+        Raises:
+            MeasurementError: it fails.
+        """
+        times = [part.benchmark.sample(batch * part.repeats) for part in self._parts]
+        return weighted_mean(times, [part.weight for part in self._parts])
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """The repetitions of a benchmark at each of its sizes, so that short ones are measured as exactly as long ones.
+
+    Attributes:
+        counts: the repetitions by size.
+        stretch: the time of all of them over the weighted geometric mean of the times.
+    """
+
+    counts: tuple[int, ...]
+    stretch: float
+
+
+def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
+    """Return the repetitions of a benchmark at each of its sizes.
+
+    Args:
+        times: its times, in microseconds.
+        weights: the weights of the times.
+        sample_seconds: the time after which more repetitions do not help.
+    """
+    longest = min(max(times), sample_seconds * 1e6)
+    counts = tuple(max(1, round(longest / time)) for time in times)
+    whole = sum(count * time for count, time in zip(counts, times, strict=True))
+    return Repetition(counts, whole / weighted_mean(times, weights))
+
+
+def weighted_mean(times: Sequence[float], weights: Sequence[int]) -> float:
+    """Return the weighted geometric mean of times."""
+    total = sum(weight * math.log(time) for time, weight in zip(times, weights, strict=True))
+    return math.exp(total / sum(weights))
+
+
+# --- Running whole programs in the process that holds the device: their outputs, and their interleaved times
+
+
+def input_bytes(
+    argument: ProgramInput, number: int, seed: int, integers: tuple[int, int]
+) -> NDArray[np.uint8]:
+    """Return the elements of an argument.
+
+    Args:
+        argument: the argument.
+        number: its position.
+        seed: fixes random elements.
+        integers: the least and the largest random integer.
+    """
+    if argument.content is not None:
+        return np.frombuffer(argument.content, np.uint8)
+    count = math.prod(argument.shape)
+    dtype = element_type(argument.element_type)
+    if dtype is None or dtype.kind != "i" or dtype.itemsize == 1:
+        return random_bytes(argument.element_type, count, (seed, number))
+    low, high = integers
+    generator = np.random.default_rng((seed, number))
+    return generator.integers(low, high, count, dtype, endpoint=True).view(np.uint8)
+
+
+def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
+    """Return the module that programs load their parameters from; see `parameter_indexes`.
+
+    Raises:
+        MeasurementError: a file cannot be read.
+    """
+    indexes = parameter_indexes(source, seed)
+    providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
+    return rt.create_io_parameters_module(instance, *providers)
+
+
+def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.ParameterIndex]:
+    """Return the parameters of a program by scope.
+
+    Args:
+        source: the parameters, and the files that hold them.
+        seed: fixes the parameters if there are no files.
+
+    Raises:
+        MeasurementError: a file cannot be read.
+    """
+    indexes: defaultdict[str, rt.ParameterIndex] = defaultdict(rt.ParameterIndex)
+    try:
+        for file in source.files:
+            indexes[file.scope].load(file.path)
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        message = f"cannot read parameters: {failure}"
+        raise MeasurementError(Failure(FailureKind.LOAD, message)) from None
+    if source.is_synthetic:
+        for number, parameter in enumerate(source.parameters):
+            values = _random(parameter, (seed, number))
+            rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
+    return dict(indexes)
+
+
+def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
+    """Return random weights, scaled so that a product has the magnitude of its other factor."""
+    data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
+    dtype = element_type(parameter.element_type)
+    if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004
+        return data
+    scale = 1 / math.sqrt(math.prod(parameter.shape[1:]) or 1)
+    return (data.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
+
+
+_MOST_LOADED: Final = 6
+"""The number of modules that stay loaded while unused, three copies of two programs. Each may hold large weights."""
+
+
+class ProgramRunner:
+    """Runs whole programs on a device.
+
+    Args:
+        device: the device.
+        seed: fixes random inputs and weights.
+        timer: runs calls and times them.
+    """
+
+    def __init__(self, device: rt.HalDevice, seed: int, timer: CallTimer) -> None:
+        self._device = device
+        self._loader = Loader(device, _MOST_LOADED, timer)
+        self._seed = seed
+        self._parameters = lru_cache(1)(parameter_module)
+
+    @property
+    def loading_seconds(self) -> float:
+        """The time spent on loading modules so far, in seconds."""
+        return self._loader.seconds
+
+    def outputs(self, program: CompiledProgram) -> CallOutputs:
+        """Run a program once from its initial state.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        (loaded,) = self.load(program, [None])
+        return loaded.outputs()
+
+    def traces(
+        self, program: CompiledProgram, directory: str
+    ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
+        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`.
+
+        Args:
+            program: the program.
+            directory: the directory for the values of its dispatches.
+
+        Returns:
+            Its outputs, see `outputs`, and the executions of its dispatches.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        tracer = ValueTracer(self._device, directory)
+        loader = Loader(self._device, 1, sink=tracer.sink)
+        place = self._place(program, loader)
+        loaded = LoadedProgram(self._device, loader, program, place, self._seed)
+        return loaded.outputs().arrays, tracer.dispatches()
+
+    def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
+        """Return a program ready to run, in several places in memory.
+
+        Args:
+            program: the program.
+            copies: the keys of the places.
+
+        Raises:
+            MeasurementError: it cannot be loaded.
+        """
+        return [
+            LoadedProgram(
+                self._device,
+                self._loader,
+                program,
+                self._place(program, self._loader, copy),
+                self._seed,
+            )
+            for copy in copies
+        ]
+
+    def _place(self, program: CompiledProgram, loader: Loader, copy: Hashable = None) -> _Place:
+        libraries: tuple[rt.VmModule, ...] = ()
+        if program.parameters.parameters or program.parameters.files:
+            libraries = (self._parameters(loader.instance, program.parameters, self._seed),)
+        return program.image, copy, libraries
+
+
+@dataclass(frozen=True, eq=False)
+class CallOutputs:
+    """The outputs of a call of a program.
+
+    Attributes:
+        arrays: its results, and then the arguments that it writes to, in order.
+        seconds: the time of the call, without loading the program.
+    """
+
+    arrays: tuple[Array, ...]
+    seconds: float
+
+
+class LoadedProgram:
+    """A function of a program with its inputs.
+
+    A call of a stateful program is timed in a fresh context, after a warm-up call: every call starts from the same
+    state.
+    """
+
+    least_batch = 1
+
+    def __init__(
+        self,
+        device: rt.HalDevice,
+        loader: Loader,
+        program: CompiledProgram,
+        place: _Place,
+        seed: int,
+    ) -> None:
+        self._device = device
+        self._loader = loader
+        self._program = program
+        self._place = place
+        self._seed = seed
+        self._inputs = self._arguments()
+        self._function = loader.load_module(*self._place).function(program.function)
+        self._updates = any(argument.is_updated for argument in program.inputs)
+
+    def sample(self, batch: int) -> float:
+        """Call the function `batch` times; return the microseconds of a call."""
+        if self._program.is_stateful:
+            return self._sample_anew()
+        if self._updates:
+            self._inputs = self._arguments()
+        return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
+
+    def outputs(self) -> CallOutputs:
+        """Return the outputs of a call in a fresh context."""
+        module = self._loader.load_anew(*self._place)
+        inputs = self._arguments()
+        seconds, results = self._call(module.function(self._program.function), inputs)
+        updated = [
+            value
+            for value, argument in zip(inputs, self._program.inputs, strict=True)
+            if argument.is_updated
+        ]
+        views = [_value(results, number) for number in range(results.size)]
+        arrays = (
+            to_host(self._device, view) if isinstance(view, rt.HalBufferView) else np.asarray(view)
+            for view in (*views, *updated)
+        )
+        return CallOutputs(tuple(arrays), seconds)
+
+    def _sample_anew(self) -> float:
+        function = self._loader.load_anew(*self._place).function(self._program.function)
+        self._call(function, self._inputs)
+        return self._call(function, self._inputs)[0] * 1e6
+
+    def _call(
+        self, function: LoadedFunction, inputs: Sequence[Any]
+    ) -> tuple[float, rt.VmVariantList]:
+        if not self._program.has_fences:
+            return function.run(inputs)
+        done = rt.HalFence.create_at(self._device.create_semaphore(0), 1)
+        return function.run([*inputs, rt.HalFence(0), done], done.wait)
+
+    def _arguments(self) -> list[Any]:
+        return [
+            self._argument(argument, number) for number, argument in enumerate(self._program.inputs)
+        ]
+
+    def _argument(self, argument: ProgramInput, number: int) -> Any:
+        name = argument.element_type
+        data = input_bytes(argument, number, self._seed, self._program.integers)
+        if argument.is_scalar:
+            dtype = element_type(name)
+            assert dtype is not None
+            value = data.view(dtype)[0]
+            return float(value) if is_float(name) else int(value)
+        kind = hal_type(name)
+        return rt.HalBufferView(to_device(self._device, data), list(argument.shape), kind)
+
+
+def _value(results: rt.VmVariantList, number: int) -> Any:
+    """Return a result: a buffer view, or a number."""
+    value = results.get_variant(number)
+    return results.get_as_object(number, rt.HalBufferView) if isinstance(value, rt.VmRef) else value

@@ -1,0 +1,717 @@
+"""Kinds of problems that are given without a program, as words or as lines of other tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Final, TypeAlias, TypeVar
+
+from tuninglink.errors import did_you_mean
+
+
+class ProblemError(ValueError):
+    """An error about text that is not a valid problem.
+
+    Attributes:
+        column: the position of the invalid word, from 1.
+    """
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        super().__init__(message)
+        self.column = column
+
+    @classmethod
+    def unknown(cls, noun: str, word: str, choices: Iterable[str], column: int = 1) -> ProblemError:
+        """Return the error of a word that is not one of the choices."""
+        listed = list(choices)
+        hint = did_you_mean(word, listed)
+        return cls(f"unknown {noun} '{word}': expected one of {', '.join(listed)}{hint}", column)
+
+
+class UnsupportedError(ProblemError):
+    """An error about a line of another tool whose problem cannot be tuned."""
+
+
+LARGEST_SIZE: Final = (1 << 31) - 1
+"""The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
+
+
+def read_size(text: str, least: int = 1) -> int | None:
+    """Parse a size; return None unless it is a number from `least` to `LARGEST_SIZE`."""
+    if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+        return None
+    size = int(text)
+    return size if least <= size <= LARGEST_SIZE else None
+
+
+def joined_sizes(*sizes: int) -> str:
+    """Return sizes as one word."""
+    return "x".join(map(str, sizes))
+
+
+def shortest(value: tuple[int, ...]) -> tuple[int, ...]:
+    """Return only the first number if all are equal."""
+    return value[:1] if len(set(value)) == 1 else value
+
+
+class ElementType(Enum):
+    """The type of the operands. The values are the words for them, and MLIR's names."""
+
+    F16 = "f16"
+    BF16 = "bf16"
+    F32 = "f32"
+    I8 = "i8"
+    F8E4M3FN = "f8E4M3FN"
+    F8E4M3FNUZ = "f8E4M3FNUZ"
+    F8E5M2 = "f8E5M2"
+    F8E5M2FNUZ = "f8E5M2FNUZ"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether results have the type of sums, because they do not fit into eight bits."""
+        return self not in (ElementType.F16, ElementType.BF16, ElementType.F32)
+
+
+class ScaledType(Enum):
+    """The type of operands with scales of the type f8E8M0FNU. The values are the words for them, and MLIR's names."""
+
+    F4E2M1FN = "f4E2M1FN"
+    F8E4M3FN = "f8E4M3FN"
+    F8E5M2 = "f8E5M2"
+
+    @property
+    def bits(self) -> int:
+        """The size of an element in bits."""
+        return 4 if self is ScaledType.F4E2M1FN else 8
+
+
+SCALED_BLOCK: Final = 32
+"""The number of elements that share a scale, as in MXFP4 and MXFP8."""
+
+
+_AXES: Final = {1: "w", 2: "hw", 3: "dhw"}
+"""The letters of an image's extents by their number: depth, rows and columns."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The orders of a convolution's dimensions.
+
+    The letters are n for images, c for channels, f for filters, and d, h and w for depth, rows and columns.
+
+    Attributes:
+        image: the order of the image.
+        filters: the order of the filters.
+        result: the order of the result.
+    """
+
+    image: str
+    filters: str
+    result: str
+
+    def __str__(self) -> str:
+        parts = (self.image, self.filters, self.result)
+        return "_".join(parts[:2] if self.result == _of_result(self.image) else parts)
+
+    @property
+    def axes(self) -> str:
+        """The letters of an image's extents, in their order."""
+        return _AXES[len(self.image) - 2]
+
+    @property
+    def transposed(self) -> Layout:
+        """The layout of the transposed convolution: image and result are exchanged."""
+        letters = str.maketrans("cf", "fc")
+        return Layout(self.result.translate(letters), self.filters, self.image.translate(letters))
+
+    @classmethod
+    def default(cls, rank: int) -> Layout:
+        """Return the layout of PyTorch for a number of extents."""
+        return cls(*(lead + _AXES[rank] for lead in ("nc", "fc", "nf")))
+
+    @classmethod
+    def parse(cls, text: str, column: int = 1) -> Layout:
+        """Read a layout.
+
+        Args:
+            text: the orders of image and filters, such as `nhwc_fhwc`, and of the result if it is not the image's.
+            column: the position of the text in its line.
+
+        Raises:
+            ProblemError: an order has a missing or an unknown dimension.
+        """
+        image, *orders = text.split("_")
+        filters, result = (*orders, _of_result(image))[:2] if orders else ("", "")
+        expected = next(
+            (axes for axes in _AXES.values() if sorted(image) == sorted(f"nc{axes}")), ""
+        )
+        is_valid = (
+            expected
+            and len(orders) <= len(("filters", "result"))
+            and sorted(filters) == sorted(f"fc{expected}")
+            and sorted(result) == sorted(f"nf{expected}")
+        )
+        if not is_valid:
+            form = "the orders of image and filters, such as nhwc_fhwc, or also of the result, as in nhwc_fhwc_nfhw"
+            raise ProblemError(f"invalid layout '{text}': expected {form}", column)
+        return cls(image, filters, result)
+
+
+def _of_result(image: str) -> str:
+    """Return the order of a result that corresponds to the order of an image."""
+    return image.replace("c", "f")
+
+
+_Value = TypeVar("_Value")
+
+
+class CommandFlags:
+    """The flags of a command line with their values; the command may begin anywhere in a line.
+
+    Args:
+        line: the line.
+        start: the position after the name of the command.
+        long_names: the short names of flags by their long names.
+    """
+
+    _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
+
+    def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
+        self._values: dict[str, re.Match[str]] = {}
+        self._end = len(line.rstrip()) + 1
+        self._names = set(self._NAME.findall(line, start))
+        for match in self._VALUE.finditer(line, start):
+            name = long_names.get(match[1], match[1])
+            self._values[name] = match
+
+    def has(self, switch: str) -> bool:
+        """Return whether a flag without a value is given."""
+        return switch in self._names
+
+    def text(self, name: str, default: str) -> str:
+        """Return the value of a flag."""
+        match = self._values.get(name)
+        return match[2] if match else default
+
+    def column(self, name: str) -> int:
+        """Return the position of a flag's value, or of the end of the line."""
+        match = self._values.get(name)
+        return match.start(2) + 1 if match else self._end
+
+    def _invalid(self, name: str, form: str) -> ProblemError:
+        """Return the error for the value of a flag, which it names as the line does."""
+        match = self._values.get(name)
+        flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
+        message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
+        return ProblemError(message, self.column(name))
+
+    def choice(
+        self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
+    ) -> _Value:
+        """Return the meaning of a flag's value; without a default it must be given."""
+        text = self.text(name, default)
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        if text not in choices:
+            raise UnsupportedError.unknown(noun, text, choices, self.column(name))
+        return choices[text]
+
+    def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
+        """Return the type of both operands of a product."""
+        types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
+        if len(types) > 1:
+            message = "operands of different types are not supported"
+            raise UnsupportedError(message, self.column("b_type"))
+        return types.pop()
+
+    def number(self, name: str, least: int, default: int | None = None) -> int:
+        """Return the value of a flag as a number; without a default it must be given."""
+        text = self.text(name, "" if default is None else str(default))
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        number = read_size(text, least)
+        if number is None:
+            raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
+        return number
+
+    def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
+        """Return the values of flags with one letter as numbers."""
+        return tuple(self.number(name, least, default) for name in names)
+
+    def sizes(self, name: str, least: int) -> tuple[int, ...]:
+        """Return the value of a flag as at least so many sizes."""
+        text = self.text(name, "")
+        sizes = [read_size(part) for part in text.split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) < least:
+            form = f"at least {least} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+            raise self._invalid(name, form)
+        return valid
+
+
+class MappingEntries(CommandFlags):
+    """The entries of a mapping on one line, as in YAML."""
+
+    _NAME: ClassVar = re.compile(r"\b(\w+)\s*:")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")
+
+
+# --- Problems whose windows slide over images: convolutions with their gradients, and poolings ---
+
+
+class _Windows:
+    """A problem whose windows slide over padded images.
+
+    Attributes:
+        size: the extents of an image, without padding.
+        kernel: the extents of a window.
+        strides: the steps of the window.
+        padding: the elements added on each side of an image.
+        dilations: the steps between elements of a window.
+    """
+
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    @property
+    def padded_size(self) -> tuple[int, ...]:
+        """The extents of a padded image."""
+        sizes = zip(self.size, self.padding, strict=True)
+        return tuple(size + 2 * margin for size, margin in sizes)
+
+    @property
+    def output_size(self) -> tuple[int, ...]:
+        """The extents of the result."""
+        return tuple(
+            (size - dilation * (kernel - 1) - 1) // stride + 1
+            for size, dilation, kernel, stride in zip(
+                self.padded_size, self.dilations, self.kernel, self.strides, strict=True
+            )
+        )
+
+    def _check_fit(self, noun: str) -> None:
+        if min(self.output_size) < 1:
+            kernel, size = joined_sizes(*self.kernel), joined_sizes(*self.padded_size)
+            raise ProblemError(f"the {noun} of {kernel} does not fit into padded images of {size}")
+
+    def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
+        """Yield the words for steps that differ from the defaults; `stride` is the default stride."""
+        steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
+        for word, (value, default) in {**steps, "dilation": (self.dilations, (1,))}.items():
+            if shortest(value) != shortest(default):
+                yield f"{word}={joined_sizes(*shortest(value))}"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The places of elements in a longer dimension.
+
+    Attributes:
+        first: the first element that has a place.
+        count: the number of elements with places.
+        stride: the distance between two places.
+        start: the place of the first element.
+        extent: the size of the longer dimension.
+    """
+
+    first: int
+    count: int
+    stride: int
+    start: int
+    extent: int
+
+    @classmethod
+    def whole(cls, size: int) -> Spread:
+        """Return the places of elements that stay where they are."""
+        return cls(0, size, 1, 0, size)
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        """The numbers of places before and after the elements, where these are next to each other."""
+        return self.start, self.extent - self.start - self.count
+
+
+class Gradient(Enum):
+    """The operand of a convolution whose gradient is computed. The values are the words for it."""
+
+    DATA = "data"
+    WEIGHTS = "weights"
+
+
+_PYTORCH: Final = Layout.default(2)
+
+
+@dataclass(frozen=True)
+class Convolution(_Windows):
+    """A convolution of images, whose extents are columns, rows and columns, or depth, rows and columns.
+
+    Attributes:
+        images: the number of images.
+        channels: the channels of an image.
+        outputs: the channels of the result.
+        element: the type of the operands.
+        layout: the orders of the dimensions.
+        groups: the number of groups into which channels and outputs are divided.
+        gradient: the operand whose gradient is computed from that of the result; None for the result.
+    """
+
+    images: int
+    channels: int
+    size: tuple[int, ...]
+    outputs: int
+    kernel: tuple[int, ...]
+    element: ElementType
+    strides: tuple[int, ...] = (1, 1)
+    padding: tuple[int, ...] = (0, 0)
+    dilations: tuple[int, ...] = (1, 1)
+    layout: Layout = _PYTORCH
+    groups: int = 1
+    gradient: Gradient | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.layout.axes) != (rank := len(self.size)):
+            extents, default = joined_sizes(*self.size), Layout.default(rank)
+            message = f"a convolution of images of {extents} has a layout such as {default}"
+            raise ProblemError(f"{message}, not {self.layout}")
+        if self.channels % self.groups or self.outputs % self.groups:
+            counts = f"{self.channels} channels and {self.outputs} filters"
+            raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
+        self._check_fit("filter")
+        is_padding = any(self.spread(axis).count < 1 for axis in self.layout.axes)
+        if self.gradient is Gradient.DATA and is_padding:
+            raise ProblemError("no window contains an element of the image: its gradient is zero")
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel has a separate filter."""
+        return 1 < self.groups == self.channels == self.outputs
+
+    def spread(self, axis: str) -> Spread:
+        """Return the places of the result's elements along an extent, for windows with steps of 1 over its gradient.
+
+        Element `i` has the place `stride * i + dilation * (kernel - 1) - padding`. Elements with places outside of the
+        extent of image and window are omitted, since no element of the image contributes to them.
+        """
+        index = self.layout.axes.index(axis)
+        stride, reach = self.strides[index], self.dilations[index] * (self.kernel[index] - 1)
+        offset, extent = reach - self.padding[index], self.size[index] + reach
+        first = max(0, -(offset // stride))
+        end = min(self.output_size[index], (extent - 1 - offset) // stride + 1)
+        return Spread(first, end - first, stride, offset + stride * first, extent)
+
+    def __str__(self) -> str:
+        image = joined_sizes(self.images, self.channels, *self.size)
+        words = ["conv", image, joined_sizes(self.outputs, *self.kernel), self.element.value]
+        groups = [f"groups={self.groups}"] if self.groups > 1 else []
+        gradient = [f"gradient={self.gradient.value}"] if self.gradient else []
+        return " ".join([*words, *self._steps(), *groups, f"layout={self.layout}", *gradient])
+
+
+class PoolingOperation(Enum):
+    """The result of a pooling for a window. The values are the words for it."""
+
+    MAXIMUM = "max_pool"
+    AVERAGE = "avg_pool"
+
+
+@dataclass(frozen=True)
+class Pooling(_Windows):
+    """A pooling of images with one to three extents: each window becomes an element.
+
+    Attributes:
+        operation: the result for a window.
+        images: the number of images.
+        channels: the channels of an image.
+        is_channels_last: whether channels are the last dimension, not the second.
+    """
+
+    operation: PoolingOperation
+    images: int
+    channels: int
+    size: tuple[int, ...]
+    kernel: tuple[int, ...]
+    element: ElementType
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+    is_channels_last: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_fit("window")
+
+    def __str__(self) -> str:
+        image = joined_sizes(self.images, self.channels, *self.size)
+        words = [self.operation.value, image, joined_sizes(*self.kernel), self.element.value]
+        last = ["channels_last"] if self.is_channels_last else []
+        return " ".join([*words, *self._steps(self.kernel), *last])
+
+
+# --- Kinds of problems that are given without a program, as words or as lines of other tools -----
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of matrices.
+
+    Attributes:
+        m: the rows of the result.
+        n: the columns of the result.
+        k: the terms of each sum.
+        element: the type of the operands.
+        batch: the number of products; None for one without its own dimension.
+        transposes_a: whether the left-hand side is stored as k by m.
+        transposes_b: whether the right-hand side is stored as n by k.
+    """
+
+    m: int
+    n: int
+    k: int
+    element: ElementType
+    batch: int | None = None
+    transposes_a: bool = False
+    transposes_b: bool = False
+
+    def __str__(self) -> str:
+        batch = () if self.batch is None else (self.batch,)
+        kind = "batch_matmul" if batch else "matmul"
+        sizes = joined_sizes(*batch, self.m, self.n, self.k)
+        transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
+        words = [word for word, is_given in transposes.items() if is_given]
+        return " ".join([kind, sizes, self.element.value, *words])
+
+
+@dataclass(frozen=True)
+class ScaledProduct:
+    """A product of matrices with a scale for each block of a row: the right-hand side has a row for each column.
+
+    Attributes:
+        m: the rows of the result.
+        n: the columns of the result.
+        k: the terms of each sum.
+        element: the type of the operands.
+        batch: the number of products; None for one without its own dimension.
+    """
+
+    m: int
+    n: int
+    k: int
+    element: ScaledType
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k % SCALED_BLOCK:
+            raise ProblemError(f"{self.k} terms are not whole blocks of {SCALED_BLOCK}")
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks in a row."""
+        return self.k // SCALED_BLOCK
+
+    def __str__(self) -> str:
+        batch = () if self.batch is None else (self.batch,)
+        sizes = joined_sizes(*batch, self.m, self.n, self.k)
+        return f"scaled_matmul {sizes} {self.element.value}"
+
+
+class Mask(Enum):
+    """The mask that is added to the scores of an attention. The values are its words."""
+
+    GIVEN = "mask"
+    CAUSAL = "causal"
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention.
+
+    Attributes:
+        heads: the number of heads of the queries, of all sequences together.
+        queries: the length of the queries.
+        keys: the length of the keys and values.
+        features: the size of a query, a key and a value.
+        element: the type of the operands.
+        mask: a mask that is an operand, or the one that hides keys behind a query's position.
+        kv_heads: the number of heads of the keys and values; None if equal to that of the queries.
+    """
+
+    heads: int
+    queries: int
+    keys: int
+    features: int
+    element: ElementType
+    mask: Mask | None = None
+    kv_heads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kv_heads and self.heads % self.kv_heads:
+            message = f"{self.heads} heads of queries cannot share {self.kv_heads} heads of keys"
+            raise ProblemError(message)
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.heads, self.queries, self.keys, self.features)
+        mask = [self.mask.value] if self.mask else []
+        kv_heads = [f"kv_heads={self.kv_heads}"] if self.kv_heads else []
+        return " ".join(["attention", sizes, self.element.value, *mask, *kv_heads])
+
+
+class RowOperation(Enum):
+    """An operation on each row of a matrix. The values are the words for it."""
+
+    SUM = "sum"
+    SOFTMAX = "softmax"
+    ARG_COMPARE = "arg_compare"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An operation on each row of a matrix.
+
+    Attributes:
+        operation: the operation.
+        rows: the number of rows.
+        columns: the size of a row.
+        element: the type of the matrix.
+    """
+
+    operation: RowOperation
+    rows: int
+    columns: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        return (
+            f"{self.operation.value} {joined_sizes(self.rows, self.columns)} {self.element.value}"
+        )
+
+
+class MatrixOperation(Enum):
+    """An operation on the elements of matrices. The values are the words for it."""
+
+    ADD = "add"
+    TRANSPOSE = "transpose"
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """An operation on each element of a matrix, or of two.
+
+    Attributes:
+        operation: the operation.
+        rows: the number of rows of an operand.
+        columns: the size of a row of an operand.
+        element: the type of the matrices.
+    """
+
+    operation: MatrixOperation
+    rows: int
+    columns: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns)
+        return f"{self.operation.value} {sizes} {self.element.value}"
+
+
+class MoveOperation(Enum):
+    """A movement of rows. The values are the words for it."""
+
+    GATHER = "gather"
+    SCATTER = "scatter"
+
+
+@dataclass(frozen=True)
+class RowMove:
+    """A read or a write of rows at positions of a matrix; the positions are an operand.
+
+    Attributes:
+        operation: whether rows are read or written.
+        rows: the number of rows of the matrix.
+        columns: the size of a row.
+        count: the number of rows that are moved.
+        element: the type of the matrix.
+    """
+
+    operation: MoveOperation
+    rows: int
+    columns: int
+    count: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns, self.count)
+        return f"{self.operation.value} {sizes} {self.element.value}"
+
+
+class Norm(Enum):
+    """The measure by which a normalization divides. The values are the words for it."""
+
+    LAYER = "layer_norm"
+    RMS = "rms_norm"
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """A normalization of each row of a matrix.
+
+    Attributes:
+        norm: the standard deviation, after subtracting the mean, or the root of the mean square.
+        rows: the number of rows.
+        columns: the size of a row.
+        element: the type of the matrix.
+        is_affine: whether rows are multiplied by weights, and biases are added after subtracting means.
+    """
+
+    norm: Norm
+    rows: int
+    columns: int
+    element: ElementType
+    is_affine: bool = False
+
+    def __str__(self) -> str:
+        sizes = joined_sizes(self.rows, self.columns)
+        affine = ["affine"] if self.is_affine else []
+        return " ".join([self.norm.value, sizes, self.element.value, *affine])
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The largest elements of each row of a matrix, and their positions.
+
+    Attributes:
+        rows: the number of rows.
+        columns: the size of a row.
+        count: the number of elements selected from a row.
+        element: the type of the matrix.
+    """
+
+    rows: int
+    columns: int
+    count: int
+    element: ElementType
+
+    def __post_init__(self) -> None:
+        if self.count > self.columns:
+            raise ProblemError(f"rows of {self.columns} do not have {self.count} elements")
+
+    def __str__(self) -> str:
+        return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
+
+
+Problem: TypeAlias = (
+    Product
+    | ScaledProduct
+    | Convolution
+    | Pooling
+    | Attention
+    | Rows
+    | Normalization
+    | TopK
+    | Elementwise
+    | RowMove
+)

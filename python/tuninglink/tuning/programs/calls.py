@@ -1,0 +1,300 @@
+"""The calls that make up the time of a whole program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tuninglink.compiler import Phase, Run, SavedProgram, compiler_run, refuse_spec
+from tuninglink.errors import CompileError, did_you_mean
+from tuninglink.iree import GivenSizes, combinations
+from tuninglink.mlir import body, error, names, note
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.tuning.programs.compiled_program import (
+    CallOptions,
+    CompiledProgram,
+    EntryFunction,
+    FunctionWeight,
+    GivenInput,
+    ParameterSource,
+    ProgramInput,
+    element_type,
+    is_stateful,
+    read_entry_functions,
+    read_expected,
+    read_input,
+    read_parameters,
+)
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function of a program with its inputs.
+
+    Attributes:
+        name: its name.
+        weight: the number of its counted calls.
+        inputs: its arguments.
+        has_fences: see `EntryFunction`.
+        obstacle: the reason why it cannot be called; empty if it can.
+        sizes: the sizes of dynamic dimensions of its inputs, in the syntax of the command line; empty if not given.
+        expected: its expected results; empty if not given.
+    """
+
+    name: str
+    weight: int
+    inputs: tuple[ProgramInput, ...] = ()
+    has_fences: bool = False
+    obstacle: str = ""
+    sizes: str = ""
+    expected: tuple[NDArray[Any], ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The label of the call in its program: the function, and the sizes."""
+        return f"{self.name} at {self.sizes}" if self.sizes else self.name
+
+
+@dataclass(frozen=True)
+class ProgramCalls:
+    """The calls that make up the time of a program.
+
+    Attributes:
+        functions: its functions with their inputs.
+        parameters: the source of its weights.
+        is_stateful: whether its results may depend on earlier calls.
+        dynamic: the dynamic dimensions of arguments, as pairs of argument and dimension.
+    """
+
+    functions: tuple[FunctionCall, ...] = ()
+    parameters: ParameterSource = field(default_factory=ParameterSource)
+    is_stateful: bool = False
+    dynamic: tuple[tuple[int, int], ...] = ()
+
+    def compiled(
+        self, call: FunctionCall, image: bytes, integers: tuple[int, int]
+    ) -> CompiledProgram:
+        """Return a compiled program with the inputs of a call.
+
+        Args:
+            call: one of the functions.
+            image: the module, a VM FlatBuffer.
+            integers: the least and the largest random integer among the inputs.
+        """
+        return CompiledProgram(
+            image,
+            call.name,
+            call.inputs,
+            call.has_fences,
+            self.is_stateful,
+            self.parameters,
+            integers,
+        )
+
+
+def read_calls(
+    module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
+) -> ProgramCalls:
+    """Return the calls of a program that a user selects.
+
+    A function with dynamic arguments is called once at each combination of sizes.
+
+    Args:
+        module: the program at `abi`.
+        options: the user's options.
+        sizes: the sizes of dynamic dimensions.
+
+    Raises:
+        CompileError: a function or a dynamic dimension does not exist, or an input does not fit.
+    """
+    entries = {entry.name: entry for entry in read_entry_functions(module)}
+    _expect_functions(entries, options)
+    _expect_dimensions(entries.values(), sizes)
+    chosen = options.functions or tuple(map(FunctionWeight, entries))
+    _expect_names("--input", options.inputs, chosen)
+    _expect_names("--expected", options.expected, chosen)
+    calls = [
+        call
+        for function in chosen
+        for call in _with_expected(
+            _calls(
+                entries[function.name],
+                function.weight,
+                [given for given in options.inputs if given.function in {"", function.name}],
+                sizes,
+            ),
+            entries[function.name],
+            [given for given in options.expected if given.function in {"", function.name}],
+        )
+    ]
+    parameters = ParameterSource(read_parameters(module), options.parameters)
+    parameters.check()
+    dynamic = dict.fromkeys(
+        place for function in chosen for place in entries[function.name].dynamic_dimensions()
+    )
+    return ProgramCalls(tuple(calls), parameters, is_stateful(module), tuple(dynamic))
+
+
+def _expect_names(
+    option: str, values: Sequence[GivenInput], chosen: Sequence[FunctionWeight]
+) -> None:
+    unnamed = next((given for given in values if not given.function), None)
+    if unnamed is not None and len(chosen) != 1:
+        names = ", ".join(function.name for function in chosen)
+        remedy = note(f"name one of {names}, as in {option} {chosen[0].name}:{unnamed}")
+        message = f"'{option} {unnamed}' does not name its function, and the program has several"
+        raise CompileError(error(message, notes=[remedy]))
+
+
+def _with_expected(
+    calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
+) -> list[FunctionCall]:
+    """Return the calls of a function with the outputs that are expected of them."""
+    if not expected:
+        return list(calls)
+    if any(argument.content is None for call in calls for argument in call.inputs):
+        remedy = note("give its inputs with --input, one for each argument")
+        message = f"'--expected {expected[0]}': the inputs of function '{entry.name}' are random"
+        raise CompileError(error(message, notes=[remedy]))
+    if len(expected) != len(entry.results):
+        message = f"function '{entry.name}' has {len(entry.results)} results; {len(expected)} are expected"
+        raise CompileError(error(message))
+    values = tuple(
+        read_expected(given, result, f"result {number} of function '{entry.name}'")
+        for number, (given, result) in enumerate(zip(expected, entry.results, strict=True))
+    )
+    return [replace(call, expected=values) for call in calls]
+
+
+def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
+    names = [function.name for function in options.functions]
+    values = (*options.inputs, *options.expected)
+    for name in [*names, *(given.function for given in values if given.function)]:
+        if name not in entries:
+            remedy = note(f"functions: {', '.join(entries) or 'none'}")
+            message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
+            raise CompileError(error(message, notes=[remedy]))
+
+
+def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
+    dynamic = dict.fromkeys(place for entry in entries for place in entry.dynamic_dimensions())
+    for given in sizes:
+        if not any(given.applies_to(*place) for place in dynamic):
+            places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
+            remedy = note(f"dynamic dimensions: {places or 'none'}")
+            message = f"'--dim {given}' is about no dynamic dimension of the program's arguments"
+            raise CompileError(error(message, notes=[remedy]))
+
+
+def _calls(
+    entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
+) -> list[FunctionCall]:
+    """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
+    dimensions = list(entry.dynamic_dimensions())
+    relevant = [size for size in sizes if any(size.applies_to(*place) for place in dimensions)]
+    if not relevant or given:
+        return [_call(entry, weight, given)]
+    calls = []
+    for combination in combinations(relevant):
+        call = _call(entry.with_sizes(combination), weight * combination.weight, ())
+        calls.append(replace(call, sizes=str(combination)))
+    return calls
+
+
+def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:
+    if entry.obstacle:
+        return FunctionCall(entry.name, weight, obstacle=entry.obstacle)
+    # Use the given inputs, or random ones of static shapes.
+    arguments = entry.arguments
+    if given and len(given) != len(arguments):
+        message = f"function '{entry.name}' takes {len(arguments)} inputs; {len(given)} are given"
+        raise CompileError(error(message))
+    inputs: list[ProgramInput] = []
+    for number, argument in enumerate(arguments):
+        if given:
+            place = f"input {number} of function '{entry.name}'"
+            inputs.append(read_input(given[number], argument, place))
+            continue
+        sizes = tuple(size for size in argument.shape or () if size is not None)
+        if len(sizes) != len(argument.shape or ()):
+            obstacle = f"the sizes of argument {number} are dynamic; give it with --input, or --dim"
+            return FunctionCall(entry.name, weight, obstacle=obstacle)
+        if element_type(argument.element_type) is None:
+            obstacle = f"argument {number} is of type '{argument.element_type}'"
+            return FunctionCall(entry.name, weight, obstacle=obstacle)
+        kind, is_scalar = argument.element_type, argument.shape is None
+        inputs.append(
+            ProgramInput(sizes, kind, is_scalar=is_scalar, is_updated=argument.is_updated)
+        )
+    return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
+
+
+def form_dispatches(
+    run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
+) -> tuple[ProgramCalls | None, SavedProgram]:
+    """Take a program to `executable-sources`; see `read_program`.
+
+    Returns:
+        The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
+        where that is cheap.
+
+    Raises:
+        CompileError: see `read_program`.
+    """
+    refuse_spec(run.module)
+    if _is_dispatched(run.module):
+        strip_configurations(run.module)
+        return None, run.save(Phase.EXECUTABLE_SOURCES)
+    first = _advance_to_abi(run, first)
+    calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
+    if first < Phase.FLOW:
+        run.advance(first, Phase.FLOW)
+        first = Phase.FLOW
+    if first is Phase.FLOW:
+        saved = run.save(first)
+        run.advance(first, Phase.EXECUTABLE_SOURCES)
+        return calls, saved
+    run.advance(first, Phase.EXECUTABLE_SOURCES)
+    return calls, run.save(Phase.EXECUTABLE_SOURCES)
+
+
+def program_calls(
+    path: str, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
+) -> ProgramCalls | None:
+    """Return the calls that make up the time of a program; None if its functions cannot be read.
+
+    Raises:
+        CompileError: see `read_program`.
+    """
+    with compiler_run(path, ()) as run:
+        refuse_spec(run.module)
+        if _is_dispatched(run.module) or _advance_to_abi(run, first) is not Phase.ABI:
+            return None
+        return read_calls(run.module, options, sizes)
+
+
+def _is_dispatched(module: mlir.Operation) -> bool:
+    return any(op.name == names.EXECUTABLE for op in body(module))
+
+
+def _advance_to_abi(run: Run, first: Phase) -> Phase:
+    """Take a program to `abi`, and return the phase that it has passed, which may be a later one."""
+    if first < Phase.INPUT:
+        _load_functions(run.module)
+        run.advance(first, first := Phase.INPUT)
+    if first < Phase.ABI:
+        run.advance(first, first := Phase.ABI)
+    return first
+
+
+def _load_functions(module: mlir.Operation) -> None:
+    """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
+
+    The passes of that phase do not load it, unlike the passes of later phases.
+    """
+    module.context.dialects[names.FUNCTION.partition(".")[0]]

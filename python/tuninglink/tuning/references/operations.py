@@ -1,0 +1,575 @@
+"""Scalar operations of `arith` and `math` on NumPy arrays, floats in double precision.
+
+Only `arith.truncf` rounds: the order and the precision of the preceding operations are not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+from iree.compiler import ir as mlir
+
+from tuninglink.tuning.programs import element_type
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class UnsupportedOperationError(Exception):
+    """An operation without an evaluation in NumPy; the message is its name."""
+
+
+def _divide(left: Array, right: Array) -> Array:
+    """Divide integers as `arith.divsi` does: towards zero."""
+    quotient: Array = (np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))).astype(
+        np.int64
+    )
+    return quotient
+
+
+def _divide_up(left: Array, right: Array) -> Array:
+    """Divide integers towards positive infinity."""
+    return -(-left // right)
+
+
+def _erf(value: Array) -> Array:
+    """Return the error function, from its series or its continued fraction (Abramowitz and Stegun 7.1.5, 7.1.14)."""
+    x = np.abs(value)
+    small = np.minimum(x, 3.0)
+    term = small.copy()
+    total = small.copy()
+    for n in range(1, 60):
+        term = -term * small**2 / n
+        total += term / (2 * n + 1)
+    series = total * 2 / np.sqrt(np.pi)
+    large = np.maximum(x, 3.0)
+    fraction = large
+    for n in range(60, 0, -1):
+        fraction = large + (n / 2) / fraction
+    tail = 1.0 - np.exp(-(large**2)) / (fraction * np.sqrt(np.pi))
+    result: Array = np.sign(value) * np.where(x < 3.0, series, tail)  # noqa: PLR2004 - as above
+    return result
+
+
+_OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
+    "arith.addf": np.add,
+    "arith.addi": np.add,
+    "arith.subf": np.subtract,
+    "arith.subi": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.muli": np.multiply,
+    "arith.divf": np.divide,
+    "arith.divsi": _divide,
+    "arith.divui": np.floor_divide,
+    "arith.ceildivsi": _divide_up,
+    "arith.ceildivui": _divide_up,
+    "arith.floordivsi": np.floor_divide,
+    "arith.remf": np.fmod,
+    "arith.remsi": np.fmod,
+    "arith.remui": np.remainder,
+    "arith.shli": np.left_shift,
+    "arith.shrsi": np.right_shift,
+    "arith.shrui": np.right_shift,
+    "arith.negf": np.negative,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+    "arith.maxsi": np.maximum,
+    "arith.minsi": np.minimum,
+    "arith.maxui": np.maximum,
+    "arith.minui": np.minimum,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+    "arith.select": np.where,
+    "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
+    "math.log": np.log,
+    "math.log2": np.log2,
+    "math.log1p": np.log1p,
+    "math.sqrt": np.sqrt,
+    "math.rsqrt": lambda value: 1.0 / np.sqrt(value),
+    "math.tanh": np.tanh,
+    "math.sin": np.sin,
+    "math.cos": np.cos,
+    "math.tan": np.tan,
+    "math.asin": np.arcsin,
+    "math.acos": np.arccos,
+    "math.atan": np.arctan,
+    "math.atan2": np.arctan2,
+    "math.sinh": np.sinh,
+    "math.cosh": np.cosh,
+    "math.asinh": np.arcsinh,
+    "math.acosh": np.arccosh,
+    "math.atanh": np.arctanh,
+    "math.cbrt": np.cbrt,
+    "math.erf": _erf,
+    "math.erfc": lambda value: 1.0 - _erf(value),
+    "math.absf": np.abs,
+    "math.absi": np.abs,
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+    "math.trunc": np.trunc,
+    "math.round": lambda value: np.copysign(np.floor(np.abs(value) + 0.5), value),
+    "math.roundeven": np.rint,
+    "math.copysign": np.copysign,
+    "math.isnan": np.isnan,
+    "math.isinf": np.isinf,
+    "math.isfinite": np.isfinite,
+    "math.powf": np.power,
+    "math.fpowi": np.power,
+    "math.ipowi": np.power,
+    "math.fma": lambda left, right, addend: left * right + addend,
+}
+
+_WIDENING: Final = frozenset(
+    {
+        *("arith.extf", "arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"),
+        *("arith.sitofp", "arith.uitofp"),
+    }
+)
+
+
+def _same(value: Array) -> Array:
+    return value
+
+
+_ROUNDING: Final[dict[str, Callable[..., Array]]] = {
+    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"), _same),
+    "arith.scaling_extf": np.multiply,
+    "arith.scaling_truncf": np.divide,
+}
+"""Conversions, and their computation before rounding: the second operand is the scale of a block."""
+
+_UNSIGNED: Final = frozenset(
+    {
+        *("arith.divui", "arith.ceildivui", "arith.remui", "arith.shrui", "arith.maxui"),
+        *("arith.minui", "arith.extui", "arith.index_castui", "arith.uitofp", "arith.fptoui"),
+    }
+)
+"""Operations that take integers as they are without a sign."""
+
+_NEGATING: Final = frozenset({"arith.extsi", "arith.sitofp", "arith.index_cast"})
+"""Operations for which a true `i1` is -1."""
+
+_FIRST_UNSIGNED_PREDICATE: Final = 6
+_MOST_BITS: Final = 64
+
+_COMPARISONS: Final[dict[str, tuple[Callable[..., Array], ...]]] = {
+    # In the order of arith::CmpIPredicate.
+    "arith.cmpi": (
+        *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+        *(np.less, np.less_equal, np.greater, np.greater_equal),
+    ),
+    # In the order of arith::CmpFPredicate, from OEQ to ORD, then UEQ to UNO; inputs hold no NaN.
+    "arith.cmpf": (
+        lambda left, _: np.zeros_like(left, np.bool_),
+        *(np.equal, np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal),
+        lambda left, right: ~(np.isnan(left) | np.isnan(right)),
+        *(np.equal, np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal),
+        lambda left, right: np.isnan(left) | np.isnan(right),
+        lambda left, _: np.ones_like(left, np.bool_),
+    ),
+}
+
+REDUCTIONS: Final[dict[str, np.ufunc]] = {
+    "arith.addf": np.add,
+    "arith.addi": np.add,
+    "arith.mulf": np.multiply,
+    "arith.muli": np.multiply,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+    "arith.maxsi": np.maximum,
+    "arith.minsi": np.minimum,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+}
+"""Operations by which a loop may combine its values in any order."""
+
+
+EVALUATED: Final = frozenset({*_OPERATIONS, *_WIDENING, *_COMPARISONS, *_ROUNDING, "arith.bitcast"})
+"""The operations that `evaluate` evaluates."""
+
+
+def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
+    """Return the result of a scalar operation on arrays that broadcast.
+
+    The operation may be on tensors, too, element by element.
+
+    Raises:
+        UnsupportedOperationError: the operation is not supported.
+    """
+    name = operation.name
+    if name == "arith.cmpi":
+        predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
+        if predicate >= _FIRST_UNSIGNED_PREDICATE:
+            operands = [_unsigned(operation, operand) for operand in operands]
+    elif name in _UNSIGNED:
+        operands = [_unsigned(operation, operand) for operand in operands]
+    elif name in _NEGATING and operands[0].dtype == np.bool_:
+        operands = [-operands[0].astype(np.int64)]
+    result = _element(operation.results[0].type)
+    with np.errstate(all="ignore"):
+        if name in _OPERATIONS:
+            return _wrapped(_OPERATIONS[name](*operands), result)
+        if name in _WIDENING:
+            return widened(operands[0], result)
+        if name in _COMPARISONS:
+            predicate = mlir.IntegerAttr(operation.attributes["predicate"]).value
+            return _COMPARISONS[name][predicate](*operands)
+        if name == "arith.bitcast":
+            return _reinterpreted(operation, operands[0])
+        if name in _ROUNDING:
+            return _narrowed(name, _ROUNDING[name](*operands), result)
+    raise UnsupportedOperationError(name)
+
+
+def widened(value: Array, result: mlir.Type) -> Array:
+    """Return values in the widest type of their kind: float64, int64, or bool for i1."""
+    if isinstance(result, mlir.FloatType):
+        return value.astype(np.float64)
+    if isinstance(result, mlir.IntegerType) and result.width == 1:
+        return value.astype(np.bool_)
+    if isinstance(result, (mlir.IntegerType, mlir.IndexType)):
+        return value.astype(np.int64)
+    raise UnsupportedOperationError(f"values of type {result}")
+
+
+def _element(kind: mlir.Type) -> mlir.Type:
+    """Return the type of the elements of a tensor, or the type itself."""
+    return kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
+
+
+def _width(kind: mlir.Type) -> int:
+    """Return the bits of an integer."""
+    return kind.width if isinstance(kind, mlir.IntegerType) else _MOST_BITS
+
+
+def _unsigned(operation: mlir.Operation, value: Array) -> Array:
+    """Return operands as unsigned integers; 64-bit operands are assumed to be non-negative."""
+    width = _width(_element(operation.operands[0].type))
+    if value.dtype != np.int64 or width >= _MOST_BITS:
+        return value
+    return value & ((1 << width) - 1)
+
+
+def _wrapped(value: Array, kind: mlir.Type) -> Array:
+    """Return integers modulo their width, with their sign."""
+    width = _width(kind)
+    if value.dtype != np.int64 or width >= _MOST_BITS:
+        return value
+    half = 1 << (width - 1)
+    return ((value + half) & ((1 << width) - 1)) - half
+
+
+def _dtype(kind: mlir.Type) -> np.dtype:
+    dtype = element_type(str(kind))
+    if dtype is None:
+        raise UnsupportedOperationError(f"values of type {kind}")
+    return dtype
+
+
+def _narrowed(name: str, value: Array, result: mlir.Type) -> Array:
+    if name == "arith.trunci" and _width(result) == 1:
+        return (value & 1).astype(np.bool_)
+    if name == "arith.trunci":
+        return _wrapped(value, result)
+    return widened(value.astype(_dtype(result)), result)
+
+
+def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:
+    """Return the bits of values as another type."""
+    source, result = _element(operation.operands[0].type), _element(operation.results[0].type)
+    bits = np.ascontiguousarray(value.astype(_dtype(source)))
+    return widened(bits.view(_dtype(result)).reshape(value.shape), result)
+
+
+# --- Queries for elements of results, and operations that move elements of tensors, evaluated with NumPy
+
+Value = mlir.Value[Any]
+
+_BYTE: Final = 8
+
+_BITS: Final[dict[str, Array]] = {
+    "f4E2M1FN": np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float64),
+    "f8E4M3FN": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64),
+    "f8E5M2": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64),
+    "f8E8M0FNU": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu).astype(np.float64),
+}
+"""The values of floats of at most 8 bits, by their bits."""
+
+
+@dataclass(frozen=True)
+class PointQuery:
+    """A query for some elements of a result.
+
+    Attributes:
+        at: evaluates elements of an operand, or a scalar.
+        operation: the operation.
+        result: the number of the result.
+        index: the positions of the elements in each dimension, as arrays that broadcast.
+        is_reversed: whether loops without a defined order run in reverse.
+    """
+
+    at: Callable[[Value, Sequence[Array]], Array]
+    operation: mlir.Operation
+    result: int
+    index: Sequence[Array]
+    is_reversed: bool = False
+
+    def operand(self, number: int, index: Sequence[Array]) -> Array:
+        """Return elements of an operand."""
+        return self.at(self.operation.operands[number], index)
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        """Return the sizes of an operand.
+
+        Raises:
+            UnsupportedOperationError: a size, an offset or a stride is dynamic.
+        """
+        return static_shape(self.operation.operands[number])
+
+    def integers(self, name: str) -> list[int]:
+        """Return an attribute that is a list of integers; empty if absent."""
+        if name not in self.operation.attributes:
+            return []
+        return list(mlir.DenseI64ArrayAttr(self.operation.attributes[name]))
+
+    def integer(self, name: str) -> int:
+        """Return an attribute that is an integer."""
+        return int(mlir.IntegerAttr(self.operation.attributes[name]).value)
+
+
+def static_shape(value: Value) -> tuple[int, ...]:
+    """Return the sizes of a tensor.
+
+    Raises:
+        UnsupportedOperationError: a size, an offset or a stride is dynamic.
+    """
+    shape = tuple(mlir.RankedTensorType(value.type).shape)
+    if any(size < 0 for size in shape):
+        raise UnsupportedOperationError("a dynamic size")
+    return shape
+
+
+def defining_operation(value: Value) -> mlir.Operation:
+    """Return the operation that defines a value.
+
+    Raises:
+        UnsupportedOperationError: the value is a block argument.
+    """
+    owner = value.owner
+    if isinstance(owner, mlir.Block):
+        raise UnsupportedOperationError("an argument of a block")
+    return owner.operation
+
+
+def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:
+    """Return the static offsets, sizes and strides of an operation on a slice.
+
+    Raises:
+        UnsupportedOperationError: a size, an offset or a stride is dynamic.
+    """
+    parts = [
+        list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    ]
+    if any(number < 0 for part in parts for number in part):
+        raise UnsupportedOperationError(f"{operation.name} of a dynamic slice")
+    return parts[0], tuple(parts[1]), parts[2]
+
+
+def in_slice(
+    operation: mlir.Operation, shape: Sequence[int], index: Sequence[Array]
+) -> list[Array]:
+    """Return positions in the whole tensor for positions in a slice of it.
+
+    Args:
+        operation: the operation with the slice.
+        shape: the sizes of the slice, perhaps without some dimensions of size 1.
+        index: the positions.
+
+    Raises:
+        UnsupportedOperationError: the slice is dynamic.
+    """
+    offsets, sizes, strides = static_slice(operation)
+    remaining, parts = list(shape), list(index)
+    places: list[Array] = []
+    for position, (first, size, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
+        is_dropped = size == 1 and len(remaining) < len(sizes) - position
+        if is_dropped and not (remaining and remaining[0] == 1):
+            places.append(np.asarray(first))
+        elif remaining and remaining.pop(0) == size:
+            places.append(parts.pop(0) * step + first)
+        else:
+            raise UnsupportedOperationError("a slice of lower rank")
+    return places
+
+
+def row_major(index: Sequence[Array], shape: Sequence[int]) -> Array:
+    """Return the positions of elements in row-major order."""
+    flat: Array = np.zeros((), np.int64)
+    for part, size in zip(index, shape, strict=True):
+        flat = flat * size + part
+    return flat
+
+
+def _empty(query: PointQuery) -> Array:
+    del query
+    return np.zeros(())
+
+
+def _fill(query: PointQuery) -> Array:
+    return query.operand(0, ())
+
+
+def _cast(query: PointQuery) -> Array:
+    return query.operand(0, query.index)
+
+
+def _reshaped(query: PointQuery) -> Array:
+    """Evaluate a reshape, which keeps the position of an element in row-major order."""
+    flat = row_major(query.index, static_shape(query.operation.results[0]))
+    places: list[Array] = []
+    for size in reversed(query.shape(0)):
+        places.insert(0, flat % size)
+        flat = flat // size
+    return query.operand(0, places)
+
+
+def _bitcast(query: PointQuery) -> Array:
+    """Evaluate `iree_tensor_ext.bitcast`, which splits each byte; the first element is in its lowest bits."""
+    source, result = (
+        mlir.RankedTensorType(value.type).element_type
+        for value in (query.operation.operands[0], query.operation.results[0])
+    )
+    if not isinstance(source, mlir.IntegerType) or source.width != _BYTE:
+        raise UnsupportedOperationError(f"a bitcast of {source}")
+    table = _BITS.get(str(result))
+    if table is None:
+        raise UnsupportedOperationError(f"a bitcast to {result}")
+    parts = _BYTE // (len(table).bit_length() - 1)
+    *outer, innermost = query.index
+    data = query.operand(0, [*outer, innermost // parts])
+    bits = (data.astype(np.int64) & 0xFF) >> (innermost % parts * (_BYTE // parts))
+    values: Array = table[bits & (len(table) - 1)]
+    return values
+
+
+def _extracted(query: PointQuery) -> Array:
+    shape = static_shape(query.operation.results[0])
+    return query.operand(0, in_slice(query.operation, shape, query.index))
+
+
+def _inserted(query: PointQuery) -> Array:
+    """Evaluate `tensor.insert_slice`: the source in the slice, and the destination around it."""
+    offsets, sizes, strides = static_slice(query.operation)
+    inside: Array = np.ones((), np.bool_)
+    places: list[Array] = []
+    for part, first, size, step in zip(query.index, offsets, sizes, strides, strict=True):
+        place = (part - first) // step
+        inside = inside & ((part - first) % step == 0) & (place >= 0) & (place < size)
+        places.append(np.clip(place, 0, size - 1))
+    shape = query.shape(0)
+    if len(shape) != len(sizes):
+        places = [place for place, size in zip(places, sizes, strict=True) if size != 1]
+        if len(places) != len(shape):
+            raise UnsupportedOperationError("a slice of lower rank")
+    return np.where(inside, query.operand(0, places), query.operand(1, query.index))
+
+
+def _padded(query: PointQuery) -> Array:
+    low, source = query.integers("static_low"), query.shape(0)
+    if any(first < 0 for first in low):
+        raise UnsupportedOperationError("dynamic or negative padding")
+    places = [part - first for part, first in zip(query.index, low, strict=True)]
+    inside, safe = clipped(places, source)
+    terminator = list(query.operation.regions[0].blocks[0].operations)[-1]
+    padding = query.at(terminator.operands[0], ())
+    return np.where(inside, query.operand(0, safe), padding)
+
+
+def _concatenated(query: PointQuery) -> Array:
+    dimension = query.integer("dim")
+    result: Array | None = None
+    start = 0
+    for number in range(len(query.operation.operands)):
+        shape = query.shape(number)
+        place = query.index[dimension] - start
+        places = list(query.index)
+        places[dimension] = np.clip(place, 0, shape[dimension] - 1)
+        part = query.operand(number, places)
+        result = part if result is None else np.where(place >= 0, part, result)
+        start += shape[dimension]
+    assert result is not None
+    return result
+
+
+def _tiles(query: PointQuery) -> tuple[dict[int, int], list[int]]:
+    """Return the tile sizes of dimensions, and the order of the outer dimensions, of `linalg.pack` and `unpack`."""
+    sizes = query.integers("static_inner_tiles")
+    if any(size < 0 for size in sizes):
+        raise UnsupportedOperationError("tiles of dynamic size")
+    tiles = dict(zip(query.integers("inner_dims_pos"), sizes, strict=True))
+    unpacked = query.shape(0) if query.operation.name == "linalg.pack" else query.shape(1)
+    return tiles, query.integers("outer_dims_perm") or list(range(len(unpacked)))
+
+
+def _packed(query: PointQuery) -> Array:
+    tiles, order = _tiles(query)
+    source = query.shape(0)
+    inner = dict(zip(tiles, query.index[len(source) :], strict=True))
+    outer = {dimension: query.index[place] for place, dimension in enumerate(order)}
+    places = [
+        outer[dimension] * tiles[dimension] + inner[dimension]
+        if dimension in tiles
+        else outer[dimension]
+        for dimension in range(len(source))
+    ]
+    inside, safe = clipped(places, source)
+    values = query.operand(0, safe)
+    if bool(np.all(inside)):
+        return values
+    if len(query.operation.operands) < 3:  # noqa: PLR2004 - source, destination, padding
+        raise UnsupportedOperationError("padding without a value")
+    return np.where(inside, values, query.operand(2, ()))
+
+
+def _unpacked(query: PointQuery) -> Array:
+    tiles, order = _tiles(query)
+    outer = [query.index[dimension] // tiles.get(dimension, 1) for dimension in order]
+    inner = [query.index[dimension] % tile for dimension, tile in tiles.items()]
+    return query.operand(0, [*outer, *inner])
+
+
+def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
+    """Return whether positions are inside a tensor, and the positions clipped to it."""
+    inside: Array = np.ones((), np.bool_)
+    for place, size in zip(places, shape, strict=True):
+        inside = inside & (place >= 0) & (place < size)
+    return inside, [np.clip(place, 0, size - 1) for place, size in zip(places, shape, strict=True)]
+
+
+TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
+    "tensor.empty": _empty,
+    "linalg.fill": _fill,
+    "tensor.splat": _fill,
+    "tensor.cast": _cast,
+    "iree_tensor_ext.bitcast": _bitcast,
+    "tensor.expand_shape": _reshaped,
+    "tensor.collapse_shape": _reshaped,
+    "tensor.extract_slice": _extracted,
+    "tensor.insert_slice": _inserted,
+    "tensor.pad": _padded,
+    "tensor.concat": _concatenated,
+    "linalg.pack": _packed,
+    "linalg.unpack": _unpacked,
+}
+"""The evaluation of operations by name."""

@@ -1,0 +1,715 @@
+"""References: the expected outputs of tasks, from computations independent of the tuned code, and verdicts on results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler import (
+    Phase,
+    SavedProgram,
+    compiler_run,
+    materialize_encodings,
+    set_up_command_line,
+)
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.mlir import body, collect, error, names, thread_context, to_bytecode
+from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.plain_data import FLAT, HIDDEN, written
+from tuninglink.tuning.candidates import Compiled, compile_program
+from tuninglink.tuning.devices import (
+    Expected,
+    MeasurementError,
+    Measurer,
+    Outputs,
+    Settings,
+    compare_with,
+    perturbed_inputs,
+)
+from tuninglink.tuning.programs import (
+    Benchmark,
+    BufferLayout,
+    Correctness,
+    Failure,
+    FailureKind,
+    OutputVerdict,
+)
+from tuninglink.tuning.references.points import (
+    PointComparison,
+    PointQuestion,
+    StoredTensor,
+    compare_points,
+    stored_tensors,
+)
+from tuninglink.tuning.references.reproducers import summation_error
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.candidates import CandidateCompiler
+    from tuninglink.tuning.devices import Bytes, Device
+    from tuninglink.tuning.programs import CompiledProgram, FunctionCall, ProgramCalls, TuningTask
+
+    FunctionOutputs = Mapping[str, tuple[NDArray[Any], ...]]
+
+
+_BUDGET_PART: Final = 0.1
+_LEAST_SECONDS: Final = 5.0
+"""The time limit of one reference: a fraction of a budget, but at least this number of seconds."""
+
+_AT_ONCE: Final = 2
+"""The number of references computed in parallel."""
+
+_FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
+
+
+@dataclass
+class References:
+    """Computes references in separate processes, once per task.
+
+    Attributes:
+        seed: the seed of the inputs.
+        seconds: the time limit of the reference of one dispatch: compilation and two runs.
+        pool: the processes that compile and run the code of references.
+        point_pool: the process that evaluates single elements, separate so that these do not wait for references.
+    """
+
+    seed: int
+    seconds: float = 60.0
+    pool: Pool = field(default_factory=lambda: Pool(_AT_ONCE, set_up_process))
+    point_pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    _jobs: dict[str, Future[Reference | str]] = field(default_factory=dict)
+    _summations: dict[str, float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def within(cls, budget: float, seed: int) -> Self:
+        """Return references that each take at most a tenth of a budget, in seconds."""
+        return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+        self.point_pool.close()
+
+    def begin(self, task: TuningTask) -> None:
+        """Start to compute the reference of a task, unless it has been started. Thread-safe."""
+        self._begun(task)
+
+    def _begun(self, task: TuningTask) -> Future[Reference | str]:
+        with self._lock:
+            if task.key not in self._jobs:
+                targets = reference_targets(task.target.backend)
+                arguments = (task.source, task.function, task.layout, targets, self.seed)
+                self._jobs[task.key] = self.pool.submit(
+                    compute_reference, *arguments, seconds=self.seconds
+                )
+            return self._jobs[task.key]
+
+    def reference(self, task: TuningTask) -> Reference | str:
+        """Wait for the reference of a task, and return it, or the reason for having none."""
+        try:
+            return self._begun(task).result()
+        except _FAILED_JOB as failure:
+            return str(failure)
+
+    def release(self, task: TuningTask) -> None:
+        """Drop the reference of a task, which may be large."""
+        self._jobs.pop(task.key, None)
+
+    def judge_by_points(self, task: TuningTask, outputs: Outputs) -> OutputVerdict | None:
+        """Judge a result with NumPy, and with the code of a reference only if NumPy disagrees.
+
+        Args:
+            task: the task.
+            outputs: the result.
+
+        Returns:
+            The verdict; None where NumPy does not evaluate the dispatch.
+        """
+        points = [] if outputs.violation is not None else self._points(task, outputs, {})
+        if isinstance(points, str):
+            return None
+        return _as_numpy(points) if points and _agree(points) else self.judge(task, outputs)
+
+    def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
+        """Judge a result of a task.
+
+        A result is wrong only if NumPy agrees with the reference at the elements where result and reference differ most.
+        Without code for another target, NumPy alone decides.
+
+        Args:
+            task: the task.
+            outputs: the result.
+        """
+        if outputs.violation is not None:
+            return OutputVerdict(Correctness.WRONG, outputs.violation)
+        differs_from_numpy = False
+        if task.target.backend == SCALAR_BACKEND:
+            # Scalar code may take minutes; NumPy computes some elements in milliseconds.
+            points = self._points(task, outputs, {})
+            if not isinstance(points, str):
+                if _agree(points):
+                    return _as_numpy(points)
+                differs_from_numpy = True
+        reference = self.reference(task)
+        if isinstance(reference, Reference):
+            failure = reference.compare(outputs, self.summation(task))
+            # Code that is lowered in the same way may be wrong in the same way.
+            if failure is None and (reference.is_independent or not differs_from_numpy):
+                return OutputVerdict(Correctness.RIGHT, f"as on {reference.target}")
+            values = {tensor.key: expected.values for tensor, expected in reference.outputs}
+        else:
+            failure, values = None, {}
+        points = self._points(task, outputs, values)
+        if isinstance(points, str):
+            if failure is None:
+                result = reference if isinstance(reference, str) else f"as on {reference.target}"
+                return OutputVerdict(Correctness.UNCHECKED, f"{result}; with NumPy: {points}")
+            return OutputVerdict(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
+        return _verdict(points, failure)
+
+    def summation(self, task: TuningTask) -> float:
+        """Return the tolerance of sums of a task; see `summation_error`."""
+        if task.key not in self._summations:
+            self._summations[task.key] = summation_error(task.source)
+        return self._summations[task.key]
+
+    def _points(
+        self,
+        task: TuningTask,
+        outputs: Outputs,
+        reference: Mapping[tuple[int, int], Bytes],
+    ) -> list[PointComparison] | str:
+        question = PointQuestion(
+            task.source, task.layout, outputs.bindings, reference, self.summation(task), self.seed
+        )
+        job = self.point_pool.submit(compare_points, question, seconds=self.seconds)
+        try:
+            return job.result()
+        except _FAILED_JOB as failure:
+            return str(failure)
+
+
+def _agree(points: Sequence[PointComparison]) -> bool:
+    return all(point.agrees(point.actual) for point in points)
+
+
+def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
+    count = sum(len(point.positions) for point in points)
+    return OutputVerdict(Correctness.RIGHT, f"as NumPy computes {count} elements")
+
+
+def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
+    """Return the verdict of NumPy on a result that differs from the reference or has no reference."""
+    if _agree(points):
+        if failure is None:
+            return _as_numpy(points)
+        message = f"the reference differs, NumPy does not: {failure.message}"
+        return OutputVerdict(Correctness.UNDECIDED, message)
+    samples = next(point for point in points if not point.agrees(point.actual)).samples()
+    if failure is None:
+        worst = samples[0]
+        place = ", ".join(map(str, worst.position))
+        message = f"{worst.actual:g} at [{place}] where NumPy has {worst.expected:g}, and no independent reference supports that"
+        return OutputVerdict(Correctness.UNDECIDED, message, samples)
+    supported = all(point.reference is None or point.agrees(point.reference) for point in points)
+    if not supported:
+        message = f"the reference differs, and NumPy from both: {failure.message}"
+        return OutputVerdict(Correctness.UNDECIDED, message, samples)
+    return OutputVerdict(Correctness.WRONG, failure.message, samples)
+
+
+# --- Compiled references: a benchmark retargeted at `executable-sources`, and the outputs of its code for another target
+
+_PROBE: Final = b"""
+util.func public @probe(%value: tensor<8xf32>) -> tensor<8xf32> {
+  %sum = arith.addf %value, %value : tensor<8xf32>
+  util.return %sum : tensor<8xf32>
+}
+"""
+_DEVICE_TARGET: Final = "#hal.device.target<"
+
+
+@dataclass(frozen=True)
+class ReferenceTarget:
+    """A target whose code is a reference for other targets.
+
+    Attributes:
+        name: its name in messages.
+        device: the runtime's device.
+        flags: the compiler flags that select it.
+        pipeline: the pipeline of all dispatches, as the text of an attribute; empty leaves the choice to the compiler.
+        is_independent: whether its lowering differs from that of the targets that it is a reference for.
+    """
+
+    name: str
+    device: str
+    flags: tuple[str, ...]
+    pipeline: str = ""
+    is_independent: bool = True
+
+
+_LOCAL: Final = "--iree-hal-target-device=local"
+_BACKEND: Final = "--iree-hal-local-target-device-backends"
+
+HOST: Final[ReferenceTarget] = ReferenceTarget(
+    "llvm-cpu", "local-task", (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=host")
+)
+"""Code for the processor of this machine: the reference for other devices."""
+
+SCALAR: Final[ReferenceTarget] = ReferenceTarget(
+    "llvm-cpu without vectors",
+    "local-sync",
+    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+    "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>",
+)
+"""Code for any processor by a pipeline that does not tile and vectorize: the reference for llvm-cpu itself."""
+
+GENERIC: Final[ReferenceTarget] = ReferenceTarget(
+    "llvm-cpu for a generic processor",
+    "local-task",
+    (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+    is_independent=False,
+)
+"""Code with other vectors and other tiles: the reference of whole programs for llvm-cpu, of which scalar code takes minutes, and
+of dispatches without scalar code, such as attention."""
+
+
+SCALAR_BACKEND: Final = "llvm-cpu"
+"""The backend whose reference is scalar code."""
+
+
+def reference_targets(backend: str) -> tuple[ReferenceTarget, ...]:
+    """Return the targets for dispatches of a backend, most independent first; the first that compiles is the reference."""
+    return (SCALAR, GENERIC) if backend == SCALAR_BACKEND else (HOST,)
+
+
+def program_reference_target(backend: str) -> ReferenceTarget:
+    """Return the target whose code for whole programs is compared with that of a backend."""
+    return GENERIC if backend == SCALAR_BACKEND else HOST
+
+
+@cache
+def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
+    """Return the executable target and the device selected by flags, as texts of attributes."""
+    with compiler_run(_PROBE, flags) as run:
+        run.advance(Phase.START, Phase.EXECUTABLE_SOURCES)
+        (variant,) = collect(run.module, names.EXECUTABLE_VARIANT)
+        device = next(
+            str(operation.attributes["initial_value"])
+            for operation in body(run.module)
+            if "initial_value" in operation.attributes
+            and str(operation.attributes["initial_value"]).startswith(_DEVICE_TARGET)
+        )
+        return str(variant.attributes["target"]), device
+
+
+def retarget(source: bytes, target: ReferenceTarget) -> bytes:
+    """Return a benchmark for another target, as bytecode.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        target: the target.
+
+    Raises:
+        CompileError: the benchmark has no device or no executable to retarget.
+    """
+    module = mlir.Module.parse(source, thread_context()).operation
+    retarget_module(module, target)
+    return to_bytecode(module)
+
+
+def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
+    """Change the target of a program.
+
+    Args:
+        module: the program at `executable-sources`.
+        target: the target.
+
+    Raises:
+        CompileError: the program has no device or no executable to retarget.
+    """
+    executable_text, device_text = _targets_in_text(target.flags)
+    with module.context:
+        executable, device = (
+            mlir.Attribute.parse(executable_text),
+            mlir.Attribute.parse(device_text),
+        )
+        pipeline = mlir.Attribute.parse(target.pipeline) if target.pipeline else None
+    variants = collect(module, names.EXECUTABLE_VARIANT)
+    globals_ = [operation for operation in body(module) if _is_device(operation)]
+    if not variants or not globals_:
+        raise CompileError(error("it has no executable for a device"))
+    # A program may hold configurations for the original target.
+    strip_configurations(module)
+    for variant in variants:
+        variant.attributes["target"] = executable
+        if pipeline is not None:
+            for function in collect(variant, names.FUNCTION):
+                function.attributes[names.TRANSLATION_INFO] = pipeline
+    for operation in globals_:
+        operation.attributes["initial_value"] = device
+
+
+def _is_device(operation: mlir.Operation) -> bool:
+    # Check the type first: the values of other globals may be large.
+    is_global = str(operation.attributes.get("type")) == "!hal.device"
+    return is_global and str(operation.attributes.get("initial_value")).startswith(_DEVICE_TARGET)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The expected outputs of a dispatch.
+
+    Attributes:
+        target: the name of the target whose code computed them.
+        outputs: the stored tensors with their expected contents.
+        is_independent: see `ReferenceTarget`.
+    """
+
+    target: str
+    outputs: tuple[tuple[StoredTensor, Expected], ...]
+    is_independent: bool = True
+
+    @property
+    def byte_length(self) -> int:
+        """Its memory use, in bytes."""
+        return sum(
+            expected.values.nbytes + expected.perturbed.nbytes for _, expected in self.outputs
+        )
+
+    def compare(self, outputs: Outputs, summation: float) -> Failure | None:
+        """Return the failure of a kernel's outputs; None if they are right.
+
+        Args:
+            outputs: the outputs.
+            summation: the tolerance of sums; see `summation_error`.
+        """
+        if outputs.violation is not None:
+            return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
+        for tensor, expected in self.outputs:
+            actual = tensor.content(outputs.bindings)
+            if actual.tobytes() == expected.values.tobytes():
+                continue
+            comparison = compare_with(tensor.part, actual, expected, summation)
+            if not comparison.agrees:
+                message = f"binding {tensor.binding}, against {self.target}: {comparison}"
+                return Failure(FailureKind.WRONG, message)
+        return None
+
+
+# --- In the process of references ------------------------------------------------------------------------
+
+_measurers: dict[str, Measurer] = {}
+
+
+def set_up_process() -> None:
+    """Set up the process that computes references."""
+    set_up_command_line("tuninglink", ())
+
+
+def reference_measurer(device: str, seed: int) -> Measurer:
+    """Return the measurer that runs code of references in this process, which has one seed."""
+    if device not in _measurers:
+        _measurers[device] = Measurer(device, (), Settings(seed=seed))
+    return _measurers[device]
+
+
+def compute_reference(
+    source: bytes,
+    function: str,
+    layout: BufferLayout,
+    targets: Sequence[ReferenceTarget],
+    seed: int,
+) -> Reference | str:
+    """Return the reference of a benchmark, or the reasons for having none. Runs in the process of references.
+
+    Args:
+        source: the benchmark at `executable-sources`.
+        function: the name of its function.
+        layout: the layout of its buffer.
+        targets: the targets of the reference; the first one for which it compiles and runs is used.
+        seed: the seed of the inputs.
+    """
+    reasons = []
+    for target in targets:
+        reference = _compute(source, function, layout, target, seed)
+        if isinstance(reference, Reference):
+            return reference
+        reasons.append(reference)
+    return "; ".join(reasons)
+
+
+def _compute(
+    source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
+) -> Reference | str:
+    try:
+        compiled = compile_program(retarget(source, target), "")
+    except TuninglinkError as failure:
+        return f"it does not compile for {target.name}: {failure.diagnostics[0].message}"
+    if isinstance(compiled, str):
+        return f"it does not compile for {target.name}: {compiled}"
+    measurer = reference_measurer(target.device, seed)
+    benchmark = Benchmark(compiled.image, function, layout)
+    try:
+        values = measurer.outputs(benchmark)
+        perturbed = measurer.outputs(benchmark, perturbed_inputs(layout, seed))
+    except MeasurementError as failure:
+        return f"it fails on {target.name}: {failure}"
+    if values.violation is not None:
+        return f"it is wrong on {target.name}: {values.violation}"
+    tensors = stored_tensors(source, layout)
+    outputs = tuple(
+        (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
+        for tensor in tensors
+    )
+    return Reference(target.name, outputs, target.is_independent)
+
+
+# --- The reference of a whole program, the same dispatches compiled for another target, and verification by dispatch
+
+_LEAST_PROGRAM_SECONDS: Final = 1.0
+
+
+@dataclass
+class ProgramReference:
+    """The expected outputs of a whole program, computed in a separate process.
+
+    Attributes:
+        program: the program.
+        backend: the backend for which it is tuned.
+        seed: the seed of random inputs.
+        seconds: the time limit of its compilation and of its runs, together.
+        pool: the pool with the process that compiles and runs it.
+    """
+
+    program: SavedProgram
+    backend: str
+    seed: int
+    seconds: float
+    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+    _job: Future[Compiled | str] | None = None
+    _outputs: dict[tuple[int, int], FunctionOutputs | str] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+
+    @property
+    def target(self) -> ReferenceTarget:
+        """The target of the reference."""
+        return program_reference_target(self.backend)
+
+    @property
+    def name(self) -> str:
+        """The name of the target."""
+        return self.target.name
+
+    @property
+    def seconds_left(self) -> float:
+        """The remaining time limit for its outputs, in seconds."""
+        if self._job is None or not self._job.done():
+            return self.seconds
+        if self._job.cancelled() or self._job.exception() is not None:
+            return 0.0
+        compiled = self._job.result()
+        return 0.0 if isinstance(compiled, str) else max(0.0, self.seconds - compiled.seconds)
+
+    def begin(self) -> None:
+        """Start to compile the reference, unless it has been started."""
+        self._begun()
+
+    def _begun(self) -> Future[Compiled | str]:
+        if self._job is None:
+            self._job = self.pool.submit(
+                compile_reference, self.program, self.target, seconds=self.seconds
+            )
+        return self._job
+
+    def outputs(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> FunctionOutputs | str:
+        """Wait for the outputs of functions, and return them by label, or the reason for having none.
+
+        Args:
+            calls: the calls of the program.
+            functions: the called functions.
+            integers: the least and the largest random integer among the inputs.
+        """
+        if integers not in self._outputs:
+            self._outputs[integers] = self._run(calls, functions, integers)
+        return self._outputs[integers]
+
+    def _run(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> FunctionOutputs | str:
+        name = self.target.name
+        try:
+            compiled = self._begun().result()
+            if isinstance(compiled, str):
+                return f"it does not compile for {name}: {compiled}"
+            outputs = {}
+            left = self.seconds - compiled.seconds
+            for function in functions:
+                began = time.monotonic()
+                program = calls.compiled(function, compiled.image, integers)
+                arguments = (program, self.target.device, self.seed)
+                job = self.pool.submit(
+                    run_reference, *arguments, seconds=max(_LEAST_PROGRAM_SECONDS, left)
+                )
+                computed = job.result()
+                if isinstance(computed, str):
+                    return f"it fails on {name}: {computed}"
+                outputs[function.label] = computed
+                left -= time.monotonic() - began
+        except JobTimeoutError:
+            return f"it takes more than {self.seconds:.3g} s on {name}"
+        except _FAILED_JOB as failure:
+            return f"it fails on {name}: {failure}"
+        return outputs
+
+
+# --- In the process of references ------------------------------------------------------------------------
+
+
+def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compiled | str:
+    """Compile a program for a target of references.
+
+    Returns:
+        The module, or the first error.
+    """
+    began = time.monotonic()
+    try:
+        with compiler_run(program.content, ()) as run:
+            if program.phase < Phase.EXECUTABLE_SOURCES:
+                run.advance(program.phase, Phase.EXECUTABLE_SOURCES)
+            # The sizes of buffers are those of the original target.
+            materialize_encodings(run.module)
+            retarget_module(run.module, target)
+            run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
+            return Compiled(run.image(), time.monotonic() - began)
+    except TuninglinkError as failure:
+        return failure.diagnostics[0].message
+
+
+def run_reference(
+    program: CompiledProgram, device: str, seed: int
+) -> tuple[NDArray[Any], ...] | str:
+    """Return the outputs of a call of a compiled program, or the reason for its failure."""
+    try:
+        return reference_measurer(device, seed).program_outputs(program).arrays
+    except MeasurementError as failure:
+        return str(failure)
+
+
+_AHEAD: Final = 2
+"""The number of dispatches whose references are computed ahead."""
+
+
+@dataclass(frozen=True)
+class VerifiedDispatch:
+    """A verified dispatch.
+
+    Attributes:
+        task: the dispatch.
+        judgement: the verdict on its result.
+        failure: the reason for a missing result; None if it has one.
+    """
+
+    task: TuningTask = field(metadata=HIDDEN)
+    judgement: OutputVerdict = field(metadata=FLAT)
+    failure: Failure | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @written()
+    def names(self) -> tuple[str, ...]:
+        """The names of the equal dispatches."""
+        return self.task.dispatches
+
+    @property
+    @written()
+    def label(self) -> str:
+        """The name of the function of the first one."""
+        return self.task.label
+
+    @property
+    @written()
+    def calls(self) -> int:
+        """The number of their calls."""
+        return self.task.calls
+
+    @property
+    @written()
+    def target(self) -> str:
+        """The name of the target."""
+        return self.task.target.name
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the dispatch runs and its result is not shown to be wrong."""
+        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
+
+
+@dataclass(frozen=True)
+class ProgramVerification:
+    """Compiles and runs dispatches, and compares their results with references.
+
+    Attributes:
+        compiler: compiles them.
+        device: runs them.
+        references: their references.
+        seconds: the time limit of a compilation.
+    """
+
+    compiler: CandidateCompiler
+    device: Device
+    references: References
+    seconds: float
+
+    def run(self, tasks: Sequence[TuningTask], spec: str = "") -> Iterator[VerifiedDispatch]:
+        """Yield the verified dispatches in order.
+
+        Args:
+            tasks: the dispatches.
+            spec: the spec to apply; empty for none.
+
+        Raises:
+            DeviceError: the device is lost.
+        """
+        jobs = [self.compiler.submit_program(task.source, spec, self.seconds) for task in tasks]
+        for position, (task, job) in enumerate(zip(tasks, jobs, strict=True)):
+            if not self.device.description.is_local:
+                for later in tasks[position : position + _AHEAD]:
+                    self.references.begin(later)
+            yield self._verified(task, job.result())
+            self.references.release(task)
+
+    def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
+        if isinstance(compiled, Failure):
+            return _failed(task, compiled, "does not compile")
+        outputs = self.device.outputs(task.benchmark(compiled.image))
+        if isinstance(outputs, Failure):
+            return _failed(task, outputs, "does not run")
+        return VerifiedDispatch(task, self.references.judge(task, outputs))
+
+
+def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
+    """Return a dispatch without a result, which counts as wrong unless the machine is the cause."""
+    correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
+    verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
+    return VerifiedDispatch(task, verdict, failure)

@@ -1,0 +1,686 @@
+"""The base class of searches, and the searches without a model: random order, and hill climbing."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from threading import Thread
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+import numpy as np
+
+from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
+from tuninglink.mlir import error, note
+from tuninglink.tuning.search.shapes import estimate, fastest_first, features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.candidates import Candidate, SearchProblem
+
+    Table = NDArray[np.float32]
+    Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeasuredProblem:
+    """The measurements of another problem.
+
+    Attributes:
+        problem: the problem.
+        times: its candidates with their microseconds.
+    """
+
+    problem: SearchProblem
+    times: tuple[tuple[Candidate, float], ...]
+
+
+class CandidatePool(Protocol):
+    """The candidates of a problem."""
+
+    @property
+    def problem(self) -> SearchProblem:
+        """The problem of the candidates."""
+
+    @property
+    def default(self) -> Candidate | None:
+        """The compiler's own choice, if known."""
+
+    @property
+    def given(self) -> Sequence[Candidate]:
+        """Candidates from specs."""
+
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
+        """Return up to `n` candidates that are spread over the spaces."""
+
+    def begin_sample(self, n: int, seed: int) -> bool:
+        """Begin a draw for a later call of `sample`; return whether that call need not wait."""
+
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the candidates that differ by a step, the nearest first."""
+
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the candidates that differ in one option that is independent of the knobs."""
+
+
+FIRST_CANDIDATES: Final = 400
+"""The number of candidates of the first draw, for which the device waits."""
+
+MOST_CANDIDATES: Final = 1500
+"""The number of candidates of a later draw; a space may have millions."""
+
+_FIRST_VARIANTS: Final = 48
+"""The number of trials after which options that are independent of the knobs are tried on the best few. It doubles with
+each such step."""
+
+_VARIED: Final = 3
+"""The number of candidates on which they are tried."""
+
+_EMPTY_DRAWS: Final = 3
+"""The number of draws without a new candidate after which all count as tried."""
+
+
+class Search(ABC):
+    """A search, which chooses candidates of one problem based on the times of earlier ones.
+
+    The same pool, seed and times give the same candidates.
+
+    Args:
+        pool: the candidates to choose from.
+        seed: determines all random choices.
+        default_microseconds: the time of the compiler's own choice, where it is known.
+        known: candidates worth trying first, such as winners of similar problems, with their earlier times on this
+            problem, if any.
+        measured: the measurements of other problems.
+
+    Attributes:
+        name: its name on the command line.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        pool: CandidatePool,
+        seed: int,
+        default_microseconds: float | None,
+        known: Sequence[tuple[Candidate, float | None]] = (),
+        measured: Sequence[MeasuredProblem] = (),
+    ) -> None:
+        self._pool = pool
+        self._seed = seed
+        self._measured = measured
+        self._chance = random.Random(seed)  # noqa: S311 - no secret
+        self._times: dict[str, tuple[Candidate, float]] = {}
+        self._failed: dict[str, Candidate] = {}
+        self._asked: set[str] = set()
+        self._drawn: dict[int, Sequence[Candidate]] = {}
+        self._draws = 0
+        self._next_variants = _FIRST_VARIANTS
+        self._variants: list[Candidate] = []
+        self._first = [candidate for candidate, microseconds in known if microseconds is None]
+        self._first += pool.given
+        for candidate, microseconds in known:
+            if microseconds is not None:
+                self._asked.add(candidate.key)
+                self.tell(candidate, microseconds)
+        if pool.default is not None:
+            self._asked.add(pool.default.key)
+            if default_microseconds is not None:
+                self.tell(pool.default, default_microseconds)
+
+    def ask(self, count: int) -> list[Candidate]:
+        """Return at most `count` next candidates; none if all were tried.
+
+        Times of earlier candidates may still be missing.
+        """
+        chosen = self._new(self._first, count)
+        self._vary()
+        chosen += self._new(self._variants, count - len(chosen))
+        while len(chosen) < count:
+            new = self._new(self.propose(count - len(chosen)), count - len(chosen))
+            if not new:
+                break
+            chosen += new
+        return chosen
+
+    def prefer(self, candidates: Iterable[Candidate]) -> None:
+        """Queue candidates to be returned before any that must be drawn."""
+        self._first += candidates
+
+    def tell(self, candidate: Candidate, microseconds: float | None) -> None:
+        """Record the time of a candidate; None if the candidate failed, even after a measurement."""
+        if microseconds is None:
+            self._times.pop(candidate.key, None)
+            self._failed[candidate.key] = candidate
+        else:
+            self._times[candidate.key] = (candidate, microseconds)
+
+    def _vary(self) -> None:
+        """Collect variants of the best few candidates, best candidate first, when a step is due."""
+        if len(self._times) + len(self._failed) >= self._next_variants:
+            self._next_variants *= 2
+            best = self.best(_VARIED)
+            self._variants = [other for fast in best for other in self._pool.variants(fast)]
+
+    def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
+        """Draw candidates that a later `ask` would have to wait for."""
+
+    @abstractmethod
+    def propose(self, count: int) -> Iterable[Candidate]:
+        """Return candidates, best first. Candidates returned before are skipped.
+
+        Args:
+            count: the requested number. The search may return more, or fewer at once; if all are old, the search
+                is over.
+        """
+
+    def drawn(self, count: int) -> Sequence[Candidate]:
+        """Return candidates from the spaces in random order, the same ones in every call."""
+        if count not in self._drawn:
+            result = list(self._pool.sample(count, self._seed))
+            self._chance.shuffle(result)
+            self._drawn[count] = result
+        return self._drawn[count]
+
+    def further(self) -> list[Candidate]:
+        """Return new candidates from the spaces, different ones each time.
+
+        Returns:
+            The candidates; none if several draws contain no new one, or if the next draw is not ready while results are
+            pending.
+        """
+        for _ in range(_EMPTY_DRAWS):
+            seed = self._seed + self._draws + 1
+            if self.is_pending and not self._pool.begin_sample(MOST_CANDIDATES, seed):
+                return []  # the next call may find it
+            self._draws += 1
+            drawn = self._pool.sample(MOST_CANDIDATES, seed)
+            new = [candidate for candidate in drawn if self.is_new(candidate)]
+            if new:
+                return new
+        return []
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the times of candidates are missing."""
+        default = self._pool.default
+        told = {*self._times, *self._failed, *([default.key] if default is not None else [])}
+        return not self._asked <= told
+
+    def best(self, count: int) -> list[Candidate]:
+        """Return the fastest candidates so far."""
+        ranked = sorted(self._times.values(), key=lambda timed: timed[1])
+        return [candidate for candidate, _ in ranked[:count]]
+
+    def is_new(self, candidate: Candidate) -> bool:
+        """Return whether a candidate was not returned before."""
+        return candidate.key not in self._asked
+
+    def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
+        new: list[Candidate] = []
+        for candidate in candidates:
+            if len(new) == count:
+                break
+            if self.is_new(candidate):
+                self._asked.add(candidate.key)
+                new.append(candidate)
+        return new
+
+
+class RandomSearch(Search):
+    """A search in random order: the baseline of all other searches."""
+
+    name: ClassVar[str] = "random"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
+        """Return all drawn candidates, and draw more once these were tried."""
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
+        return new or self.further()
+
+
+_CLIMBERS: Final = 3
+"""The neighbors of this many candidates are tried."""
+
+_FIRST_SAMPLE: Final = 8
+"""The number of random candidates whose best is the starting point if there is no default."""
+
+
+class NeighborSearch(Search):
+    """A search of the neighbors of the compiler's choice, then those of the best few, then random candidates."""
+
+    name: ClassVar[str] = "neighbors"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
+        """Return new neighbors of the best few candidates, or else new random candidates."""
+        if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
+            for fast in self.best(_CLIMBERS):
+                near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
+                if near:
+                    return near
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
+        new = new or self.further()
+        return new[: max(1, _FIRST_SAMPLE - len(self._times))]
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
+    @cached_property
+    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
+        return {}
+
+
+def load_trees() -> Any:
+    """Load the trees of scikit-learn, which takes a second. A search of few trials ends before it needs them.
+
+    Raises:
+        TuninglinkError: scikit-learn is missing or damaged.
+    """
+    try:
+        import sklearn.tree  # noqa: PLC0415
+    except ImportError as failure:
+        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
+    return sklearn
+
+
+def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
+    """Return the error for a part of the tuner that lacks scikit-learn.
+
+    Args:
+        user: the part of the tuner.
+        reason: the message of the failed import.
+    """
+    remedy = note("install the extra: pip install 'tuninglink[tune]'")
+    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
+
+
+# --- Search with a model: ensembles of randomized trees on the measurements so far, and on other problems
+
+_TREES: Final = 60
+_FEW: Final = 20
+"""The number of rows below which a leaf of a tree may hold a single one."""
+
+_COLUMNS: Final = 0.5
+"""The part of the columns that a split chooses from."""
+
+
+class Ensemble:
+    """Extremely randomized trees, each on a bootstrap sample of the rows.
+
+    scikit-learn's own forests spend most of their time copying the trees' parameters.
+
+    Args:
+        table: a row of features for each known value.
+        values: the known values.
+        seed: fixes trees and samples.
+    """
+
+    def __init__(self, table: Table, values: Values, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        rows = len(values)
+        leaf = 1 if rows < _FEW else 2
+        seeds = random.integers(0, 1 << 31, _TREES)
+        counts = random.multinomial(rows, np.full(rows, 1 / rows), _TREES).astype(np.float64)
+        targets = np.ascontiguousarray(values.reshape(-1, 1))
+        self._trees = []
+        sklearn = load_trees()
+        with sklearn.config_context(skip_parameter_validation=True):
+            for number, weights in zip(seeds, counts, strict=True):
+                tree = sklearn.tree.ExtraTreeRegressor(
+                    min_samples_leaf=leaf, max_features=_COLUMNS, random_state=int(number)
+                )
+                tree.fit(table, targets, sample_weight=weights, check_input=False)
+                self._trees.append(tree.tree_)
+
+    def guesses(self, table: Table) -> Values:
+        """Return the predictions of the trees for the rows, by tree and row."""
+        return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
+
+
+_DOUBT: Final = 4
+"""The number of other problems at which their correction counts half: they may differ from this one."""
+
+
+class Transfer:
+    """Corrections of the estimates of candidates, from the errors of estimates for other problems.
+
+    Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
+
+    Args:
+        measured: the other problems.
+        seed: fixes the trees.
+    """
+
+    def __init__(self, measured: Sequence[MeasuredProblem], seed: int) -> None:
+        described = [
+            [features(problem.problem, candidate) for candidate, _ in problem.times]
+            for problem in measured
+        ]
+        residuals = []
+        for problem, rows in zip(measured, described, strict=True):
+            times = np.log2([microseconds for _, microseconds in problem.times])
+            result = times - [row.get("estimate", 0.0) for row in rows]
+            residuals.append(result - result[np.argmin(times)])
+        everything = [row for rows in described for row in rows]
+        self._columns = sorted({name for row in everything for name in row})
+        self._weight = len(measured) / (len(measured) + _DOUBT)
+        self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
+
+    def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+        """Return the corrections of the estimates of candidates, given their features."""
+        mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
+        return self._weight * mean
+
+    def _table(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float32]:
+        return np.array(
+            [[row.get(name, -1.0) for name in self._columns] for row in described], np.float32
+        )
+
+
+_FIRST: Final = 8
+"""Fast configurations of other environments come first, then this number of the best by the estimate. After that comes the same number of
+the best by results for other problems; without other problems, the neighbors of the compiler's choice and as many of the best quarter
+by the estimate."""
+
+_NEAR_DEFAULT: Final = 12
+"""Neighbors of the compiler's choice that are tried before there is a model."""
+
+_TRUST: Final = 0.5
+"""The part of the estimate that the model only corrects; the rest it has to learn."""
+
+_OPTIMISM: Final = 1.0
+"""The number of standard deviations that are subtracted from the expected time of a candidate."""
+
+_EXPLORATION: Final = 0.03
+"""The probability that a candidate is drawn at random."""
+
+_SETTLED: Final = 24
+"""After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
+
+_DRY: Final = 0.5
+"""The fraction of tried candidates from which others are drawn."""
+
+_NEW: Final = 4
+"""The number of new times, also a tenth of all, that are worth another model, which takes a tenth of a second."""
+
+_LEAST_PROBABILITY: Final = 1 / 64
+"""A candidate that is like those that failed is taken to be this many times slower at most."""
+
+_FEWEST: Final = 2
+"""The least number of times that a model learns from."""
+
+_EXAMINED: Final = 3
+"""The neighbors of this number of the best candidates are examined, whether they were sampled or not."""
+
+
+class ModelSearch(Search):
+    """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
+
+    It begins with the candidates of the best estimates, neighbors of the compiler's choice, and a spread sample. Then
+    it selects the candidates with the best predictions, with optimism under uncertainty. Neighbors of the best few
+    candidates are always examined, so that the search ends as a hill climb.
+    """
+
+    name: ClassVar[str] = "model"
+
+    def __init__(
+        self,
+        pool: CandidatePool,
+        seed: int,
+        default_microseconds: float | None,
+        known: Sequence[tuple[Candidate, float | None]] = (),
+        measured: Sequence[MeasuredProblem] = (),
+    ) -> None:
+        timed = [pair for pair in known if pair[1] is not None]
+        super().__init__(pool, seed, default_microseconds, timed, measured)
+        self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
+        self._ranking: tuple[int, list[Candidate]] | None = None
+        self._further: list[Candidate] = []
+        self._known_neighbors: dict[str, Sequence[Candidate]] = {}
+        self._estimated: dict[str, float] = {}
+        self._described: dict[str, dict[str, float]] = {}
+
+    def propose(self, count: int) -> Sequence[Candidate]:
+        """Return the most promising candidates."""
+        if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
+            begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
+            if begun:
+                return begun
+        ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+        if not ranked and (further := self.further()):
+            self._further += further
+            self._ranking = None
+            ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
+        chosen = ranked[:count]
+        for position in range(len(chosen)):
+            if self._chance.random() < _EXPLORATION:
+                chosen[position] = self._chance.choice(ranked)
+        return chosen
+
+    def draw_ahead(self) -> None:
+        """Draw the candidates that the model will choose from."""
+        if self._tried >= _FEWEST:
+            self._pool.begin_sample(MOST_CANDIDATES, self._seed)
+
+    @property
+    def _tried(self) -> int:
+        return len(self._times) + len(self._failed)
+
+    def _ranked(self) -> list[Candidate]:
+        """Return untried candidates, best first; the ranking is updated after enough new measurements."""
+        if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
+            rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
+            if len(self._times) < _FEWEST or not rest:
+                self._chance.shuffle(rest)
+            else:
+                rest = [
+                    rest[position] for position in np.argsort(self._scores(rest), kind="stable")
+                ]
+            self._ranking = self._tried, rest
+        return self._ranking[1]
+
+    @cached_property
+    def _first_candidates(self) -> list[Candidate]:
+        """The candidates that are tried before a model exists."""
+        sampled = list(self.drawn(FIRST_CANDIDATES))
+        estimated = fastest_first(self._pool.problem, sampled)
+        if self._transfer is not None:
+            order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
+            corrected = [sampled[position] for position in order]
+            return _unlike([*self._elsewhere, *estimated[:_FIRST], *corrected])
+        default = self._pool.default
+        near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
+        quarter = estimated[: max(_FIRST, len(estimated) // 4)]
+        others = self._chance.sample(quarter, min(len(quarter), _FIRST))
+        return _unlike([*self._elsewhere, *estimated[:_FIRST], *near, *others])
+
+    def _candidates(self) -> list[Candidate]:
+        count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
+        may_wait = not self.is_pending or self._pool.begin_sample(count, self._seed)
+        drawn = self.drawn(count if may_wait else FIRST_CANDIDATES)
+        if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
+            self._further += self.further()
+        result = {candidate.key: candidate for candidate in (*drawn, *self._further)}
+        for fast in self.best(_EXAMINED):
+            result |= {neighbor.key: neighbor for neighbor in self._neighbors(fast)}
+        return list(result.values())
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
+    # --- The model -------------------------------------------------------------------------------------------
+
+    def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
+        """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
+        measured = [candidate for candidate, _ in self._times.values()]
+        failed = list(self._failed.values())
+        table = self._table([*measured, *failed, *rest])
+        timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
+        times = np.log2([microseconds for _, microseconds in self._times.values()])
+        residuals = times - _TRUST * self._estimates(measured)
+        guesses = Ensemble(timed, residuals, self._seed).guesses(unknown)
+        expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
+        scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
+        if failed:
+            scores -= np.log2(self._compiling(table, len(measured), len(failed)))
+        return scores
+
+    def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
+        """Return the probability that each of the remaining candidates can be compiled and run."""
+        outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
+        judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
+        probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
+        likely: np.ndarray = np.maximum(probability, _LEAST_PROBABILITY)
+        return likely
+
+    def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        described = [self._features(candidate) for candidate in candidates]
+        columns = sorted({name for row in described for name in row})
+        return np.array(
+            [[row.get(name, -1.0) for name in columns] for row in described], np.float32
+        )
+
+    def _features(self, candidate: Candidate) -> dict[str, float]:
+        if candidate.key not in self._described:
+            self._described[candidate.key] = features(self._pool.problem, candidate)
+        return self._described[candidate.key]
+
+    def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return the logarithm of the expected time before any measurement, up to a constant."""
+        new = [candidate for candidate in candidates if candidate.key not in self._estimated]
+        if new:
+            array = np.array([estimate(self._features(candidate)) for candidate in new])
+            if self._transfer is not None:
+                array += self._transfer.corrections(list(map(self._features, new)))
+            self._estimated |= {
+                candidate.key: value for candidate, value in zip(new, array, strict=True)
+            }
+        return np.array([self._estimated[candidate.key] for candidate in candidates])
+
+    @cached_property
+    def _transfer(self) -> Transfer | None:
+        return Transfer(self._measured, self._seed) if self._measured else None
+
+
+def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates without duplicates."""
+    return list({candidate.key: candidate for candidate in candidates}.values())
+
+
+# --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---
+
+GROUP: Final = "tuninglink.search"
+"""The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
+
+DEFAULT_SEARCH: Final = "model"
+
+
+def search_names() -> list[str]:
+    """Return the names of all searches, the default first."""
+    return [
+        DEFAULT_SEARCH,
+        *sorted({*_own(), *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
+    ]
+
+
+def search_named(name: str) -> type[Search]:
+    """Return a search.
+
+    Raises:
+        TuninglinkError: the name is unknown, or its plug-in cannot be used.
+    """
+    own = _own().get(name)
+    if own is not None:
+        return own()
+    result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
+    if not result:
+        available = note(f"known: {', '.join(search_names())}")
+        hint = did_you_mean(name, search_names())
+        raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
+    return _loaded(result[0])
+
+
+def check_search(name: str) -> None:
+    """Check that a search exists, without loading the libraries of built-in searches.
+
+    Raises:
+        TuninglinkError: see `search_named`.
+    """
+    if name != DEFAULT_SEARCH:
+        search_named(name)
+    else:
+        _check_trees()
+
+
+_FEW_TRIALS: Final = 8
+"""A search of this number of trials ends before it has a model."""
+
+
+def begin_loading(name: str, trials: int | None) -> None:
+    """Load the libraries of a search in another thread, while the calling thread waits for the compiler.
+
+    Args:
+        name: the name, which `check_search` accepted.
+        trials: the limit on the candidates of a dispatch; None for no limit.
+    """
+    if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
+        Thread(target=_load_ahead, daemon=True).start()
+
+
+def _load_ahead() -> None:
+    with suppress(TuninglinkError):  # The search reports it when it needs the trees.
+        load_trees()
+
+
+def _own() -> dict[str, Callable[[], type[Search]]]:
+    return {
+        "model": _model_search,
+        "random": lambda: RandomSearch,
+        "neighbors": lambda: NeighborSearch,
+    }
+
+
+def _model_search() -> type[Search]:
+    _check_trees()
+
+    return ModelSearch
+
+
+def _check_trees() -> None:
+    if find_spec("sklearn") is None:
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+
+
+def _plug_ins() -> Iterable[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
+
+
+def _loaded(entry_point: EntryPoint) -> type[Search]:
+    try:
+        loaded = entry_point.load()
+    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        message = f"plug-in '{entry_point.name}' ({entry_point.value}) cannot be loaded: {failure}"
+        raise TuninglinkError(error(message)) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
+        expected = f"{Search.__module__}.{Search.__qualname__}"
+        message = (
+            f"plug-in '{entry_point.name}' ({entry_point.value}) is not a subclass of {expected}"
+        )
+        raise TuninglinkError(error(message))
+    return loaded

@@ -1,0 +1,316 @@
+"""Tuning of a program: of sets of flags, of dispatches under the best sets, and the choice of the fastest pair."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tuninglink.arguments import Content, several
+from tuninglink.compiler import compiler_flags, program_path
+from tuninglink.emission import write_spec
+from tuninglink.errors import Severity, TuninglinkError
+from tuninglink.explaining import read_profile
+from tuninglink.files import temporary_directory
+from tuninglink.iree import GivenSizes, Target
+from tuninglink.mlir import error
+from tuninglink.specs import SpecSource, load_specs
+from tuninglink.tuning.candidates import prepare_whole_worker
+from tuninglink.tuning.deciding import Budget, Ledger, ModelComparison, TuneOptions, TuningSettings
+from tuninglink.tuning.devices import check_named_devices
+from tuninglink.tuning.dispatch_tuning import DispatchTuning, check_selected
+from tuninglink.tuning.flag_sets import (
+    FlagChoice,
+    FlagSet,
+    FlagsResult,
+    Listener,
+    TunedSet,
+    choose_flags,
+    obstacle,
+)
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions
+from tuninglink.tuning.report import TuningReport, with_flag_sets
+from tuninglink.tuning.search import check_search
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+_TILED_PART: Final = 0.35
+"""The fraction of the time for the set with data tiling, under which specs configure less."""
+
+_LEAST_SECONDS: Final = 1.0
+"""The least time for the dispatches under a set, in seconds."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The result of tuning a program.
+
+    Attributes:
+        spec: the spec, as text; without entries if no configuration wins.
+        entries: the number of problems with an entry.
+        report: the results for dispatches, flags and the whole program.
+        sets: the comparison of sets of flags.
+        failure: the error that ended tuning early; None without an error.
+        is_interrupted: whether an interrupt ended tuning early.
+    """
+
+    spec: str
+    entries: int
+    report: TuningReport
+    sets: FlagsResult = field(default_factory=FlagsResult)
+    failure: TuninglinkError | None = None
+    is_interrupted: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that win in addition to the given ones. Some apply to a whole process, as with `tuninglink compile`."""
+        return self.sets.flags
+
+    @property
+    def whole(self) -> ModelComparison | None:
+        """The whole program with spec and flags against the program without them; None if it was not measured."""
+        return self.report.whole
+
+
+def tune(
+    program: str | os.PathLike[str] | Content,
+    *,
+    target: str | Target | None = None,
+    flags: str | Iterable[str] = (),
+    settings: TuningSettings | None = None,
+    specs: SpecSource | Iterable[SpecSource] = (),
+    sizes: str | Iterable[str] = (),
+    calls: CallOptions = ALL_CALLS,
+    flag_sets: str | os.PathLike[str] = "",
+    listener: Listener | None = None,
+    database: str | os.PathLike[str] = "",
+) -> Tuned:
+    """Tune a program on a device, as `tuninglink tune` does, without writing files.
+
+    Dispatches are tuned in a separate process, so that any flag of the compiler may be given.
+
+    Args:
+        program: the path of the program, or its content; text or bytecode.
+        target: what to compile for: `host`, an SKU, an architecture or a family.
+        flags: compiler flags, as words or as one line.
+        settings: the settings; without limits, tuning ends when the candidates run out.
+        specs: specs whose configurations are candidates, in addition to the default specs: loaded ones, sources as on the
+            command line, or contents.
+        sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        calls: the functions of the program to call, and their arguments.
+        flag_sets: a file with sets of flags to compare, `none`, or empty for those of the backend, which are compared in a
+            quarter of a limited time.
+        listener: receives progress events, in the process that they belong to.
+        database: the file that keeps all results; its contents are not measured again. Empty for none.
+
+    Raises:
+        ValueError: a text gives no sizes.
+        TuninglinkError: the program does not compile, or none of its dispatches can be tuned on the device.
+    """
+    words = compiler_flags(flags, target, is_process_wide=True)
+    given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
+    loaded, _ = load_specs(specs)
+    with temporary_directory() as directory, program_path(program) as path:
+        for number, spec in enumerate(loaded):
+            (directory / f"{number}.mlirbc").write_bytes(spec.bytecode())
+        options = TuneOptions(
+            input=path,
+            flags=words,
+            settings=settings or TuningSettings(),
+            specs=tuple(str(directory / f"{number}.mlirbc") for number in range(len(loaded))),
+            sizes=given,
+            functions=calls.functions,
+            inputs=calls.inputs,
+            parameters=calls.parameters,
+            expected=calls.expected,
+            flag_sets=os.fspath(flag_sets),
+            database=os.fspath(database),
+        )
+        return tune_program(options, listener or Listener())
+
+
+def tune_program(
+    options: TuneOptions, listener: Listener, keep: Callable[[Tuned], object] = lambda _: None
+) -> Tuned:
+    """Tune a program.
+
+    Args:
+        options: the options.
+        listener: receives progress events.
+        keep: receives the best result so far before the final comparison of flags and specs.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned.
+    """
+    deadline = time.monotonic() + options.settings.seconds
+    check_search(options.settings.search)
+    if options.profile:
+        read_profile(options.profile)  # a mistake in it is reported before anything is compiled
+    if not options.cluster:
+        check_named_devices(options.settings.devices, options.flags)
+    _check_selected(options, listener, deadline)
+    choice = choose_flags(options, listener, deadline)
+    tuned, sets = _tune_bases(choice, listener, deadline, keep)
+    return replace(tuned, sets=sets, report=with_flag_sets(tuned.report, sets))
+
+
+def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -> None:
+    """Check the selection of dispatches and search spaces before sets of flags are compared.
+
+    Raises:
+        TuninglinkError: nothing is selected, or the program does not compile.
+    """
+    settings = options.settings
+    is_partial = bool(settings.patterns or settings.pipelines or settings.fixed)
+    if not is_partial or obstacle(options):
+        return
+    with (
+        listener.during(f"reading the dispatches of {options.title}"),
+        suppress(JobTimeoutError, WorkerCrashedError),  # tuning reports them
+        Pool(1, prepare_whole_worker, (options.flags,)) as pool,
+    ):
+        seconds = max(_LEAST_SECONDS, deadline - time.monotonic())
+        pool.submit(check_selected, options, seconds=seconds).result()
+
+
+def _tune_bases(
+    choice: FlagChoice, listener: Listener, deadline: float, keep: Callable[[Tuned], object]
+) -> tuple[Tuned, FlagsResult]:
+    """Tune the dispatches under the best sets; return the fastest pair of flags and spec.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned under any set.
+    """
+    # Tune under one set after the other, each with its share of the time.
+    bases = choice.bases
+    has_flags = any(base.flags for base in (*bases, *choice.finalists))
+    end = deadline - choice.final_seconds * has_flags
+    tuned: dict[FlagSet, Tuned] = {}
+    failures: list[TuninglinkError] = []
+    is_interrupted = False
+    for base in bases:
+        left = max(_LEAST_SECONDS, end - time.monotonic())
+        seconds = left if base is bases[-1] else _TILED_PART * left
+        if has_flags:
+            listener.tuning_under(base)
+        try:
+            outcome = tune_in_process(choice.options, base.flags, listener, seconds)
+        except TuninglinkError as failure:
+            failures.append(failure)
+            continue
+        if outcome is not None:
+            tuned[base] = outcome
+        if outcome is None or outcome.is_interrupted:
+            is_interrupted = True
+            break
+    # Failures are warnings if another set was tuned.
+    if not tuned:
+        raise failures[0] if failures else TuninglinkError(error("interrupted"))
+    for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
+        listener.noticed(replace(diagnostic, severity=Severity.WARNING))
+    best = next(iter(tuned))
+    result = replace(choice.result, best=choice.set_result(best))
+    if is_interrupted or not has_flags:
+        return tuned[best], result
+    keep(replace(tuned[best], sets=result))
+    # Compare the tuned programs, and the best sets without a spec.
+    contestants = [_contestant(base, tuned) for base in bases]
+    present = [contestant.flag_set for contestant in contestants if not contestant.entries]
+    alone = [TunedSet(finalist) for finalist in choice.finalists if finalist not in present]
+    return _fastest_pair(choice, [*alone, *contestants], tuned, deadline - time.monotonic())
+
+
+def _fastest_pair(
+    choice: FlagChoice,
+    contestants: Sequence[TunedSet],
+    tuned: Mapping[FlagSet, Tuned],
+    seconds: float,
+) -> tuple[Tuned, FlagsResult]:
+    """Return the fastest pair of flags and spec; the first one if the comparison fails."""
+    result = choice.compare_tuned(contestants, seconds)
+    best = next(iter(tuned))
+    if result.reason:
+        return tuned[best], replace(result, best=choice.set_result(best))
+    if result.best is not None and result.best.entries:
+        return tuned[result.best.flag_set], result
+    # The flags alone are the fastest.
+    return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
+
+
+def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
+    """Return a set of flags, with its spec if its dispatches were tuned."""
+    return (
+        TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
+    )
+
+
+class _Relay(Budget):
+    """A budget that ends the run of a process early when it is stopped."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__()
+        self._pool = pool
+
+    def stop(self) -> None:
+        """End the run early."""
+        super().stop()
+        self._pool.terminate()
+
+
+def tune_in_process(
+    options: TuneOptions, set_flags: Sequence[str], listener: Listener, seconds: float
+) -> Tuned | None:
+    """Tune the dispatches of a program under further flags in a separate process.
+
+    Args:
+        options: the options.
+        set_flags: the flags chosen by the comparison of sets.
+        listener: receives progress events, in that process.
+        seconds: the time limit.
+
+    Returns:
+        The result; None if an interrupt ended the process before it had a result.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned, or the compiler crashed.
+    """
+    settings = replace(options.settings, seconds=seconds)
+    options = replace(options, flags=(*options.flags, *set_flags), settings=settings)
+    deadline = time.monotonic() + seconds
+    with Pool(1, prepare_whole_worker, (options.flags,), shows_errors=True) as pool:
+        tuning = DispatchTuning(options, listener, tuple(set_flags))
+        relay = _Relay(pool)
+        with listener.interrupts(relay):
+            job = pool.submit(_tune_dispatches, tuning, deadline, seconds=math.inf)
+            if relay.is_stopped:
+                pool.terminate()
+            try:
+                return job.result()
+            except CancelledError:
+                return None
+            except WorkerCrashedError as failure:
+                if relay.is_stopped:
+                    return None
+                crash = error(f"the compiler crashed: {failure.status}")
+                raise TuninglinkError(crash) from None
+
+
+def _tune_dispatches(tuning: DispatchTuning, deadline: float) -> Tuned:
+    """Tune dispatches in this process, whose command line holds the flags, until a deadline or SIGTERM."""
+    ledger = Ledger(deadline - time.monotonic(), tuning.options.settings.trials)
+    signal.signal(signal.SIGTERM, lambda *_: ledger.whole.stop())
+    result, device = tuning.run(ledger)
+    is_stopped = ledger.whole.is_stopped
+    report = tuning.report(result, device, measures=not is_stopped)
+    return Tuned(
+        result.spec,
+        len(result.won),
+        report,
+        failure=result.failure,
+        is_interrupted=is_stopped,
+    )
