@@ -202,11 +202,7 @@ class _Conversion:
 
 
 def _same_answers(old: Entry, new: Entry) -> int:
-    """Compare two entries, and return the number of programs.
-
-    Raises:
-        _Different: their answers differ, or cannot be compared.
-    """
+    """Compare two entries, and return the number of programs."""
     try:
         payload = payload_for(old)
     except PayloadError as failure:
@@ -294,7 +290,6 @@ class DagMatcher:
         )
 
     def _dimensions(self, operand: int) -> list[tuple[int | None, int | None]]:
-        """Return the loop and the size of each dimension of an operand."""
         sizes = self.op.operands[operand].sizes or ()
         return list(zip(self.op.operand_loops[operand], sizes, strict=True))
 
@@ -436,12 +431,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A `linalg.generic` to build, by maps, element types and sizes of loops.
-
-    Attributes:
-        body: the op whose body is copied; None for a sum of products.
-        shapes: the shapes of operands that do not follow from the sizes.
-    """
+    """A `linalg.generic` to build, by maps, element types and sizes of loops."""
 
     maps: tuple[mlir.AffineMap, ...]
     types: tuple[mlir.Type, ...]
@@ -508,7 +498,6 @@ def _read(root: mlir.Operation) -> _Shape:
 
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    """Return the size of a dimension indexed by loops of these sizes."""
     _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
     return DYNAMIC if last == inf else last + 1
 
@@ -664,7 +653,6 @@ def _repeat_operand(root: mlir.Operation) -> None:
 
 
 def _compute_operand(root: mlir.Operation) -> None:
-    """Make the first operand the result of another operation."""
     value: Any = root.operands[0]
     with mlir.InsertionPoint(root):
         root.operands[0] = build("tensor.cast", value.type, value)

@@ -285,11 +285,7 @@ def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, Size
 
 
 def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
-    """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number.
-
-    Raises:
-        NoMatcherError: no operand dimension is indexed by the loop.
-    """
+    """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number."""
     places = [
         (operand, loops.index(loop))
         for operand, loops in enumerate(op.operand_loops)
@@ -565,7 +561,6 @@ def add_entry_point(
 
 
 def _walk(root: mlir.Value[Any], pairs: Sequence[tuple[str, str]]) -> mlir.Value[Any]:
-    """Add a `foreach_match` over pairs of a matcher and an action, and return its result."""
     return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(pairs))[0]
 
 

@@ -88,7 +88,6 @@ def temporary_directory() -> Iterator[Path]:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory in which other threads may be creating files."""
     # Under its new name, it receives at most the files that are being created.
     renamed = directory.rename(directory.with_name(f"{directory.name}-removed"))
     for _ in range(2):
@@ -266,7 +265,6 @@ def meant(path: Path, failure: OSError) -> str:
 
 
 def _checked(place: Path) -> Path:
-    """Return `place`, an existing file other than a regular one, unless it is a directory."""
     if place.is_dir():
         raise IsADirectoryError(None, "is a directory")
     return place

@@ -285,11 +285,7 @@ def _is_word(argument: str) -> bool:
 def _with_response_files(
     arguments: Iterable[str], own_flags: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replace each `@file` with the file's arguments, up to `--`, unless it is the value of one of the flags.
-
-    Raises:
-        CommandLineError: the file does not exist, cannot be read, or is nested too deeply.
-    """
+    """Replace each `@file` with the file's arguments, up to `--`, unless it is the value of one of the flags."""
     is_value, is_end = False, False
     for argument in arguments:
         is_end = is_end or (argument == "--" and not is_value)
@@ -315,6 +311,5 @@ def _with_response_files(
 
 
 def _needs_value(argument: str, own_flags: Mapping[str, Flag]) -> bool:
-    """Return whether the next argument is the value of one of the flags."""
     flag = None if _is_word(argument) else own_flags.get(argument.lstrip("-"))
     return flag is not None and not flag.switch

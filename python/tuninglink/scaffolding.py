@@ -330,7 +330,6 @@ def _dispatches(program: bytes) -> dict[str, str]:
 
 
 def _parsed_apart(program: bytes) -> mlir.Operation:
-    """Parse a program in a new context: in one that has its weights already, their names get other suffixes."""
     return mlir.Module.parse(program, mlir.Context()).operation
 
 
@@ -701,7 +700,6 @@ class ProgramReader:
 
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
-    """Return the root ops of a dispatch, each with its function."""
     return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
 
 

@@ -145,13 +145,7 @@ class EntryReport:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A question that was not decided for one reason.
-
-    Attributes:
-        question: its name in JSON.
-        reason: the reason.
-        entries: the entries that it concerns.
-    """
+    """A question that was not decided for one reason."""
 
     question: str
     reason: str
@@ -245,7 +239,6 @@ _NARROW: Final = "has a configuration that compiles, although it is outside of t
 
 
 def _of_structure(diagnostic: Diagnostic, kind: str) -> Diagnostic:
-    """Return a fault of the structure of a spec with its rule; one of another tool has none."""
     rule = diagnostic.rule or (Rule.STRUCTURE if kind else Rule.UNREADABLE)
     return replace(diagnostic, rule=rule)
 
@@ -274,7 +267,6 @@ def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
 
 
 def _of_discouraged(answer: Answer, report: EntryReport) -> Severity:
-    """Return the severity of an objection of the compiler's constraints: minor for what is known to compile."""
     is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
     return Severity.REMARK if is_safe else Severity.WARNING
 
@@ -311,7 +303,6 @@ _FEWER_REGISTERS: Final = (
 
 
 def _without_effect(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield a finding if code generation reads nothing that an entry sets."""
     rule, reason = Rule.NO_EFFECT, entry_without_effect(report.entry)
     if reason:
         yield _finding(rule, report, f"has no effect: {reason}", [IN_ONE])
@@ -384,13 +375,7 @@ def _compiles(report: EntryReport) -> bool:
 
 
 def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks the knob.
-
-    Args:
-        answer: the answer, None without one.
-        at: the place of the entry.
-        places: finds knobs in the text of the spec.
-    """
+    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks the knob."""
     if answer is None or not answer.knobs:
         return None
     entries = entries_of_knob(answer.knobs[0])
@@ -405,13 +390,7 @@ _TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
 
 
 def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
-    """Return the replacements for the nearest valid configuration, if the spec's text contains all replaced values.
-
-    Args:
-        answer: see `knob_place`.
-        at: see `knob_place`.
-        places: see `knob_place`.
-    """
+    """Return the replacements for the nearest valid configuration, if the spec's text contains all replaced values."""
     replaced = () if answer is None else answer.replaced
     parts = [places.revalued(at, name, value) for name, value in replaced]
     return tuple(chain.from_iterable(parts)) if all(parts) else ()

@@ -61,33 +61,22 @@ class CheckState:
 
     @property
     def entries(self) -> Sequence[EntryReport]:
-        """The findings about entries, in order; answers that depend on other entries are still open."""
         return sorted(self._entries.values(), key=attrgetter("position"))
 
     def load(self, source: str) -> None:
-        """Note the start of loading a spec, which has no entries yet, and of checking it as a whole."""
         self.begin(source, "", 0)
 
     def begin(self, source: str, kind: str, count: int) -> None:
-        """Note the start of checking the entries of a spec.
-
-        Args:
-            source: its origin.
-            kind: the word for its kind.
-            count: the number of its entries.
-        """
+        """Note the start of checking the entries of a spec."""
         self._source, self._kind, self._count, self._entries = source, kind, count, {}
 
     def add(self, report: EntryReport) -> None:
-        """Replace the findings about an entry."""
         self._entries[report.position] = report
 
     def end(self) -> None:
-        """Note that the report of the spec is complete."""
         self.begin("", "", 0)
 
     def partial(self) -> SpecReport | None:
-        """Return a partial report of the spec; None between specs."""
         if not self._kind:
             return None
         return SpecReport(self._source, self._kind, entries=tuple(self.entries))
@@ -229,7 +218,6 @@ class Checker:
         return self._target is not None and is_bound_for(entry, self._target)
 
     def _note(self, asked: Asked, judgement: Judgement) -> None:
-        """Record the findings about an entry, without the nearest valid configuration."""
         self.progress.add(unfinished(asked, judgement))
 
     def _check_model(
@@ -273,14 +261,7 @@ class Checker:
 
 
 class Completion:
-    """Completes the findings about entries, except for the compilation of their programs.
-
-    Args:
-        reachability: the answers that depend on other entries.
-        in_model: the ops of the model that each entry configures; None without a model.
-        judge: computes the nearest valid configurations.
-        proposals: the nearest valid configurations.
-    """
+    """Completes the findings about entries, except for the compilation of their programs."""
 
     def __init__(
         self,

@@ -71,7 +71,6 @@ def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
 
 
 def _prepare() -> None:
-    """Initialize a worker process."""
     from tuninglink.compiler import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
     import_module("tuninglink.compiler.api")
@@ -80,14 +79,7 @@ def _prepare() -> None:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """The result of a compilation.
-
-    Attributes:
-        configured: the number of ops that the spec configured.
-        ignored: why code generation does not use what the entry set; empty if it does.
-        stack_overflow: the reason why the code overflows the stack of the runtime's workers; empty if it does not.
-        spills: the registers that the code spills, in words; empty if none are known.
-    """
+    """The result of a compilation."""
 
     configured: int
     ignored: str

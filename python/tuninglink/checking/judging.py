@@ -68,24 +68,13 @@ if TYPE_CHECKING:
 
 
 def with_fused_consumer(program: str) -> str:
-    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU.
-
-    Args:
-        program: a program with a `flow.dispatch.region`, as `payload_for` makes it.
-
-    Returns:
-        The program; empty if its results are not tensors of floating-point numbers.
-    """
+    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU."""
     module = parse_module(program.encode(), "payload.mlir", thread_context())
     return str(module) if add_consumer(module, collect(module, "flow.return")) else ""
 
 
 def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
-    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch.
-
-    Returns:
-        Whether the op was added, which requires tensors of floating-point numbers.
-    """
+    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch."""
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):
         return False
@@ -133,7 +122,6 @@ def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.Ranke
 
 
 def _rewrites(entry: Entry) -> bool:
-    """Return whether the action of an entry rewrites its op instead of configuring it."""
     return bool(unrolled_loops(entry.anatomy.table, entry.action))
 
 
@@ -185,14 +173,7 @@ class JudgingOptions:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The findings about a single entry, which can be sent to another process.
-
-    Attributes:
-        matches: whether it matches the program generated for it.
-        payload: the operand types of the op of that program, in words; empty without a program.
-        program: the program, for `iree-compile`; empty if it was not requested or could not be generated.
-        judged: the verdict about its configuration; None if not requested.
-    """
+    """The findings about a single entry, which can be sent to another process."""
 
     matches: Answer
     payload: str = ""
@@ -286,12 +267,7 @@ class Judge:
         return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
 
     def _with_consumer(self, dispatch: Workload, judged: Judged) -> Judged:
-        """Return a verdict with the reason for a crash of the code after an elementwise op is fused into the dispatch.
-
-        Args:
-            dispatch: the dispatch, for a CPU or another target. It is changed.
-            judged: the verdict about it.
-        """
+        """Return a verdict with the reason for a crash of the code after an elementwise op is fused into the dispatch."""
         is_proven = judged.answer.verdict is Verdict.PROVEN
         target = self._options.target
         is_for_cpu = target is not None and target.backend == CPU_BACKEND
@@ -348,13 +324,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Details:
-    """The nearest valid configuration, which takes longer to compute than the answer.
-
-    Attributes:
-        notes: the details of the answer, each a sentence.
-        knobs: see `Answer`.
-        replaced: see `Answer`.
-    """
+    """The nearest valid configuration, which takes longer to compute than the answer."""
 
     notes: tuple[str, ...] = ()
     knobs: tuple[str, ...] = ()
@@ -362,12 +332,7 @@ class Details:
 
 
 class Reachability:
-    """Reachability of entries after the earlier entries of a spec.
-
-    Args:
-        spec: the spec.
-        matchers: the conditions of its matchers that were already read.
-    """
+    """Reachability of entries after the earlier entries of a spec."""
 
     def __init__(self, spec: Spec, matchers: MatcherConditions) -> None:
         conditions = EntryConditions(spec, matchers)
@@ -390,7 +355,6 @@ class Reachability:
         return Answer(result.verdict, result.reason)
 
     def overlap(self, position: int) -> EntryOverlap | None:
-        """Return the earlier entries that overlap with the entry at a position; None without any."""
         return self._overlaps.get(position)
 
 
@@ -439,14 +403,7 @@ MOST_PROPOSALS: Final = 20
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict about a configuration, which can be sent to another process.
-
-    Attributes:
-        answer: whether the configuration is valid, without the nearest valid one among the details.
-        key: the key of a rejected configuration, the same for equal configurations of equal ops; empty for others.
-        details: computes all details, including the nearest valid configuration, which takes the most time; None for a
-            configuration that is not rejected, and for a verdict from another process.
-    """
+    """The verdict about a configuration, which can be sent to another process."""
 
     answer: Answer
     key: bytes = b""
@@ -457,23 +414,14 @@ class Judged:
 
 
 class Proposals:
-    """The nearest valid configurations for the first few rejected ones.
-
-    Args:
-        most: the maximum number of rejected configurations whose nearest valid one is computed.
-    """
+    """The nearest valid configurations for the first few rejected ones."""
 
     def __init__(self, most: int = MOST_PROPOSALS) -> None:
         self._most = most
         self._known: dict[bytes, Answer] = {}
 
     def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
-        """Return the answer about a configuration; the first few rejected ones get the nearest valid one.
-
-        Args:
-            judged: the verdict about the configuration.
-            again: computes all details if `judged` does not provide them.
-        """
+        """Return the answer about a configuration; the first few rejected ones get the nearest valid one."""
         if not judged.key:
             return judged.answer
         if judged.key not in self._known:
@@ -604,12 +552,10 @@ def _judged(outcome: ConfigurationAnswer, key: bytes, configuration: Configurati
 
 
 def _same(configuration: Configuration) -> Configuration:
-    """Return the argument. The cache makes it return the first of equal values, whose properties are cached."""
     return configuration
 
 
 def _digest(value: Hashable) -> bytes:
-    """Return a digest of the text of a value."""
     return blake2b(str(value).encode(), digest_size=_DIGEST_SIZE).digest()
 
 
@@ -627,13 +573,7 @@ _SECONDS: Final = 3600.0
 
 @dataclass(frozen=True)
 class Asked:
-    """An entry to judge.
-
-    Attributes:
-        position: its position in the spec.
-        entry: the entry.
-        is_asked: whether to judge its configuration, too.
-    """
+    """An entry to judge."""
 
     position: int
     entry: Entry
@@ -645,13 +585,6 @@ class ParallelJudge:
 
     This process begins with the first entries and the others with the last, until they meet. The judgements equal those
     of a single process; only their order differs.
-
-    Args:
-        judge: judges in this process.
-        options: the options of `judge`.
-        processes: the maximum number of busy processes, including this one.
-        warn: receives warnings about unusable plug-ins.
-        finished: receives the findings about an entry, in any order and from any thread.
     """
 
     def __init__(
@@ -719,12 +652,7 @@ class ParallelJudge:
 
 @dataclass(frozen=True)
 class _Slice:
-    """A slice of the entries of a spec, for another process.
-
-    Attributes:
-        spec: a spec with these entries, as bytecode.
-        entries: the matcher and the action of each, and whether to judge its configuration.
-    """
+    """A slice of the entries of a spec, for another process."""
 
     spec: bytes
     entries: tuple[tuple[str, str, bool], ...]
@@ -760,7 +688,6 @@ def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
 
 @lru_cache(maxsize=1)
 def _judge_for(options: JudgingOptions) -> Judge:
-    """Return the judge of a worker process; results are cached."""
     return Judge(options, _said.append)
 
 

@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelMatch:
-    """An op of a model, for the first entry that matches it.
-
-    Attributes:
-        dispatch: the dispatch of the op.
-        problem: a description of the op.
-        place: the location of the op in the model, None if unknown.
-        answer: whether the configuration of the entry is valid for it.
-    """
+    """An op of a model, for the first entry that matches it."""
 
     dispatch: str
     problem: str
@@ -49,15 +42,6 @@ def matches_in(
     """Return the ops of a model that each entry of a spec configures, by the entry's matcher and action.
 
     The model is compiled up to the choice of configurations, with this spec alone.
-
-    Args:
-        model: the model.
-        spec: the spec.
-        checks: the checks of configurations.
-        report: receives the compiler's warnings and remarks.
-
-    Raises:
-        CompileError: the model does not compile up to that phase.
     """
     flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
     asked = read_request(

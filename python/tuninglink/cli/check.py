@@ -173,30 +173,7 @@ The exit code is 1 if a spec has errors, and with --strict if anything was not d
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """The options of `tuninglink check`.
-
-    Attributes:
-        specs: the specs; empty for the specs of the project.
-        flags: the compiler flags for the model.
-        target: the target; empty for no target.
-        model: a program to check the entries on; empty for no program.
-        compiles: whether to compile a program for each entry.
-        form: the format of the report.
-        output: the path of the report; `-` for standard output.
-        jobs: the number of parallel processes.
-        timeout: the time limit of a compilation, in seconds.
-        limit: the time limit of a query of the solver, in seconds.
-        strict: whether undecided questions are errors.
-        select: sets of rules whose findings alone are reported; empty for all rules.
-        ignore: sets of rules whose findings are not reported.
-        is_complete: whether all findings and entries are shown, and remarks, too.
-        fixes: whether to fix the specs.
-        shows_diff: whether to show the changes that would fix the specs, in place of the report.
-        rules: whether to list the rules only.
-        upgrade: whether to upgrade specs that were written for an older compiler.
-        project: the project file; empty for the one in the working directory or above it.
-        no_project: whether to ignore project files.
-    """
+    """The options of `tuninglink check`."""
 
     specs: tuple[str, ...]
     flags: tuple[str, ...]
@@ -221,22 +198,16 @@ class CheckOptions:
 
     @property
     def selection(self) -> Selection:
-        """The findings to report."""
         selected, ignored = (frozenset().union(*rules) for rules in (self.select, self.ignore))
         return Selection(selected, ignored, self.is_complete, self.strict)
 
     @property
     def process_wide(self) -> tuple[str, ...]:
-        """The compiler flags that are set once, for the whole process."""
         return tuple(flag for flag in self.flags if flag.partition("=")[0] not in session_flags())
 
 
 def check_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink check` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or the report cannot be written.
-    """
+    """Run `tuninglink check` with the arguments after the command's name, and return the exit code."""
     reader = read_flags(USAGE.flags, arguments)
     options = CheckOptions(
         specs=reader.inputs, flags=reader.flags, target=reader.target, **reader.values
@@ -271,11 +242,7 @@ def check_command(arguments: Sequence[str]) -> int:
 
 
 def _check_flags(reader: FlagReader, options: CheckOptions) -> None:
-    """Check that flags have the program or the target that they are for.
-
-    Raises:
-        UsageError: a flag needs another one.
-    """
+    """Check that flags have the program or the target that they are for."""
     explicit = reader.flags[len(reader.target_flags) :]
     if explicit and not options.model:
         remedy = note("flags of iree-compile are for the program of --model")
@@ -358,11 +325,7 @@ def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[
 
 
 def _checker(options: CheckOptions) -> Checker:
-    """Return the checker for the options.
-
-    Raises:
-        TargetError: the target is unknown.
-    """
+    """Return the checker for the options."""
     target = read_target(options.target) if options.target else None
     model_flags = (flag for flag in options.flags if flag not in options.process_wide)
     model = Model(options.model, tuple(model_flags)) if options.model else None

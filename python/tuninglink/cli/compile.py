@@ -84,12 +84,6 @@ def compile_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink compile` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        TuninglinkError: the program was not compiled, or the result not written.
     """
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
@@ -118,11 +112,7 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 
 def _check_outputs(options: CompileOptions) -> None:
-    """Check that the results can be written before compiling.
-
-    Raises:
-        TuninglinkError: an output is not writable.
-    """
+    """Check that the results can be written before compiling."""
     check_output(options.output)
     if options.explanation:
         check_output(options.explanation)
@@ -158,12 +148,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
-    """Return the specs from the options, then the specs of a project, all loaded on first access.
-
-    Raises:
-        SpecError: a spec cannot be read.
-        TargetError: a spec is bound to an invalid target.
-    """
+    """Return the specs from the options, then the specs of a project, all loaded on first access."""
     from tuninglink.compiler import SpecChoice  # noqa: PLC0415 - loads linker and matchers
 
     upgrade = options.upgrade

@@ -115,11 +115,7 @@ _SCRIPTS: Final = {
 
 
 def complete(arguments: Sequence[str]) -> int:
-    """Write the completions that a shell requests, or write or install its script; return the exit code.
-
-    Raises:
-        UsageError: the named shell has no script.
-    """
+    """Write the completions that a shell requests, or write or install its script; return the exit code."""
     if arguments:
         flag, shell, *_ = *arguments, _running_shell()
         text = _install(shell) if flag == INSTALL_FLAG else _script(shell)
@@ -143,7 +139,6 @@ def complete(arguments: Sequence[str]) -> int:
 
 
 def _running_shell() -> str:
-    """Return the name of the shell that runs this process; empty if it cannot be determined."""
     detect: Callable[[], str | None] = typer.completion._get_shell_name  # type: ignore[attr-defined] # noqa: SLF001
     return detect() or ""
 
@@ -202,7 +197,6 @@ def _help(words: Annotated[list[str], typer.Argument(autocompletion=_completion(
 
 
 def _topics() -> list[str]:
-    """Return the words that may be next after `tuninglink help`."""
     words = typed_words()[2 : None if is_new_word() else -1]
     names = (name.split() for name in SUMMARIES)
     return list(dict.fromkeys(name[len(words)] for name in names if name[: len(words)] == words))
@@ -213,7 +207,6 @@ def _run_nothing() -> None:
 
 
 def _is_typed(name: str) -> bool:
-    """Return whether the command line begins with a command. Flags of other commands are not loaded."""
     words = name.split()
     return typed_words()[1 : len(words) + 1] == words
 

@@ -163,9 +163,6 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
     """Open a database of trials, with a remark if another process has locked it.
 
     An error about damaged trials ends the command with exit code 1, after its work.
-
-    Raises:
-        DatabaseError: see `tuning.database.open_database`.
     """
     from tuninglink.tuning import database  # noqa: PLC0415 - takes long to import
 
@@ -178,11 +175,7 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
 
 
 def show_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database show` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or the database cannot be read.
-    """
+    """Run `tuninglink database show` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["show"].parse(arguments)
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
@@ -191,11 +184,7 @@ def show_command(arguments: Sequence[str]) -> int:
 
 
 def merge_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database merge` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or a database cannot be read or written.
-    """
+    """Run `tuninglink database merge` with the remaining arguments, and return the exit code."""
     _, (file, *others) = USAGES["merge"].parse(arguments)
     with open_database(file) as opened:
         for other in others:
@@ -204,11 +193,7 @@ def merge_command(arguments: Sequence[str]) -> int:
 
 
 def export_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database export` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, the database cannot be read, or the result cannot be written.
-    """
+    """Run `tuninglink database export` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
     from tuninglink.tuning.database import export, to_csv, to_t4, write_tables  # noqa: PLC0415
@@ -237,11 +222,7 @@ def export_command(arguments: Sequence[str]) -> int:
 
 
 def insights_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database insights` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
-    """
+    """Run `tuninglink database insights` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["insights"].parse(arguments)
     checked_output(values)
     from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
@@ -260,11 +241,7 @@ def insights_command(arguments: Sequence[str]) -> int:
 
 
 def history_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database history` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or the database cannot be read.
-    """
+    """Run `tuninglink database history` with the remaining arguments, and return the exit code."""
     values, (file, *words) = USAGES["history"].parse(arguments)
     report_format = values.pop("report_format", None)
     least = values.pop("min_change", LEAST_CHANGE)
@@ -285,11 +262,7 @@ def history_command(arguments: Sequence[str]) -> int:
 
 
 def import_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database import` with the remaining arguments, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
-    """
+    """Run `tuninglink database import` with the remaining arguments, and return the exit code."""
     _, (file, *tables) = USAGES["import"].parse(arguments)
     from tuninglink.tuning.database import read_trials  # noqa: PLC0415
 
@@ -304,12 +277,7 @@ def import_command(arguments: Sequence[str]) -> int:
 
 
 def print_problems(trials: Sequence[Trial], *, with_trials: bool) -> None:
-    """Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials.
-
-    Args:
-        trials: all trials.
-        with_trials: whether the trials are also printed.
-    """
+    """Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials."""
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
@@ -349,7 +317,6 @@ def _print_trials(group: Sequence[Trial]) -> None:
     results = results_of(group)
 
     def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Rank verified configurations before faster unverified ones."""
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 
@@ -424,13 +391,7 @@ def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
 
 
 def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
-    """Return a table for each problem, and the number of hidden problems.
-
-    Args:
-        history: the history.
-        stream: the output stream.
-        why_hidden: the common property of hidden problems.
-    """
+    """Return a table for each problem, and the number of hidden problems."""
     parts = [_history(problem, stream) for problem in history.problems]
     if history.hidden:
         count = f"{history.hidden:,} other {'problem' if history.hidden == 1 else 'problems'}"

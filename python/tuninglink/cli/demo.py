@@ -79,11 +79,7 @@ Then configurations of a small matmul are measured on the CPU of this machine, a
 
 
 def demo_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink demo` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or an entry has no effect.
-    """
+    """Run `tuninglink demo` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     output, budget = values.get("output"), values.get("budget", 20.0)
     if output:
@@ -142,11 +138,7 @@ def _compile(example: Example) -> Compilation:
 
 
 def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
-    """Return the applied entries.
-
-    Raises:
-        TuninglinkError: no entry was applied, or an entry was applied without its own configuration.
-    """
+    """Return the applied entries."""
     if not result.applied:
         raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))
     for applied in result.applied:
@@ -161,7 +153,6 @@ def _row(example: Example, applied: Applied) -> tuple[str, ...]:
 
 
 def _order(example: Example) -> str:
-    """Return text that lists the linked specs in order of precedence."""
     default = default_spec(example.target)
     last = f"then the default spec for {example.target}" if default else "no default spec"
     return f"{_shown(example.spec)}, {last}"

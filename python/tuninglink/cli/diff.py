@@ -40,11 +40,7 @@ USAGE: Final[Usage] = Usage(
 
 
 def diff_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink diff` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or a file cannot be read or written.
-    """
+    """Run `tuninglink diff` with the arguments after the command's name, and return the exit code."""
     values, (old, new) = USAGE.parse(arguments)
     checked_output(values)
     comparison = compare(Path(old), Path(new), values.get("min_change", LEAST_CHANGE))

@@ -60,11 +60,7 @@ USAGE: Final[Usage] = Usage(
 
 
 def dump_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink dump` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, the program cannot be read, or a spec cannot be written.
-    """
+    """Run `tuninglink dump` with the arguments after the command's name, and return the exit code."""
     reader = read_flags(USAGE.flags, arguments)
     values, program = reader.values, reader.input
     if program is None:

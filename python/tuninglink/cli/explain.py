@@ -61,15 +61,7 @@ DEVICE_FLAGS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions:
-    """Settings of the measurement of times.
-
-    Attributes:
-        device: the device; empty if nothing is measured.
-        functions: the functions of the program to measure; empty for all.
-        inputs: the arguments of these functions.
-        parameters: files with the program's weights.
-        caches: the contents of the caches when dispatches are measured alone.
-    """
+    """Settings of the measurement of times."""
 
     device: str = ""
     functions: tuple[FunctionWeight, ...] = ()
@@ -79,16 +71,11 @@ class DeviceOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """The calls of the program."""
         return CallOptions(self.functions, self.inputs, self.parameters)
 
 
 def device_options(values: dict[str, Any]) -> DeviceOptions:
-    """Remove the values of the measurement flags from the values of all flags, and return them as options.
-
-    Raises:
-        CompileError: a flag requires or excludes another flag.
-    """
+    """Remove the values of the measurement flags from the values of all flags, and return them as options."""
     own = {
         name: (flag.target, values.pop(flag.target))
         for name, flag in DEVICE_FLAGS.items()
@@ -103,17 +90,7 @@ def device_options(values: dict[str, Any]) -> DeviceOptions:
 
 @dataclass(frozen=True)
 class ProgramMeasurement:
-    """A measurement of a program's dispatches.
-
-    Args:
-        path: the program.
-        options: the options of the compilation.
-        device: the settings of the measurement.
-
-    Raises:
-        CompileError: the program is read from standard input.
-        DeviceError: the device does not exist.
-    """
+    """A measurement of a program's dispatches."""
 
     path: str
     options: CompileOptions
@@ -129,7 +106,6 @@ class ProgramMeasurement:
 
     @property
     def is_profiled(self) -> bool:
-        """Whether the driver of the device records profiles."""
         from tuninglink.tuning import has_profiles  # noqa: PLC0415 - an extra
 
         return has_profiles(self.device.device)
@@ -152,18 +128,7 @@ class ProgramMeasurement:
         step: Callable[[str], None],
         others: Iterable[MeasuredTimes] = (),
     ) -> Explanation:
-        """Return an explanation with measured times.
-
-        Args:
-            explanation: the explanation.
-            image: the compiled program; not used without profiles.
-            choice: the specs.
-            step: receives the name of each step as it begins.
-            others: the times of the dispatches that are not measured.
-
-        Raises:
-            TuninglinkError: the program cannot be called, or does not run.
-        """
+        """Return an explanation with measured times."""
         from tuninglink.explaining import (
             Status,
             with_times,
@@ -217,11 +182,7 @@ class ProgramMeasurement:
         return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
-        """Measure the compiler's defaults for tuned dispatches by the method used for the tuned configurations.
-
-        Raises:
-            TuninglinkError: the program does not compile or run, or no dispatch can be measured.
-        """
+        """Measure the compiler's defaults for tuned dispatches by the method used for the tuned configurations."""
         from tuninglink.compiler import (
             Compiler,
             SpecChoice,
@@ -318,12 +279,6 @@ def explain_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink explain` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        TuninglinkError: the program was not compiled, or the explanation was not written.
     """
     # Read and check the arguments.
     own, project_specs = with_project(arguments)

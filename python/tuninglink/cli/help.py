@@ -62,12 +62,7 @@ def overview(group: str = "") -> str:
 
 
 def help_text(usage: Usage, *, is_complete: bool = False) -> str:
-    """Return the help text of a command.
-
-    Args:
-        usage: the command.
-        is_complete: whether to describe all flags, if the command has some that are rarely used.
-    """
+    """Return the help text of a command."""
     width = help_width()
     is_short = usage.has_more and not is_complete
     arguments = [(argument.metavar, argument.help) for argument in usage.positionals]

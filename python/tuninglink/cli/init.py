@@ -92,12 +92,6 @@ def init_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink init` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        TuninglinkError: the program was not compiled, or the spec was not written.
     """
     reader = read_flags(_FLAGS, arguments)
     values = reader.values
@@ -136,6 +130,5 @@ def init_command(arguments: Sequence[str]) -> int:
 
 
 def _report(written: InitSpec) -> None:
-    """Report the omitted dispatches, with reasons."""
     for omission in written.left_out:
         process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))

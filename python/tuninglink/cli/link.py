@@ -98,22 +98,7 @@ The first spec whose entry matches an operation decides about it, and the target
 
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
-    """The options of `tuninglink link`.
-
-    Attributes:
-        specs: the specs, in order of precedence; empty for the specs of the project.
-        target: the target whose default spec is linked last; empty for no default spec.
-        spec_directories: directories of default specs, searched before the shipped ones.
-        default_specs: whether to link a default spec.
-        output: the path of the result; `-` for standard output.
-        emit_bytecode: whether to write bytecode.
-        name: the symbol of the linked spec.
-        index: whether to arrange the entries in a tree.
-        expand_forms: whether to write derived entries.
-        upgrade: whether to upgrade specs that were written for an older compiler.
-        project: the project file; empty for the one in the working directory or above it.
-        no_project: whether to ignore project files.
-    """
+    """The options of `tuninglink link`."""
 
     specs: tuple[str, ...]
     target: str = ""
@@ -130,11 +115,7 @@ class LinkOptions:
 
 
 def link_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink link` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, a spec cannot be read, or the result cannot be written.
-    """
+    """Run `tuninglink link` with the arguments after the command's name, and return the exit code."""
     values, specs = USAGE.parse(arguments)
     options = LinkOptions(specs=specs, **values)
     if options.target and not options.default_specs:

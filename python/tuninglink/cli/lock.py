@@ -37,11 +37,7 @@ From then on a spec that changed is an error, wherever the project is compiled. 
 
 
 def lock_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink lock` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, there is no project file, or a spec differs from its lock.
-    """
+    """Run `tuninglink lock` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     project = used_project(values.get("project", ""))
     if project is None:

@@ -46,16 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RetuneOptions(MeasuringOptions):
-    """The options of `tuninglink retune`. For several specs, the output is a directory.
-
-    Attributes:
-        specs: the specs, as named by the user.
-        model: the path of a program on whose dispatches entries are also measured; empty for no program.
-        improves: whether to search for better configurations.
-        report_format: the format of the report.
-        project: the project file; empty for the one in the working directory or above it.
-        no_project: whether to ignore project files.
-    """
+    """The options of `tuninglink retune`. For several specs, the output is a directory."""
 
     specs: tuple[str, ...]
     model: str = ""
@@ -67,28 +58,7 @@ class RetuneOptions(MeasuringOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """The options of `tuninglink verify`.
-
-    Attributes:
-        input: the path of the program, `-` for standard input.
-        flags: the compiler flags.
-        specs: specs to apply.
-        upgrade: whether specs for an older compiler are upgraded.
-        devices: the device; empty to choose one that runs the program.
-        patterns: substrings of the names of dispatches to verify; empty for all.
-        failures: the directory for scripts that reproduce wrong results; empty for no scripts.
-        report_format: the format of the report.
-        jobs: the number of parallel compilations; None for one per core.
-        timeout: the time limit of a compilation, a run or a reference, in seconds.
-        seed: the seed of the inputs.
-        compile_from: the last phase that the program has passed.
-        sizes: the sizes of dynamic dimensions.
-        functions: the functions of the program to call; empty for all.
-        inputs: the arguments of these functions.
-        expected: the expected results of these functions for these inputs.
-        parameters: files with the program's weights.
-        traces: whether dispatches are compared in a run of the program instead of individually.
-    """
+    """The options of `tuninglink verify`."""
 
     input: str
     flags: tuple[str, ...]
@@ -111,7 +81,6 @@ class VerifyOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """The options for calling the whole program."""
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
@@ -237,7 +206,6 @@ MEASURING_FLAGS: Final = {
 
 
 def _read_former_fix(text: str) -> FixedKnob:
-    """Read the value of `--fix`, the former name of `--knob`, which other commands have for something else."""
     process.show(Diagnostic(Severity.REMARK, f"'--fix' is now '--knob'; write --knob {text}"))
     return FixedKnob.parse(text)
 
@@ -276,7 +244,6 @@ _DEFAULT_SECONDS: Final = 600.0
 
 
 def _limited(settings: TuningSettings) -> TuningSettings:
-    """Return settings with a time limit of ten minutes if neither time nor trials are limited."""
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         return replace(settings, seconds=_DEFAULT_SECONDS)
     return settings
@@ -291,11 +258,7 @@ _LEAST_SECONDS: Final = 1.0
 
 
 def check_outputs(options: MeasuringOptions) -> None:
-    """Check that results can be written before measuring.
-
-    Raises:
-        TuninglinkError: the output, the database or the directory for failures is not writable.
-    """
+    """Check that results can be written before measuring."""
     check_output(options.output)
     if options.database:
         check_output(options.database)
@@ -318,10 +281,6 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
     """End the budget on a signal during a block, and end the process on a second one.
 
     Signals that the parent process ignores stay ignored.
-
-    Args:
-        budget: the budget to end.
-        program: the program name in the message.
     """
     watched = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
 

@@ -62,11 +62,7 @@ def format_for(path: str, requested: ExplanationFormat | None) -> ExplanationFor
 
 
 def checked_output(values: Mapping[str, Any]) -> str:
-    """Return the file to write, from the values of `PAGE_FLAGS`.
-
-    Raises:
-        TuninglinkError: it cannot be written.
-    """
+    """Return the file to write, from the values of `PAGE_FLAGS`."""
     output: str = values.get("output", STANDARD_STREAM)
     check_output(output)
     return output
@@ -78,17 +74,7 @@ def write_report(
     to_table: Callable[[TextIO], str],
     to_page: Callable[[], str],
 ) -> None:
-    """Write a report as its flags request.
-
-    Args:
-        values: the values of `PAGE_FLAGS`.
-        report: the report, as data.
-        to_table: returns the report as tables for a stream, whose width may matter.
-        to_page: returns the report as a page.
-
-    Raises:
-        TuninglinkError: it cannot be written.
-    """
+    """Write a report as its flags request."""
     output: str = values.get("output", STANDARD_STREAM)
     report_format = format_for(output, values.get("report_format"))
     if report_format is ExplanationFormat.JSON:
@@ -106,13 +92,7 @@ def write_report(
 def render(
     explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
 ) -> str:
-    """Return an explanation as text.
-
-    Args:
-        explanation: the explanation.
-        report_format: the format.
-        stream: the output stream, whose width determines a table; None for a file.
-    """
+    """Return an explanation as text."""
     if report_format is ExplanationFormat.JSON:
         return to_json_by_line(explanation)
     if report_format is ExplanationFormat.HTML:

@@ -53,11 +53,7 @@ _COMPLETION_FLAGS: Final = (INSTALL_FLAG, "--show-completion")
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run a command line and return the exit code of the command; only the module of the command is loaded.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, or the command failed.
-    """
+    """Run a command line and return the exit code of the command; only the module of the command is loaded."""
     first = "".join(arguments[:1])
     if COMPLETION_REQUEST in os.environ or first in _COMPLETION_FLAGS:
         from tuninglink.cli.completion import complete  # noqa: PLC0415 - typer takes as long as a small run
@@ -88,11 +84,7 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the name of the command, or of the group whose overview is requested, and the command's arguments.
-
-    Raises:
-        UsageError: the command does not exist.
-    """
+    """Return the name of the command, or of the group whose overview is requested, and the command's arguments."""
     words: list[str] = []
     for position, word in enumerate(arguments):
         if word in HELP_FLAGS:
@@ -142,10 +134,6 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     """Run a command line and return the exit code of the process.
 
     A user error prints its diagnostics on standard error. A closed pipe fails silently.
-
-    Args:
-        arguments: the arguments after the program's name.
-        plugin_failures: a message for each plug-in of the compiler that could not be loaded.
     """
     _began.append(time.monotonic() - _age())
     try:
@@ -195,7 +183,6 @@ def elapsed() -> float:
 
 
 def _age() -> float:
-    """Return the seconds since the start of this process."""
     # The program name, in parentheses, may contain any character.
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -221,11 +208,7 @@ def shown_diagnostics() -> DiagnosticSink:
 
 
 def read_standard_input(name: str = "<stdin>") -> bytes:
-    """Return all of standard input, and register it as `name` for quotes in diagnostics.
-
-    Raises:
-        TuninglinkError: standard input cannot be read.
-    """
+    """Return all of standard input, and register it as `name` for quotes in diagnostics."""
     try:
         content = sys.stdin.buffer.read()
     except OSError as failure:
@@ -235,11 +218,7 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
 
 
 def read_input(path: str) -> tuple[str, bytes]:
-    """Return the name of an input in diagnostics, and its content; `-` is standard input.
-
-    Raises:
-        TuninglinkError: the file cannot be read.
-    """
+    """Return the name of an input in diagnostics, and its content; `-` is standard input."""
     if not path:
         raise UsageError(error("an input has an empty name; expected a file"))
     if path == STANDARD_STREAM:
@@ -252,11 +231,7 @@ def read_input(path: str) -> tuple[str, bytes]:
 
 
 def refuse_binary_on_terminal() -> None:
-    """Check that standard output accepts bytecode.
-
-    Raises:
-        UsageError: standard output is a terminal.
-    """
+    """Check that standard output accepts bytecode."""
     if sys.stdout.isatty():
         remedy = note("name a file with -o, or pipe the output to a program")
         message = "binary output is not written to a terminal"

@@ -55,12 +55,6 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Add the options of a project to a command that takes compiler flags.
 
     A flag on the command line overrides the project's flag, and a target overrides all that name another one.
-
-    Returns:
-        The arguments followed by the project's flags, and the arguments for the project's specs.
-
-    Raises:
-        TuninglinkError: the project file or its lock cannot be read, or is malformed.
     """
     own, end = list(arguments), []
     if "--" in own:
@@ -84,15 +78,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...]:
-    """Return the specs of the project as arguments, for a command without specs.
-
-    Args:
-        file: the project file; empty for the one in the working directory or above it.
-        no_project: whether to ignore project files.
-
-    Raises:
-        TuninglinkError: there is no project with specs, or its file or lock cannot be read.
-    """
+    """Return the specs of the project as arguments, for a command without specs."""
     if no_project:
         raise UsageError(error("no spec is given, and --no-project is"))
     project = used_project(file)
@@ -105,11 +91,7 @@ def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...
 
 
 def used_project(file: str = "") -> Project | None:
-    """Read the project file, or find one if none is named, and tell the user which one is used.
-
-    Raises:
-        TuninglinkError: the file belongs to another user, cannot be read, or is malformed.
-    """
+    """Read the project file, or find one if none is named, and tell the user which one is used."""
     project = Project.named(Path(file)) if file else Project.find()
     if project is not None:
         shown_diagnostics().remark(f"using the project file '{os.path.relpath(project.path)}'")
@@ -151,21 +133,13 @@ def _name(flag: str) -> str:
 
 
 def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:
-    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs.
-
-    Raises:
-        CompileError: a pass pipeline or a preprocessing spec is malformed.
-    """
+    """Set process-wide flags for a command that compiles programs, and report its preprocessing specs."""
     set_up_command_line(program, flags)
     process.show(*spec_diagnostics(flags, upgrade=upgrade))
 
 
 def read_flags(own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> FlagReader:
-    """Read a command line, and show what `--target` stands for if the command is verbose.
-
-    Raises:
-        TuninglinkError: the command line is wrong; see `FlagReader`.
-    """
+    """Read a command line, and show what `--target` stands for if the command is verbose."""
     reader = FlagReader(own_flags, arguments)
     if reader.target and is_verbose():
         sys.stderr.write(f"--target {reader.target}: {' '.join(reader.target_flags)}\n")

@@ -112,11 +112,7 @@ command; what was decided so far is written.
 
 
 def _parse(arguments: Sequence[str]) -> RetuneOptions:
-    """Parse the arguments after the program's name.
-
-    Raises:
-        UsageError: a value is malformed or missing, or a flag is unknown or does not apply.
-    """
+    """Parse the arguments after the program's name."""
     reader = read_flags(_FLAGS, arguments)
     for flag in reader.flags:
         name = flag.partition("=")[0].removeprefix("--")
@@ -129,12 +125,6 @@ def retune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink retune` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        TuninglinkError: a spec cannot be read, nothing can be measured, or a result cannot be written.
     """
     options = _parse(arguments)
     check_targets(options.flags)
@@ -152,18 +142,7 @@ def retune_command(arguments: Sequence[str]) -> int:
 
 
 def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
-    """Retune specs, and write the new specs and the report.
-
-    Args:
-        options: the options.
-        command: the command name for the message on an interrupt.
-
-    Returns:
-        The error that ended retuning early; None without an error.
-
-    Raises:
-        TuninglinkError: a spec cannot be read, no entry can be measured, or a result cannot be written.
-    """
+    """Retune specs, and write the new specs and the report."""
     specs = _read(options)
     outputs = _outputs(options.output, specs)
     for output in outputs:
@@ -184,11 +163,7 @@ def _read(options: RetuneOptions) -> list[Spec]:
 
 
 def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
-    """Return the output path of each new spec.
-
-    Raises:
-        TuninglinkError: a path is not writable.
-    """
+    """Return the output path of each new spec."""
     if len(specs) == 1:
         return [output]
     if output == STANDARD_STREAM:
@@ -229,7 +204,6 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
 
 
 def _tell(result: EntryResult) -> None:
-    """Emit a remark on an entry that remains unmeasured or undecided."""
     if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
         message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
@@ -242,7 +216,6 @@ def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -
 
 
 def _table(spec: Spec, result: RetuningResult) -> str:
-    """Return the outcomes of the entries of a spec as text."""
     if not spec.entries:
         return f"{escaped(spec.source)}: the spec has no entries\n"
     return render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)

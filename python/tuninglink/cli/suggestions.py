@@ -27,18 +27,7 @@ def write_suggestions(
     dispatches: Sequence[str],
     top: int | None,
 ) -> None:
-    """Write specs with the configurations that are expected to be fastest: the best ones in the first spec, and so on.
-
-    Args:
-        options: the program, its flags and the folder for the specs; the flags must already be set.
-        count: the number of configurations of each dispatch.
-        selection: the part of the search spaces to choose from.
-        dispatches: substrings of names of dispatches or of their functions; empty for all dispatches.
-        top: the number of dispatches to select, by descending work; None for all.
-
-    Raises:
-        TuninglinkError: the program does not compile, nothing can be suggested, or the specs cannot be written.
-    """
+    """Write specs with the configurations that are expected to be fastest: the best ones in the first spec, and so on."""
     assert options.input is not None
     if options.output == STANDARD_STREAM and count > 1:
         remedy = note(f"name a folder: --suggest={count} -o suggestions")
@@ -65,11 +54,7 @@ def write_suggestions(
 
 
 def _suggestions(tasks: Sequence[TuningTask], question: Question) -> list[Suggestions]:
-    """Return the configurations for dispatches; report the dispatches without a configuration.
-
-    Raises:
-        SelectionError: the selection leaves an empty search space for every dispatch.
-    """
+    """Return the configurations for dispatches; report the dispatches without a configuration."""
     registry = ProviderRegistry(process.show)
     suggestions: list[Suggestions] = []
     unselected: list[tuple[TuningTask, SelectionError]] = []

@@ -35,11 +35,7 @@ USAGE: Final[Usage] = Usage(
 
 
 def targets_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink targets` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong.
-    """
+    """Run `tuninglink targets` with the arguments after the command's name, and return the exit code."""
     values, _ = USAGE.parse(arguments)
     set_up_command_line("tuninglink targets", ())
     specs = shipped()
@@ -82,7 +78,6 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _source(provenance: Mapping[str, object]) -> str:
-    """Return the origin of an entry's configuration."""
     device = provenance.get("device")
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 

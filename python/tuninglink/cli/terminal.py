@@ -81,11 +81,7 @@ _SHOW_CURSOR = b"\033[?25h"
 
 
 class Steps:
-    """The steps of an activity. A call starts the next step.
-
-    Args:
-        what: the activity. Its text is read repeatedly, so it may change.
-    """
+    """The steps of an activity. A call starts the next step."""
 
     def __init__(self, what: object) -> None:
         self._what = what
@@ -93,13 +89,11 @@ class Steps:
         self._began = self._step_began = time.monotonic()
 
     def __call__(self, step: str) -> None:
-        """Start a step, with a name such as `generating code`."""
         if self._step or step:
             self._tell()
         self._step, self._step_began = step, time.monotonic()
 
     def end(self) -> None:
-        """End the last step and the activity."""
         self("")
         self._step_began = self._began
         self._tell()
@@ -113,17 +107,12 @@ class Steps:
         return escaped(f"{self._what}: {self._step}" if self._step else str(self._what))
 
     def line(self) -> str:
-        """Return the activity, its step and the time since its start."""
         return f"{self} ({time.monotonic() - self._began:.0f} s)"
 
 
 @contextmanager
 def progress(what: object) -> Iterator[Steps]:
-    """Show an activity on the terminal, if there is one, once the block has taken a second.
-
-    Args:
-        what: the activity. Its text is read repeatedly, so it may change.
-    """
+    """Show an activity on the terminal, if there is one, once the block has taken a second."""
     steps = Steps(what)
     with ExitStack() as shown:
         if sys.stderr.isatty() and not is_quiet():
@@ -170,14 +159,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: s
 def render_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
 ) -> str:
-    """Return a table as text; on a terminal without room for it, as blocks, one for each row.
-
-    Args:
-        headings: the headings.
-        rows: the cells, as plain text.
-        title: a line above the table; empty for no title.
-        stream: the output stream; a terminal determines the width, and may support colors.
-    """
+    """Return a table as text; on a terminal without room for it, as blocks, one for each row."""
     title, *headings = map(escaped, (title, *headings))
     rows = [[*map(escaped, row)] for row in rows]
     if stream.isatty() or any(map(_is_special, (title, *headings, *chain.from_iterable(rows)))):
@@ -186,7 +168,6 @@ def render_table(
 
 
 def _is_special(cell: str) -> bool:
-    """Return whether a cell has characters that may not be one column wide."""
     return not cell.isascii()
 
 
@@ -250,13 +231,7 @@ _LEAST_COLUMN: Final = 30
 
 
 class Block(NamedTuple):
-    """Labeled facts about something.
-
-    Attributes:
-        name: its name.
-        facts: the labels with their texts.
-        remark: text after the name.
-    """
+    """Labeled facts about something."""
 
     name: str
     facts: Sequence[tuple[str, str]]
@@ -266,13 +241,7 @@ class Block(NamedTuple):
 def render_blocks(
     blocks: Iterable[Block], stream: TextIO, styles: Mapping[str, str] | None = None
 ) -> str:
-    """Return blocks of facts as text for a terminal, which determines the width.
-
-    Args:
-        blocks: the blocks.
-        stream: the terminal.
-        styles: the styles of labels; others are dim.
-    """
+    """Return blocks of facts as text for a terminal, which determines the width."""
     from rich.padding import Padding  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -331,7 +300,6 @@ class FoldedText(io.TextIOWrapper):
     """The text stream of a terminal, whose lines are broken between words."""
 
     def write(self, text: str, /) -> int:
-        """Write text, of which each line is complete."""
         super().write(folded(text, self))
         return len(text)
 

@@ -101,12 +101,6 @@ def tune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink tune` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        TuninglinkError: the program cannot be tuned, or a result cannot be written.
     """
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
@@ -129,11 +123,7 @@ def tune_command(arguments: Sequence[str]) -> int:
 
 
 def _check_inputs(options: TuneOptions) -> None:
-    """Check that the program and the specs can be read, before sets of flags are compared for minutes.
-
-    Raises:
-        TuninglinkError: the program or a spec cannot be read.
-    """
+    """Check that the program and the specs can be read, before sets of flags are compared for minutes."""
     if not options.problems:
         check_input(options.input)
     read_specs(options.specs, DiagnosticSink(lambda _: None))
@@ -150,16 +140,7 @@ _MOST_ROWS: Final = 20
 
 
 def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
-    """Tune a program; write and show the result.
-
-    Args:
-        options: the options.
-        command: the command name for the message on an interrupt.
-        arguments: the arguments that the user gave, for the command that uses the result.
-
-    Raises:
-        TuninglinkError: the program cannot be tuned, tuning ended early, or a result cannot be written.
-    """
+    """Tune a program; write and show the result."""
     settings = replace(options.settings, seconds=time_left(options.settings.seconds))
     options = replace(options, settings=settings)
     if not options.problems:
@@ -214,15 +195,7 @@ def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of a result.
-
-    Attributes:
-        options: the options.
-        flags: the path of the response file; `-` for standard output, if the spec goes there.
-        user_flags: the flags of the compiler that the user gave, other than by that file or by a project.
-        kept: the flags in that file that the run was given by it: they are a part of what was tuned.
-        is_in_project: whether a project file names the response file.
-    """
+    """The files of a result."""
 
     options: TuneOptions
     flags: str
@@ -246,11 +219,7 @@ class _Files:
         return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
 
     def check(self) -> None:
-        """Check that the files other than the spec can be written.
-
-        Raises:
-            TuninglinkError: a file cannot be written.
-        """
+        """Check that the files other than the spec can be written."""
         check_output(self.flags)
         if self.options.report:
             check_directory(self.options.report)
@@ -298,7 +267,6 @@ def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | 
 
 
 def _result(tuned: Tuned, stream: TextIO) -> str:
-    """Return the result as text: the whole program and the dispatches."""
     whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
     table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
     return f"\n{whole}\n" + (f"\n{table}" if table else "")

@@ -134,11 +134,7 @@ TUNE_FLAGS: Final = {
 
 
 def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
-    """Read the arguments that come after the program's name.
-
-    Raises:
-        UsageError: there is no input, a value is malformed or missing, or a flag is unknown or does not apply.
-    """
+    """Read the arguments that come after the program's name."""
     reader = read_flags(TUNE_FLAGS, arguments)
     values = _without_decisions(measuring_values(reader))
     files = values.pop("problem_files", ())
@@ -173,11 +169,7 @@ def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values for a run that may end before winners are decided.
-
-    Raises:
-        UsageError: another flag requires the remaining stages of the run.
-    """
+    """Return values for a run that may end before winners are decided."""
     settings: TuningSettings = values["settings"]
     if not values.get("dry_run") and settings.stop_after is None:
         return values
@@ -189,11 +181,7 @@ def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problems_in(paths: Sequence[str], *, is_strict: bool) -> Iterator[Problem]:
-    """Yield the problems of files, and count the lines that are skipped.
-
-    Raises:
-        TuninglinkError: a file cannot be read or has no problem.
-    """
+    """Yield the problems of files, and count the lines that are skipped."""
     for path in paths:
         file = read_problem_file(path, is_strict=is_strict)
         yield from file.problems
@@ -208,11 +196,7 @@ _PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-
 
 
 def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> None:
-    """Check that neither a program nor flags for one accompany problems.
-
-    Raises:
-        UsageError: the values have a program or a flag for a program.
-    """
+    """Check that neither a program nor flags for one accompany problems."""
     if program is not None:
         message = f"expected a program or problems, found both: '{program}' is a program"
         raise UsageError(error(message))
@@ -222,6 +206,5 @@ def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> Non
 
 
 def _without_whole_program(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for measuring only dispatches, without sets of flags and the whole program."""
     settings = replace(values["settings"], runs_model=False)
     return {**values, "settings": settings, "flag_sets": NONE}

@@ -95,14 +95,7 @@ def times(decision: Decision) -> str:
 
 @dataclass
 class _TaskProgress:
-    """The displayed state of a task.
-
-    Attributes:
-        default_us: the time of the compiler's default, in microseconds.
-        best_us: the best time so far, in microseconds.
-        tried: the number of tried candidates.
-        failed: the number of failed candidates.
-    """
+    """The displayed state of a task."""
 
     default_us: float
     best_us: float
@@ -111,12 +104,7 @@ class _TaskProgress:
 
 
 class CommandListener(Listener):
-    """A listener that shows diagnostics, and stops budgets on a signal.
-
-    Args:
-        command: the name of the command in messages.
-        chosen: the verbosity, also of the process that this listener is sent to.
-    """
+    """A listener that shows diagnostics, and stops budgets on a signal."""
 
     def __init__(self, command: str, chosen: Verbosity) -> None:
         self._command = command
@@ -124,19 +112,15 @@ class CommandListener(Listener):
         set_verbosity(chosen)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, Verbosity]]:
-        """Begin anew in another process."""
         return type(self), (self._command, self._verbosity)
 
     def noticed(self, diagnostic: Diagnostic) -> None:
-        """Show a diagnostic."""
         process.show(diagnostic)
 
     def during(self, activity: str) -> AbstractContextManager[object]:
-        """Show an activity on a terminal."""
         return progress(activity)
 
     def interrupts(self, budget: Budget) -> AbstractContextManager[object]:
-        """End a budget on a signal."""
         return stopping(budget, self._command)
 
 
@@ -151,7 +135,6 @@ class ProgressLines(CommandListener):
         self._is_final = False
 
     def comparing_sets(self) -> None:
-        """Show that sets of flags are compared."""
         self._say(f"comparing {'the tuned ' if self._is_final else ''}sets of flags")
         self._is_final = True
 
@@ -172,7 +155,6 @@ class ProgressLines(CommandListener):
             self._say("  no set is faster")
 
     def tuning_under(self, flag_set: FlagSet) -> None:
-        """Show the flags under which dispatches are tuned."""
         self._say(f"tuning dispatches under the flags '{flag_set.name}'")
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
@@ -183,11 +165,9 @@ class ProgressLines(CommandListener):
         self._say(f"{problems} in {counted(calls, 'call')}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:
-        """Show an omission."""
         self._say(f"not tuned: {omission}")
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """Show the next task."""
         self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
         what = f"{prepared.task.short_name}: {prepared.spaces.problem}"
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
@@ -217,7 +197,6 @@ class ProgressLines(CommandListener):
         )
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
-        """Show that a dynamic task is tuned for ranges of sizes."""
         count = counted(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
@@ -243,7 +222,6 @@ class ProgressLines(CommandListener):
             self._say(f"  at {comparison.sizes}: {comparison.speedup}, {times}{own}")
 
     def comparing(self, entries: int) -> None:
-        """Show that the whole program runs."""
         self._entries = entries
         how = "with the spec and without" if entries else "to check its outputs"
         self._say(f"running the whole program {how}")
@@ -277,7 +255,6 @@ class ProgressLines(CommandListener):
             self._say(f"warning: {outputs.finding}")
 
     def repaired(self, wrong: WrongDefaults) -> None:
-        """Show the number of replaced wrong defaults, with a warning if some are not replaced."""
         self._say(f"{'warning: ' if wrong.repaired < wrong.count else ''}{wrong}")
 
     def finished(self, timeline: Timeline) -> None:

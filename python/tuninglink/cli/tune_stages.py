@@ -35,15 +35,7 @@ if TYPE_CHECKING:
 
 
 def run_stages(options: TuneOptions, command: str) -> None:
-    """Run some of the stages of tuning, and show the result.
-
-    Args:
-        options: the options.
-        command: the command name for the message on an interrupt.
-
-    Raises:
-        TuninglinkError: there is nothing to tune, an error ended the run early, or a result cannot be written.
-    """
+    """Run some of the stages of tuning, and show the result."""
     tuning = DispatchTuning(options, progress_listener(command))
     if options.dry_run:
         set_up_compiler(command, options.flags)

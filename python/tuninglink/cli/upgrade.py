@@ -104,17 +104,7 @@ it is a comment in the result, with the reason.
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeOptions:
-    """The options of `tuninglink upgrade`.
-
-    Attributes:
-        specs: the specs; more than one is allowed only for checking.
-        only_check: whether to check the specs without writing a result.
-        output: the path of the result; `-` for standard output.
-        written_for: the version of the compiler that the spec was written for; None if unknown.
-        modernize: whether to convert DAG matchers to named match ops.
-        target: the target whose constraints the report checks; empty for no check.
-        report: whether to report changes.
-    """
+    """The options of `tuninglink upgrade`."""
 
     specs: tuple[str, ...]
     only_check: bool = False
@@ -126,11 +116,7 @@ class UpgradeOptions:
 
 
 def upgrade_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink upgrade` with the arguments after the command's name, and return the exit code.
-
-    Raises:
-        TuninglinkError: the arguments are wrong, a spec cannot be read, or the result cannot be written.
-    """
+    """Run `tuninglink upgrade` with the arguments after the command's name, and return the exit code."""
     values, specs = USAGE.parse(arguments)
     options = UpgradeOptions(specs=specs, **values)
     _check_options(options)
@@ -156,11 +142,7 @@ def upgrade_command(arguments: Sequence[str]) -> int:
 
 
 def _check_options(options: UpgradeOptions) -> None:
-    """Check that the options do not conflict.
-
-    Raises:
-        TuninglinkError: two options conflict.
-    """
+    """Check that the options do not conflict."""
     if options.only_check:
         if options.report or options.modernize or options.output != STANDARD_STREAM:
             message = "--check writes nothing; leave --output, --report and --modernize out"
@@ -210,11 +192,7 @@ def _check(specs: Sequence[str]) -> int:
 
 
 def _check_links(data: bytes, name: str) -> None:
-    """Check that a spec can be linked, unless it is a library without an entry point.
-
-    Raises:
-        SpecError: it cannot be linked.
-    """
+    """Check that a spec can be linked, unless it is a library without an entry point."""
     from tuninglink.mlir import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import (  # noqa: PLC0415
         Spec,

@@ -111,15 +111,7 @@ FORMAT_FLAG: Final = choice(
 
 @dataclass(frozen=True)
 class Positional:
-    """Arguments of a command without a flag.
-
-    Attributes:
-        metavar: the placeholder in help texts.
-        help: the description in help texts.
-        optional: whether the argument may be missing.
-        repeats: whether the argument may be repeated.
-        values: returns values for shell completion; by default, files are completed.
-    """
+    """Arguments of a command without a flag."""
 
     metavar: str
     help: str
@@ -133,13 +125,7 @@ class Positional:
 
 
 class Section(NamedTuple):
-    """A part of a help text.
-
-    Attributes:
-        heading: the heading.
-        flags: the names of its flags.
-        more: the names of further flags, which only `--help-all` describes.
-    """
+    """A part of a help text."""
 
     heading: str
     flags: tuple[str, ...]
@@ -158,19 +144,7 @@ SPEC_SECTION: Final[Section] = Section(
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """The usage of a command.
-
-    Attributes:
-        name: the words of the command after `tuninglink`, such as `compile` or `database show`.
-        positionals: its arguments without flags.
-        flags: its flags by name; flags without help are hidden.
-        sections: the flags under headings; by default all are in one list.
-        main_flags: the names of the flags that the usage line shows.
-        takes_compiler_flags: whether the flags of `iree-compile` are also accepted.
-        description: the description, with paragraphs separated by empty lines.
-        examples: command lines.
-        more: text between flags and examples; empty for no text.
-    """
+    """The usage of a command."""
 
     name: str
     positionals: tuple[Positional, ...] = ()
@@ -184,7 +158,6 @@ class Usage:
 
     @property
     def has_more(self) -> bool:
-        """Whether some flags are described by `--help-all` only."""
         return any(section.more for section in self.sections)
 
     @property
@@ -199,12 +172,7 @@ class Usage:
         return " ".join(parts)
 
     def parse(self, arguments: Iterable[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return the values of the flags by field, and the other arguments, of a command without compiler flags.
-
-        Raises:
-            UsageError: a value is malformed or missing, a flag is unknown or given twice, or an argument is
-                missing or superfluous.
-        """
+        """Return the values of the flags by field, and the other arguments, of a command without compiler flags."""
         remedy = note(f"see 'tuninglink {self.name} --help'")
         try:
             line = CommandLine(self.flags, arguments)
@@ -330,11 +298,7 @@ def known_searches() -> Iterable[str]:
 
 
 def known_records(column: str) -> Callable[[], Iterable[str]]:
-    """Return a function that returns the values of a column of the database on the command line that a shell completes.
-
-    Args:
-        column: see `Database.values`.
-    """
+    """Return a function that returns the values of a column of the database on the command line that a shell completes."""
 
     def known() -> Iterable[str]:
         from tuninglink.tuning.database import Database, DatabaseError  # noqa: PLC0415
@@ -359,11 +323,7 @@ def known_pipelines() -> Iterable[str]:
 
 
 def check_pipelines(names: Iterable[str]) -> None:
-    """Check that the compiler has pipelines.
-
-    Raises:
-        UsageError: the compiler lacks a pipeline.
-    """
+    """Check that the compiler has pipelines."""
     for name in names:
         pipelines = known_pipelines()
         if name not in pipelines:
@@ -408,17 +368,7 @@ def _executables(content: bytes) -> list[str]:
 def check_recorded(
     database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
 ) -> None:
-    """Check that names of problems are in a database, since a spelling mistake would select nothing.
-
-    Args:
-        database: the database.
-        noun: the noun for a name.
-        names: the names.
-        columns: the columns that may contain the names; see `Database.values`.
-
-    Raises:
-        TuninglinkError: a name is missing from the database.
-    """
+    """Check that names of problems are in a database, since a spelling mistake would select nothing."""
     recorded = {value for column in columns for value in database.values(column) if value}
     for name in names:
         if name not in recorded:

@@ -140,11 +140,7 @@ dispatch fails: it does not compile, or crashes. The exit code is 1 if a result 
 
 
 def _parse(arguments: Sequence[str]) -> VerifyOptions:
-    """Parse the arguments after the command's name.
-
-    Raises:
-        UsageError: the input is missing, a value is malformed or missing, or a flag is unknown.
-    """
+    """Parse the arguments after the command's name."""
     reader = read_flags(_FLAGS, arguments)
     if reader.input is None:
         raise UsageError(error("no input; name a program, or - for standard input"))
@@ -159,12 +155,6 @@ def verify_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink verify` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
-
-    Returns:
-        The exit code: 1 if a result is wrong or a dispatch fails.
-
-    Raises:
-        TuninglinkError: the program cannot be verified.
     """
     options = _parse(arguments)
     check_targets(options.flags)
@@ -179,14 +169,7 @@ def verify_command(arguments: Sequence[str]) -> int:
 
 
 def verify(options: VerifyOptions) -> bool:
-    """Verify a program and print the report.
-
-    Returns:
-        Whether all dispatches run and give correct results.
-
-    Raises:
-        TuninglinkError: the program cannot be compiled, or no device can run it.
-    """
+    """Verify a program and print the report."""
     if options.failures:
         check_directory(options.failures)
     check_devices(options.devices)
@@ -313,14 +296,7 @@ _REFERENCE: Final = "of the reference, against --expected"
 
 
 def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
-    """Compare the dispatches of a program as it runs, and print the report.
-
-    Returns:
-        Whether all dispatches and outputs agree.
-
-    Raises:
-        TuninglinkError: the program cannot be run on the device or on the reference target.
-    """
+    """Compare the dispatches of a program as it runs, and print the report."""
     if program.calls is None or not program.tasks:
         raise UsageError(error("only a whole program can be traced"))
     backend = program.tasks[0].target.backend

@@ -284,11 +284,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
 
 
 def _report(path: Path) -> Object | None:
-    """Return a report; None for a file that is not JSON, which may be a spec.
-
-    Raises:
-        TuninglinkError: the file cannot be read, or is JSON and not a report.
-    """
+    """Return a report; None for a file that is not JSON, which may be a spec."""
     try:
         content = path.read_bytes()
     except OSError as failure:

@@ -130,13 +130,7 @@ def link(
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """The request of a call.
-
-    Attributes:
-        options: the options from its flags.
-        choice: the loaded specs.
-        warnings: warnings about the specs.
-    """
+    """The request of a call."""
 
     options: CompileOptions
     choice: SpecChoice
@@ -237,12 +231,7 @@ def program_path(source: str | os.PathLike[str] | Content) -> Iterator[str]:
 
 
 def check_program_path(source: object) -> None:
-    """Check that an argument is a path.
-
-    Raises:
-        CompileError: a text is a content where a path is expected.
-        TypeError: the argument has another type.
-    """
+    """Check that an argument is a path."""
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a program is a path, or content as bytes; found {described(source)}")
     if mistake := content_as_path(source, "the program"):

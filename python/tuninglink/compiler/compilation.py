@@ -141,12 +141,7 @@ class Compiler:
             self._forward(diagnostic)
 
     def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
-        """Raise an error if a step failed, or if the compiler reported an error although the step succeeded.
-
-        Args:
-            succeeded: the result of the step.
-            doing: a description of the step, in case the compiler emitted no diagnostic.
-        """
+        """Raise an error if a step failed, or if the compiler reported an error although the step succeeded."""
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
@@ -195,11 +190,7 @@ class Compiler:
             raise CompileError(*failures)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
-        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without specs.
-
-        Raises:
-            CompileError: the compiler reported an error.
-        """
+        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without specs."""
         before = tuple(self._application.applied)
         try:
             self._compile_program(session, source, output)
@@ -260,7 +251,6 @@ class Compiler:
 
     @property
     def _reaches_dispatches(self) -> bool:
-        """Whether the compilation applies specs, and has specs or an observer."""
         return bool(self._specs or self._observer) and self._options.applies_specs
 
     def _run_with_specs(self, session: Session, invocation: Invocation) -> None:
@@ -375,11 +365,7 @@ class SpecChoice:
 
 
 class Application:
-    """The application of specs to the programs of one compilation, with checks of their configurations.
-
-    Attributes:
-        applied: the effects so far.
-    """
+    """The application of specs to the programs of one compilation, with checks of their configurations."""
 
     def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
         self._choice = choice
@@ -394,12 +380,7 @@ class Application:
         self.applied: list[Applied] = []
 
     def skip(self, dispatches: Collection[str], applied: Sequence[Applied]) -> None:
-        """Start the program again, without specs in some of its dispatches.
-
-        Args:
-            dispatches: the names of these dispatches.
-            applied: the effects before this program.
-        """
+        """Start the program again, without specs in some of its dispatches."""
         self._skipped = set(dispatches)
         self._skipped_specs |= {
             entry.position for entry in self.applied if entry.dispatch in self._skipped
@@ -427,10 +408,6 @@ class Application:
         """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec.
 
         Tagged specs leave tags, which `read` reads.
-
-        Raises:
-            SpecError: a spec cannot be linked.
-            TuninglinkError: the default library cannot be read, or the dump cannot be written.
         """
         if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(module)):
             return False
@@ -513,12 +490,7 @@ class Application:
     def read(
         self, module: mlir.Operation, *, search: bool = False
     ) -> list[tuple[mlir.Operation, Applied]]:
-        """Read the effects in a program at `executable-configurations`, and remove all tags.
-
-        Args:
-            module: the program.
-            search: whether to find entries without a separate tag by their configuration.
-        """
+        """Read the effects in a program at `executable-configurations`, and remove all tags."""
         effects: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
@@ -545,7 +517,6 @@ class Application:
 
 
 def _checked(spec: Spec) -> range:
-    """Return the positions of the entries to check even if they are not linked."""
     count = len(spec.anatomy.pairs)
     return range(count if count <= _CHECKED else 0)
 
@@ -576,11 +547,7 @@ def refuse_spec(module: mlir.Operation) -> None:
 
 
 def open_program(session: Session, path: str) -> NativeHandle:
-    """Open a file as a source of the compiler: MLIR, an ONNX model to import, or `-` for standard input.
-
-    Raises:
-        CompileError: the file is missing, unreadable, certainly not a program, or a model that cannot be imported.
-    """
+    """Open a file as a source of the compiler: MLIR, an ONNX model to import, or `-` for standard input."""
     if path == STANDARD_STREAM:
         return session.open_file(path)
     if not path:
@@ -596,11 +563,7 @@ def open_program(session: Session, path: str) -> NativeHandle:
 
 
 def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
-    """Make a source of a program in memory, called `name` in locations and diagnostics.
-
-    Raises:
-        CompileError: the data is certainly not a program.
-    """
+    """Make a source of a program in memory, called `name` in locations and diagnostics."""
     _check_is_mlir(data, name)
     data = without_byte_order_mark(data)
     return session.wrap(data if is_bytecode(data) else data + b"\0", name)
@@ -639,9 +602,6 @@ def import_onnx(path: Path) -> bytes:
     """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
 
     The program contains all weights, including weights in separate files of the model.
-
-    Raises:
-        CompileError: the package `onnx` is missing, or the model cannot be imported.
     """
     try:
         from iree.compiler.tools.import_onnx import __main__ as importer  # noqa: PLC0415 - an extra

@@ -267,7 +267,6 @@ NAMING_FLAGS: Final = {
 
 
 def _target_name(target: Target) -> str | None:
-    """Return the most specific name of a GPU that the compiler accepts."""
     sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
     family = None if target.family == target.backend else target.family
     return sku or target.architecture or family

@@ -168,12 +168,7 @@ def executables_with_specs(program: mlir.Operation) -> list[bytes]:
 
 
 def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
-    """Return the dispatches that fail because of their specs, with their first errors.
-
-    Args:
-        session: a session with the flags of the compilation.
-        executables: executables with specs; see `executables_with_specs`.
-    """
+    """Return the dispatches that fail because of their specs, with their first errors."""
     failing: dict[str, Diagnostic] = {}
     for content in executables:
         module = mlir.Module.parse(content, thread_context()).operation
@@ -195,14 +190,7 @@ def compile_executables(
     program: bytes,
     look: Callable[[mlir.Operation], None] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Compile a program of executables at `executable-sources` up to a phase. Return the errors.
-
-    Args:
-        session: a session with the flags of the compilation.
-        last: the last phase.
-        program: the program, as bytecode.
-        look: receives the compiled program if there are no errors.
-    """
+    """Compile a program of executables at `executable-sources` up to a phase. Return the errors."""
     diagnostics: list[Diagnostic] = []
     with (
         session.wrap(program, "<executables>") as source,

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def with_current_specs(flags: Iterable[str]) -> list[str]:
-    """Return flags of the compiler with copies in place of old preprocessing specs.
-
-    Raises:
-        CompileError: a preprocessing spec cannot be read.
-    """
+    """Return flags of the compiler with copies in place of old preprocessing specs."""
     result = []
     for flag in flags:
         spec = _content(flag)

@@ -75,7 +75,6 @@ class NativeHandle:
         self._keep = keep
 
     def close(self) -> None:
-        """Destroy the object. A second call has no effect."""
         pointer, self.pointer = self.pointer, 0
         if pointer:
             self._destroy(pointer)
@@ -414,7 +413,6 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    """Return the compiler's library, which the bindings have loaded already."""
     return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
 
 
@@ -471,12 +469,7 @@ def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
 def read_diagnostic(
     pointer: int, notes_at: Callable[[mlir.Location], Iterable[Diagnostic]] = lambda _: ()
 ) -> Diagnostic:
-    """Convert a diagnostic of the compiler.
-
-    Args:
-        pointer: the diagnostic.
-        notes_at: returns additional notes for a diagnostic at a location, which precede its own notes.
-    """
+    """Convert a diagnostic of the compiler."""
     severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)(pointer)
     bare = object_at(
         mlir.Location, function("mlirDiagnosticGetLocation", c_void_p, c_void_p)(pointer)
@@ -571,11 +564,7 @@ def take_message(failure: int) -> str:
 
 
 def check(failure: int | None, doing: str = "") -> None:
-    """Raise the error that a function of the interface returned, if any. `doing` describes the operation.
-
-    Raises:
-        CompileError: the function failed.
-    """
+    """Raise the error that a function of the interface returned, if any. `doing` describes the operation."""
     if failure is not None:
         message = take_message(failure)
         raise CompileError(error(f"{doing}: {message}" if doing else message))
@@ -630,13 +619,7 @@ class Observer(Protocol):
         applied: Sequence[tuple[mlir.Operation, Applied]],
         configure: Configure,
     ) -> None:
-        """Inspect the same program at `executable-configurations`.
-
-        Args:
-            program: the program.
-            applied: the configured operations, each with its spec and entry.
-            configure: configures other programs in the same way, but without specs.
-        """
+        """Inspect the same program at `executable-configurations`."""
 
 
 class OutputFormat(Enum):

@@ -140,15 +140,7 @@ class Applied:
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
-    """Read and remove the tags in a configured dispatch. Return the effects with their operations.
-
-    Args:
-        dispatch: the dispatch.
-        tagged: its spec.
-        kept: whether the dispatch was already configured.
-        search_from: the position of the first spec for which entries without a separate tag are found by their
-            configuration.
-    """
+    """Read and remove the tags in a configured dispatch. Return the effects with their operations."""
     tagged_ops: list[tuple[mlir.Operation, Origin]] = []
 
     def visitor(operation: mlir.Operation) -> None:
@@ -187,13 +179,7 @@ def _sets_pipeline(operation: mlir.Operation, origin: Origin) -> bool:
 
 
 def _reason_ignored(operation: mlir.Operation, sets: frozenset[str], *, has_pipeline: bool) -> str:
-    """Return why code generation does not use what an action set on an op; empty if it does.
-
-    Args:
-        operation: the op, in the configured program.
-        sets: the names of the attributes that the action set on it.
-        has_pipeline: whether the compiler found a `translation_info` on the function, so that it chose nothing.
-    """
+    """Return why code generation does not use what an action set on an op; empty if it does."""
     if names.COMPILATION_INFO in sets and names.COMPILATION_INFO in operation.attributes:
         return KEPT
     if has_pipeline and sets == {names.LOWERING_CONFIG} and operation.name != names.FUNCTION:
@@ -287,15 +273,7 @@ TAG: Final = "tuninglink.entry"
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a tag.
-
-    Attributes:
-        position: the position of the spec among the linked specs.
-        spec: the spec of the action that wrote the tag.
-        entry: the entry of the action; None if several share it.
-        sets: the names of the configuring attributes that the action sets on the tagged operation; empty for an action
-            that rewrites it.
-    """
+    """The origin of a tag."""
 
     position: int
     spec: Spec
@@ -471,7 +449,6 @@ class _Scope:
         return entries
 
     def rewrites(self, action: str) -> bool:
-        """Return whether `action` rewrites its operation."""
         return bool(unrolled_loops(self.table, action))
 
     def configured_arguments(self, action: str) -> dict[int, frozenset[str]]:
@@ -518,7 +495,6 @@ def _configures(annotation: mlir.Operation) -> bool:
 
 
 def _reached(table: SequenceTable, path: str) -> Iterator[mlir.Operation]:
-    """Yield the configuring annotations in a sequence and in the sequences that it runs."""
     for _, sequence in table.closure(path):
         yield from filter(_configures, collect(sequence, names.ANNOTATE))
 
@@ -531,18 +507,7 @@ _MOST_READ: Final = 1_000
 
 @dataclass(frozen=True)
 class SpecOutcomes:
-    """The outcomes of the specs of a compilation.
-
-    Attributes:
-        given: the user's specs, in order of precedence.
-        from_project: the number of specs from a project file, which come last.
-        automatic: the positions of specs that the user did not name.
-        library: the library of default specs, or None.
-        applied: the configured operations.
-        targets: the targets of the program.
-        traceable: the positions of the specs that tag every configured operation.
-        skipped: the positions of the specs that were omitted from dispatches that fail with them.
-    """
+    """The outcomes of the specs of a compilation."""
 
     given: Sequence[Spec]
     from_project: int
@@ -560,10 +525,6 @@ class SpecOutcomes:
 
         Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler reports
         only the location in the program.
-
-        Args:
-            errors: the errors.
-            failing: the names of dispatches that fail because of specs, in case the errors have no place.
         """
         explained: list[Diagnostic] = []
         named: set[str] = set()
@@ -578,11 +539,7 @@ class SpecOutcomes:
         return tuple(explained)
 
     def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
-        """Yield a warning for each dispatch that is compiled without specs because it fails with them.
-
-        Args:
-            failing: the first error of each such dispatch, by name.
-        """
+        """Yield a warning for each dispatch that is compiled without specs because it fails with them."""
         for dispatch, failure in failing.items():
             applieds = [applied for applied in self.applied if applied.dispatch == dispatch]
             entries = [f"entry '{applied.entry.matcher}'" for applied in applieds if applied.entry]
@@ -594,12 +551,7 @@ class SpecOutcomes:
             )
 
     def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
-        """Yield a warning for each spec that configured nothing, or fewer operations than it matched.
-
-        Args:
-            why: the reason why no specs were applied; empty if they were applied.
-            is_explained: whether the command explains each dispatch anyway.
-        """
+        """Yield a warning for each spec that configured nothing, or fewer operations than it matched."""
         if not why and not self.targets:
             why = "there is no dispatch to configure"
         for position, spec in enumerate(self.given):
@@ -681,13 +633,11 @@ class SpecOutcomes:
         return ""
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
-        """Return whether missing tags prove that a spec configured nothing; an opaque spec may not leave tags."""
         is_list = spec.kind is SpecKind.MATCHER_LIST
         return is_list or position in self.traceable or _only_reads(spec)
 
 
 def _only_reads(spec: Spec) -> bool:
-    """Return whether no sequence that a spec runs changes a program or sets a configuration."""
     anatomy = spec.anatomy
     runs = anatomy.table.run_by(*(entry_point.path for entry_point in anatomy.entry_points))
     return all(_is_harmless(operation) for _, run in runs for operation in body(run))
@@ -700,14 +650,12 @@ def _is_harmless(operation: mlir.Operation) -> bool:
 
 
 def _has_ranges(spec: Spec) -> bool:
-    """Return whether an entry of a spec has specialization ranges."""
     return any(
         RANGES in sequence.attributes for sequence in collect(spec.module, names.NAMED_SEQUENCE)
     )
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
-    """Return an error with notes on the entries that configured its dispatch."""
     return replace(failure, notes=(*failure.notes, *_causes(applied))) if applied else failure
 
 

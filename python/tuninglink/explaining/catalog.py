@@ -64,11 +64,7 @@ _COMPARED: Final = 5
 
 
 class Catalog:
-    """All specs of a compilation: the user's, and the default specs of the targets that occur.
-
-    Args:
-        choice: the specs of the compilation.
-    """
+    """All specs of a compilation: the user's, and the default specs of the targets that occur."""
 
     def __init__(self, choice: SpecChoice) -> None:
         self._library = choice.library
@@ -147,13 +143,7 @@ class Catalog:
 
 
 class TargetCatalog:
-    """The specs for the dispatches of one target.
-
-    Args:
-        catalog: all specs.
-        members: the specs for the target, in order of precedence.
-        selection: selects the entries that apply to it.
-    """
+    """The specs for the dispatches of one target."""
 
     def __init__(
         self, catalog: Catalog, members: Sequence[SpecMember], selection: Selection
@@ -210,16 +200,11 @@ class TargetCatalog:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the conditions of each entry are at least partly known."""
         return not any(member.unreadable for member in self._members)
 
 
 class LibraryAdvice:
-    """The shipped libraries with entries for the root ops of a program.
-
-    Args:
-        given: the sources of the specs that are already applied.
-    """
+    """The shipped libraries with entries for the root ops of a program."""
 
     def __init__(self, given: Collection[str]) -> None:
         self._given = given
@@ -256,11 +241,7 @@ class LibraryAdvice:
 
 
 class _Library:
-    """A library, whose entries are looked up by op.
-
-    Args:
-        spec: its spec.
-    """
+    """A library, whose entries are looked up by op."""
 
     def __init__(self, spec: Spec) -> None:
         self.source = spec.source
@@ -287,14 +268,7 @@ MOST_PROVEN: Final = 2_000
 
 
 class SpecMember:
-    """A spec in the catalog.
-
-    Args:
-        position: its position in the catalog.
-        source: its origin.
-        name: its name.
-        spec: the spec; None if it is not available.
-    """
+    """A spec in the catalog."""
 
     def __init__(self, position: int, source: str, name: str, spec: Spec | None) -> None:
         self.position = position
@@ -312,7 +286,6 @@ class SpecMember:
 
     @cached_property
     def index(self) -> NearestEntries:
-        """The index of the entries by op."""
         return NearestEntries(self._matchers)
 
     @cached_property
@@ -322,11 +295,9 @@ class SpecMember:
         return {pair: position for position, pair in reversed([*enumerate(pairs)])}
 
     def position_of(self, entry: EntryReference) -> int:
-        """Return the position of an entry of this spec."""
         return self._positions.get((entry.matcher, entry.action), -1)
 
     def reference(self, position: int) -> EntryReference:
-        """Return the entry at a position."""
         assert self._spec is not None
         entry = self._spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
@@ -350,23 +321,15 @@ class SpecMember:
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
-        """Return why the entry at a position excludes a target; empty if it does not."""
         assert self._spec is not None
         exclusion = selection.of(self._spec).exclusion(position)
         return exclusion.reason if exclusion else ""
 
     def is_for(self, selection: Selection) -> bool:
-        """Return whether the spec as a whole may be for a target."""
         return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
-        """Compare the matcher at a position with an op that the matcher does not match.
-
-        Args:
-            position: the position.
-            op: the op.
-            selection: selects the entries that apply to the target.
-        """
+        """Compare the matcher at a position with an op that the matcher does not match."""
         comparison = compare(self._matchers[position], op)
         why_not = self.why_not(position, selection)
         if why_not:
@@ -401,23 +364,16 @@ class SpecMember:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the spec has too many entries for the analysis of reachability."""
         return self._spec is not None and len(self._spec.anatomy.pairs) > MOST_PROVEN
 
     @cached_property
     def _unreachable(self) -> dict[int, str]:
-        """For each entry that is proven unreachable, the reason."""
         if self._spec is None or self.is_too_large:
             return {}
         return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
 
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
-        """Return the outcome for the spec.
-
-        Args:
-            dispatches: the outcomes for the dispatches.
-            is_default: whether it is the default spec of a target.
-        """
+        """Return the outcome for the spec."""
         operations = [operation for dispatch in dispatches for operation in dispatch.operations]
         mine = [
             operation
@@ -500,13 +456,7 @@ def configuration_of(operation: mlir.Operation) -> OpConfiguration:
 
 
 class CompilersChoices:
-    """The compiler's choices for dispatches that a spec configured, obtained by compiling them without the spec.
-
-    Args:
-        sources: the program before specs.
-        dispatches: the names of the dispatches.
-        configure: runs the compiler.
-    """
+    """The compiler's choices for dispatches that a spec configured, obtained by compiling them without the spec."""
 
     def __init__(
         self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
@@ -524,7 +474,6 @@ class CompilersChoices:
                     self._failures[executable] = failure
 
     def _ask(self, executables: list[str]) -> str:
-        """Record the compiler's choices; return its error, or an empty string."""
         program = to_bytecode(self._sources.program(executables).operation)
         errors = self._configure(program, self._note)
         return errors[0].message if errors else ""
@@ -537,14 +486,7 @@ class CompilersChoices:
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
     ) -> OperationReport:
-        """Return a report of a configured op with the compiler's own choice.
-
-        Args:
-            report: the report.
-            dispatch: the name of the dispatch.
-            position: its position among the configured ops of the dispatch.
-            count: the number of these.
-        """
+        """Return a report of a configured op with the compiler's own choice."""
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
@@ -582,12 +524,7 @@ def same_op(
 
 
 def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Operation | None:
-    """Return the op that an entry unrolled, as matchers saw it; None if unknown.
-
-    Args:
-        applied: the entry.
-        prepared: the dispatch as matchers saw it; None if unknown.
-    """
+    """Return the op that an entry unrolled, as matchers saw it; None if unknown."""
     if applied.entry is None or prepared is None:
         return None
     copies = unrolled_loops(applied.entry.anatomy.table, applied.entry.action)
@@ -597,7 +534,6 @@ def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Oper
 
 
 def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
-    """Return whether unrolled loops, given by their numbers of copies, belong to an op with these sizes."""
     return len(sizes) == len(copies) and all(
         count in (0, size) for size, count in zip(sizes, copies, strict=True)
     )

@@ -163,13 +163,7 @@ class Explainer:
 
 @dataclass(frozen=True)
 class _DispatchOp:
-    """An op of a dispatch, with its outcome.
-
-    Attributes:
-        operation: the op, in the configured program.
-        seen: the op as matchers saw it; None if unknown.
-        applied: the entry that configured it, None for the compiler.
-    """
+    """An op of a dispatch, with its outcome."""
 
     operation: mlir.Operation
     seen: mlir.Operation | None
@@ -206,7 +200,6 @@ class _Part:
         self._prepared = PreparedDispatches(program, sources, names)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
-        """Yield the outcome for each dispatch."""
         choices = CompilersChoices(self._sources, self._tuned(), configure)
         return (self._report(dispatch, choices) for dispatch in self._dispatches)
 
@@ -435,11 +428,7 @@ def explain_file(
 
 
 def check_reaches_dispatches(options: CompileOptions) -> None:
-    """Reject a compilation in which no spec is applied.
-
-    Raises:
-        CompileError: the compilation ends too early, begins too late, or has another mode.
-    """
+    """Reject a compilation in which no spec is applied."""
     reason = ""
     if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
         reason = f"nothing is configured in --compile-mode={options.mode.value}"

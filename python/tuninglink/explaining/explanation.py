@@ -42,22 +42,7 @@ from tuninglink.spaces.model import Configuration
 
 @dataclass(frozen=True)
 class Summary:
-    """The dispatches by status, and their cost.
-
-    Attributes:
-        dispatches: the number of dispatches.
-        tuned: of these, the number configured by a spec.
-        kept: the number that matched an entry, but had a configuration before and kept it.
-        no_effect: the number that matched an entry whose action sets no configuration.
-        unmatched: the number with entries for ops of their kind, none of which matched.
-        no_entry: the number without an entry for ops of their kind.
-        not_tunable: the number that compute element by element, move data, or have no op that takes a configuration.
-        measure: the measure that shares refer to: `time` if known for all dispatches, `measured time` if known for some,
-            `FLOPs`, or `bytes` without arithmetic.
-        tuned_share: the tuned share of the program, from 0 to 1.
-        total: the cost of the program.
-        tuned_total: the cost of the tuned dispatches.
-    """
+    """The dispatches by status, and their cost."""
 
     dispatches: int
     tuned: int
@@ -365,7 +350,6 @@ class Profile:
 def _first_value(
     values: Mapping[str, float], dispatch: str, functions: Sequence[str]
 ) -> float | None:
-    """Return the value for the first name of a dispatch that has one."""
     executable, _, variant = dispatch.replace("@", "").partition("::")
     # A benchmark of `--iree-hal-dump-executable-benchmarks-to` has all three names.
     joined = (f"{executable}_{variant}_{function}" for function in functions)
@@ -420,11 +404,7 @@ def read_profile(path: str) -> Profile:
 
 
 def _explained(document: Mapping[str, Any], path: str) -> Profile:
-    """Return the times in an explanation.
-
-    Raises:
-        TuninglinkError: the explanation has no times.
-    """
+    """Return the times in an explanation."""
     timed = [entry for entry in document["dispatches"] if entry["microseconds"] is not None]
     if not timed:
         remedy = note("explain the program with --device or --profile")
@@ -469,15 +449,7 @@ class DispatchEvent:
 
 
 def profile_of(events: Iterable[DispatchEvent], path: str) -> Profile:
-    """Return the mean times of dispatches.
-
-    Args:
-        events: the executions of dispatches; times of the host are ignored if there are times of the device.
-        path: the file with the events, for messages.
-
-    Raises:
-        TuninglinkError: there is no event.
-    """
+    """Return the mean times of dispatches."""
     by_clock: dict[bool, dict[str, list[float]]] = {True: {}, False: {}}
     for event in events:
         by_clock[event.is_of_device].setdefault(event.function, []).append(event.microseconds)
@@ -593,14 +565,7 @@ _WITH_VALUES: Final = 10
 def with_details(
     explanation: Explanation, sources: bytes, configured: bytes, calls: Counter[str]
 ) -> Explanation:
-    """Return an explanation with a spec to start from for each tunable dispatch, and with valid values.
-
-    Args:
-        explanation: the explanation.
-        sources: the executables at `executable-sources`, as bytecode.
-        configured: the same executables with the compiler's own configurations, without specs.
-        calls: the number of calls of each dispatch.
-    """
+    """Return an explanation with a spec to start from for each tunable dispatch, and with valid values."""
     reader = ProgramReader(sources, configured, calls)
     points = {name: point for point in reader.points for name in point.dispatches}
     registry = ProviderRegistry(lambda _: None)

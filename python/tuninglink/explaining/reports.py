@@ -125,15 +125,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Weight:
-    """The cost of dispatches in one run of a program.
-
-    Attributes:
-        dispatches: their number.
-        calls: the number of their calls.
-        flops: the number of arithmetic operations, as far as sizes are known.
-        bytes: the number of bytes read and written, likewise.
-        microseconds: the time of those that were measured; None without measurements.
-    """
+    """The cost of dispatches in one run of a program."""
 
     dispatches: int = 0
     calls: int = 0
@@ -153,7 +145,6 @@ class Weight:
 
     @property
     def impact(self) -> tuple[float, int, int]:
-        """The sort key for importance: time, then arithmetic, then bytes."""
         return self.microseconds or 0.0, self.flops, self.bytes
 
 
@@ -236,12 +227,7 @@ class DispatchReport:
 
 @dataclass(frozen=True)
 class NumberedDispatch:
-    """A dispatch with its problem.
-
-    Attributes:
-        report: the outcome for the dispatch.
-        problem: the number of its problem, equal for dispatches with the same computation and outcome.
-    """
+    """A dispatch with its problem."""
 
     report: DispatchReport = field(metadata=FLAT)
     problem: int
@@ -413,12 +399,7 @@ class SpecSummary:
 
 @dataclass(frozen=True)
 class LibraryCoverage:
-    """The unconfigured dispatches that a shipped library would configure.
-
-    Attributes:
-        source: the argument for the library on a command line.
-        dispatches: the names of the dispatches.
-    """
+    """The unconfigured dispatches that a shipped library would configure."""
 
     source: str
     dispatches: frozenset[str]
@@ -426,12 +407,7 @@ class LibraryCoverage:
 
 @dataclass(frozen=True)
 class LibraryShare:
-    """A shipped library that would configure further dispatches.
-
-    Attributes:
-        coverage: the dispatches.
-        share: their share of the program, in terms of the measure of the summary.
-    """
+    """A shipped library that would configure further dispatches."""
 
     coverage: LibraryCoverage = field(metadata=FLAT)
     share: float

@@ -139,12 +139,7 @@ def _combined_type(op: StructuredOp) -> str:
 def mean_cost(
     module: mlir.Operation, calls: Iterable[tuple[int, Sequence[int | None]]]
 ) -> DispatchCost:
-    """Return the mean cost of calls of a dispatch.
-
-    Args:
-        module: the dispatch at `executable-sources`.
-        calls: the weight of each call, and the values that it passes.
-    """
+    """Return the mean cost of calls of a dispatch."""
     costs = [(weight, cost_of(module, arguments)) for weight, arguments in calls]
     return DispatchCost(
         _mean((weight, cost.flops) for weight, cost in costs),
@@ -161,12 +156,7 @@ def _mean(weighted: Iterable[tuple[int, int | None]]) -> int | None:
 
 
 def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | None:
-    """Return the number of arithmetic operations of an op, or None if a size is unknown.
-
-    Args:
-        op: the op.
-        evaluator: evaluates dynamic sizes.
-    """
+    """Return the number of arithmetic operations of an op, or None if a size is unknown."""
     sizes = op.sizes if evaluator is None else evaluator.loops(op)
     if op.kind is OpKind.ATTENTION:
         loops = {
@@ -309,7 +299,6 @@ def count_calls(
 
 
 def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    """Return the number of calls of an entry point."""
     return 1 if weights is None else weights.get(name, 0)
 
 
@@ -336,12 +325,7 @@ def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
 
 
 class _Function:
-    """The calls that one call of a function makes.
-
-    Attributes:
-        callees: the numbers of calls of functions.
-        dispatches: the numbers of calls of dispatches, by name.
-    """
+    """The calls that one call of a function makes."""
 
     def __init__(self, operation: mlir.Operation) -> None:
         self.callees: Counter[str] = Counter()
@@ -360,7 +344,6 @@ class _Function:
 
 
 def _block_in(operation: mlir.Operation, function: mlir.Operation) -> mlir.Block:
-    """Return the block of a function that contains an op."""
     while operation.parent is not None and operation.parent.operation != function:
         operation = operation.parent.operation
     return operation.block

@@ -35,14 +35,7 @@ class RootOpRule(Enum):
 
 @dataclass(frozen=True)
 class FunctionOps:
-    """The ops of a function that a configuration can concern, in the compiler's order.
-
-    Attributes:
-        computing: the ops that can be tiled, and can therefore be the root op.
-        configured: the ops with a `lowering_config`.
-        annotated: the ops with a `compilation_info`, which the compiler turns into a `lowering_config`.
-        marked: the ops with a `root_op`.
-    """
+    """The ops of a function that a configuration can concern, in the compiler's order."""
 
     computing: tuple[mlir.Operation, ...]
     configured: tuple[mlir.Operation, ...]
@@ -182,7 +175,6 @@ _FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
 
 
 def _sources(values: list[mlir.Value[mlir.Type]]) -> set[mlir.Operation]:
-    """Return the ops in the function that `values` are computed from."""
     return set(postorder(_owners(values), lambda operation: _owners(operation.operands)))
 
 
@@ -322,14 +314,7 @@ def _whole_module(module: mlir.Operation, read: TargetReader) -> Dispatch:
 
 @dataclass(frozen=True)
 class FunctionRoots:
-    """The root ops of one function of a dispatch.
-
-    Attributes:
-        function: the function.
-        roots: the ops that get the configuration: usually one op; empty if the compiler configures no op; several ops
-            if a spec annotated several, which the compiler reports as an error.
-        marked: the ops that already have a `root_op` attribute.
-    """
+    """The root ops of one function of a dispatch."""
 
     function: mlir.Operation
     roots: tuple[mlir.Operation, ...]

@@ -126,12 +126,7 @@ AMD_SUBGROUP_SIZES: Final[tuple[int, int]] = (32, 64)
 
 @dataclass(frozen=True)
 class Basis:
-    """The distribution of subgroups, or of the lanes of a subgroup, over loops.
-
-    Attributes:
-        counts: the numbers of subgroups, or of lanes.
-        mapping: for each loop the index of its count.
-    """
+    """The distribution of subgroups, or of the lanes of a subgroup, over loops."""
 
     counts: tuple[int, ...]
     mapping: tuple[int, ...]

@@ -76,12 +76,7 @@ class CpuVectors:
 
 
 def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
-    """Return the vector instructions that an executable target lists.
-
-    Args:
-        features: the compiler's list, such as `+avx,+avx2,-sse4a`.
-        native_vector_size: the native vector size in bytes.
-    """
+    """Return the vector instructions that an executable target lists."""
     present = {word[1:] for word in features.split(",") if word.startswith("+")}
     return CpuVectors(native_vector_size, FEATURES & present)
 
@@ -251,7 +246,6 @@ def largest_frame() -> int:
 
 @cache
 def _report() -> int:
-    """Return the descriptor of an in-memory file whose content LLVM replaces for each executable."""
     return os.memfd_create("stack-frames")
 
 
@@ -310,7 +304,6 @@ class PeakRates:
 
 
 def _text(rate: float, unit: str) -> str:
-    """Format a rate in units of 10^12 per second with three digits."""
     return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"
 
 

@@ -53,7 +53,6 @@ def find_spills(image: bytes) -> Spills:
 
 
 def _metadata(image: bytes, key: bytes) -> list[int]:
-    """Return the numbers with a key of a kernel in all metadata."""
     # A MessagePack map has each key, a string of less than 32 bytes behind its length, before its value.
     pattern = re.compile(re.escape(bytes([0xA0 | len(key)]) + key) + _NUMBER, re.DOTALL)
     numbers = (match[1] for match in pattern.finditer(image))

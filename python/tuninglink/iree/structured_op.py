@@ -270,7 +270,6 @@ class StructuredOp:
 
     @cached_property
     def _convolution(self) -> Any:
-        """The dimensions of a convolution as the compiler infers them, or None for other kinds."""
         if self.kind is not OpKind.CONVOLUTION:
             return None
         return _mlirDialectsLinalg.infer_convolution_dimensions(self.operation)
@@ -498,7 +497,6 @@ def describe(op: StructuredOp) -> str:
 
 
 def _sizes(op: StructuredOp, *roles: Role) -> Sizes:
-    """Return the sizes of the loops in some roles."""
     return tuple(op.sizes[loop] for role in roles for loop in op.loops[role])
 
 
@@ -559,7 +557,6 @@ def _convolution(op: StructuredOp) -> str:
 
 
 def _reads_filter(op: StructuredOp) -> bool:
-    """Return whether an op uses the elements of its filter. A pooling op uses only the filter's sizes."""
     blocks = (block for region in op.operation.regions for block in region)
     return any(True for block in blocks for _ in block.arguments[1].uses)
 
@@ -584,7 +581,6 @@ def _structured(op: StructuredOp) -> str:
 
 
 def _types(op: StructuredOp) -> str:
-    """Return the element types of the inputs and of the outputs."""
     count = len(op.results) or 1
     inputs, outputs = op.operands[:-count], op.operands[-count:]
     return "→".join(filter(None, (_elements(inputs), _elements(outputs))))

@@ -34,15 +34,7 @@ _GPU_TARGET = "iree_codegen.target_info"
 
 @dataclass(frozen=True)
 class GpuTarget:
-    """The description of a GPU in an executable target.
-
-    Attributes:
-        architecture: the architecture, such as `gfx942`; empty if the compiler does not know it.
-        compute_units: the number of compute units, 0 if only the architecture was named.
-        sku: the product, such as `mi300x`, or None if the compiler does not write it.
-        intrinsics: the names of the matrix intrinsics, in the order of the attribute.
-        peaks: the peak rates of the product; None if the compiler does not write them.
-    """
+    """The description of a GPU in an executable target."""
 
     architecture: str
     compute_units: int
@@ -53,13 +45,7 @@ class GpuTarget:
 
 @dataclass(frozen=True)
 class ExecutableTarget:
-    """A `#hal.executable.target`.
-
-    Attributes:
-        backend: the compiler's name of the backend, such as `rocm` or `vulkan-spirv`.
-        configuration: the attributes that the backend adds.
-        gpu: the GPU, for backends that describe one.
-    """
+    """A `#hal.executable.target`."""
 
     backend: str
     configuration: Mapping[str, mlir.Attribute]
@@ -108,7 +94,6 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
 
 
 def _chip(gpu_target: mlir.Attribute) -> Mapping[str, mlir.Attribute]:
-    """Return the entries of the last parameter of a GPU target, `chip = <…>`; empty without this parameter."""
     _, separator, chip = str(gpu_target).rpartition(" chip = <")
     text = f"{{{chip.removesuffix('>>')}}}"
     return entries_of(parse_attribute(text, gpu_target.context) if separator else None)
@@ -244,12 +229,10 @@ def _gpu(backend: str, gpu: GpuTarget) -> Target:
 
 
 def _distinct_architecture(family: str, architecture: str) -> str | None:
-    """Return `architecture`, or None if it equals the family, as for some Vulkan targets."""
     return None if architecture == family else architecture
 
 
 def _family(architecture: str) -> str | None:
-    """Return the family of a GPU's architecture; a family is returned unchanged."""
     target = known_target_names().get(architecture)
     return target.family if target else None
 

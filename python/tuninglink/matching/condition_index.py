@@ -46,13 +46,7 @@ class Relation(Enum):
 
 @dataclass(eq=False)
 class ConditionGroup:
-    """Conditions that differ only in sizes.
-
-    Attributes:
-        condition: one of them.
-        members: the positions of all of them, in order.
-        related: the groups that may overlap with this one, including itself, with their relations.
-    """
+    """Conditions that differ only in sizes."""
 
     condition: Condition
     members: list[int] = field(default_factory=list)
@@ -61,24 +55,14 @@ class ConditionGroup:
 
 @dataclass(frozen=True)
 class ConditionGroups:
-    """All conditions, in groups.
-
-    Attributes:
-        of: the group of each position that has a condition.
-        are_related: whether all groups were compared. If there are too many pairs, each group is only related to
-            itself.
-    """
+    """All conditions, in groups."""
 
     of: Mapping[int, ConditionGroup]
     are_related: bool
 
 
 def make_groups(conditions: Iterable[tuple[int, Condition]]) -> ConditionGroups:
-    """Divide conditions into groups.
-
-    Args:
-        conditions: the conditions with their positions, in order.
-    """
+    """Divide conditions into groups."""
     groups: dict[Hashable, ConditionGroup] = {}
     of: dict[int, ConditionGroup] = {}
     for position, condition in conditions:
@@ -146,7 +130,6 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
 
 
 def _work(group: ConditionGroup, other: ConditionGroup) -> int:
-    """Return the cost of relating two groups: the members of the second one, or of both if dimensions are renamed."""
     is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
     return len(group.members) + (len(other.members) if is_renamed else 0)
 
@@ -173,19 +156,7 @@ DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
 
 
 class ConditionIndex:
-    """Finds conditions that subsume others or overlap with them.
-
-    Args:
-        conditions: in order of precedence.
-        labels: the labels of the conditions, if any.
-
-    Attributes:
-        conditions: the conditions.
-        labels: the labels, by position.
-        are_related: whether the groups were compared; otherwise each group is only related to itself.
-        first_opaque: the position of the first opaque matcher, None if there is none.
-        first_universal: the position of the first condition that always holds, None if there is none.
-    """
+    """Finds conditions that subsume others or overlap with them."""
 
     def __init__(
         self, conditions: Sequence[Condition | Opaque], labels: Sequence[Hashable] | None = None
@@ -231,15 +202,12 @@ class ConditionIndex:
         self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
 
     def first_alike(self, opaque: Opaque) -> int | None:
-        """Return the position of the first matcher that is equivalent to an opaque one."""
         return self._first_of_key.get(opaque.key)
 
     def is_empty(self, position: int) -> bool:
-        """Return whether the condition at a position is not opaque and never holds."""
         return position in self._empty
 
     def group(self, position: int) -> ConditionGroup | None:
-        """Return the group of the condition at a position; None if it is opaque or never holds."""
         return self._group_of.get(position)
 
     def box(self, position: int, seen_from: ConditionGroup) -> Box:
@@ -262,13 +230,7 @@ class ConditionIndex:
         return self._indexes[key]
 
     def containing(self, group: ConditionGroup, narrow: Box, before: int) -> int | None:
-        """Return the first condition that holds for all operations of a group within a box.
-
-        Args:
-            group: the group of the operations.
-            narrow: their sizes.
-            before: the exclusive upper bound of the condition's position.
-        """
+        """Return the first condition that holds for all operations of a group within a box."""
         first = before
         for other in around(group):
             result = self.sizes(other, group).containing(narrow, first)
@@ -317,15 +279,7 @@ _STRIDE: Final = 64
 
 
 class SizeIndex:
-    """Boxes, by their constraints.
-
-    Args:
-        boxes: the boxes with their numbers, in ascending order.
-        labels: the labels of the boxes, by number.
-
-    Attributes:
-        dimensions: the dimensions with a constraint in any box.
-    """
+    """Boxes, by their constraints."""
 
     def __init__(
         self, boxes: Sequence[tuple[int, Box]], labels: Mapping[int, Hashable] | None = None
@@ -366,11 +320,6 @@ class SizeIndex:
         """Find the boxes with numbers below `before` that may have static sizes in common with another box.
 
         This ignores whether the common bounds contain a multiple of both factors.
-
-        Args:
-            asked: the other box, from `static_box`.
-            before: the exclusive upper bound of the numbers.
-            label: the label of boxes to omit; None to omit none.
         """
         own = {dimension for dimension in asked if asked[dimension].size is not None}
         parts = []
@@ -402,7 +351,6 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the numbers in ascending order."""
         return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
 
 
@@ -476,7 +424,6 @@ class _Bucket:
         return result
 
     def _before(self, number: int) -> int:
-        """Return the set of boxes with numbers below `number`."""
         return (1 << bisect_right(self.numbers, number - 1)) - 1
 
     def _all_labels(self) -> dict[Hashable, int]:
@@ -524,7 +471,6 @@ class _Bounds:
         return result & self._factors(narrow.factor)
 
     def overlapping(self, other: Extent) -> int:
-        """Return the set of boxes whose bounds intersect those of `other`."""
         low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
         result = self._lows.up_to(high) & self._highs.up_to(-low)
         return result if other.size is None else result & self._factors(other.size)
@@ -554,7 +500,6 @@ class _Thresholds:
         self._ends = {end: self._up_to(end) for end in (-math.inf, math.inf)}
 
     def up_to(self, value: float) -> int:
-        """Return the set of positions with values up to `value`."""
         end = self._ends.get(value)
         return self._up_to(value) if end is None else end
 

@@ -52,23 +52,14 @@ EntryList = tuple[int, "Sequence[int] | None"]
 
 @dataclass(frozen=True)
 class DerivedEntry:
-    """An entry derived from another one.
-
-    Attributes:
-        spec: a spec that consists of this entry.
-        source: the position of the spec from which it was derived.
-    """
+    """An entry derived from another one."""
 
     spec: Spec
     source: int
 
 
 class Deriver:
-    """Derives entries from those of specs.
-
-    Args:
-        specs: the specs, in order of precedence. If one is opaque, nothing is derived, since it may match any op.
-    """
+    """Derives entries from those of specs."""
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
         is_readable = all(spec.spec.anatomy.is_readable for spec in specs)
@@ -80,12 +71,7 @@ class Deriver:
         roots: Callable[[], Sequence[RootForm]],
         lists: Sequence[EntryList],
     ) -> tuple[DerivedEntry, ...]:
-        """Return the derived entries for the root ops of a dispatch.
-
-        Args:
-            roots: reads the root ops.
-            lists: the entries that apply and may match, in order of precedence.
-        """
+        """Return the derived entries for the root ops of a dispatch."""
         if not self._lists or all(positions == () for _, positions in lists):
             return ()
         derived = [self._derive(root, lists) for root in roots()]
@@ -169,19 +155,13 @@ class DerivableList:
 
 
 def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
-    """Return whether the image of a convolution has the size that an entry requires."""
     return all(
         size is None or size == root.windows.get(place) for place, size in entry.windows.items()
     )
 
 
 def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
-    """Return the change between two forms of a problem in words, such as `unit batch added`.
-
-    Args:
-        mapping: the correspondence of the loops of the two forms.
-        roles: the roles of the loops of the new form.
-    """
+    """Return the change between two forms of a problem in words, such as `unit batch added`."""
     added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]
     kept = [source for source in mapping.sources if source is not None]
     words = [f"unit {fromkey} added" for fromkey in dict.fromkeys(added)]
@@ -324,15 +304,7 @@ def _with_batch(map_: mlir.AffineMap, *, has_batch: bool) -> mlir.AffineMap:
 
 @dataclass(frozen=True)
 class Derivable:
-    """An entry from which others can be derived.
-
-    Attributes:
-        form: the form of its problem.
-        maps: the indexing maps that it matches, as MLIR prints them.
-        sizes: the size of each loop, None if unconstrained.
-        element_types: the element types of the operands.
-        settings: the attributes that it sets, by name.
-    """
+    """An entry from which others can be derived."""
 
     form: ProblemForm
     maps: str
@@ -342,13 +314,7 @@ class Derivable:
 
 
 def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
-    """Return the derivable form of an entry of a matcher list; None if the entry is not derivable.
-
-    Args:
-        anatomy: the structure of the list.
-        position: the position of the entry.
-        matcher: its parsed matcher.
-    """
+    """Return the derivable form of an entry of a matcher list; None if the entry is not derivable."""
     fold = _fold(matcher)
     settings = _settings(anatomy, *anatomy.pairs[position]) if fold is not None else None
     if fold is None or settings is None:
@@ -375,18 +341,7 @@ def _fold(matcher: Matcher) -> _Fold | None:
 
 
 class _Fold:
-    """The conjunction of predicates.
-
-    Args:
-        kind: the required kind of op.
-        maps: the indexing maps.
-
-    Attributes:
-        kind: the kind of op.
-        maps: the indexing maps.
-        types: the element types of operands, by their positions.
-        operands: the sizes of operands, by their positions.
-    """
+    """The conjunction of predicates."""
 
     def __init__(self, kind: OpKind, maps: pred.Maps) -> None:
         self.kind = kind
@@ -427,7 +382,6 @@ class _Fold:
         return len(loops) == len(sizes)
 
     def element_types(self) -> tuple[str, ...]:
-        """Return the element types of the operands."""
         return tuple(self.types[operand] for operand in range(len(self.maps.operands)))
 
     def loop_sizes(self) -> Sizes:
@@ -463,18 +417,7 @@ _CONFIGURING = frozenset({names.COMPILATION_INFO, names.LOWERING_CONFIG})
 
 @dataclass(frozen=True)
 class MatchedForm:
-    """A form of a problem, with the properties that its matcher compares.
-
-    Attributes:
-        form: the form.
-        kind: the kind of op.
-        maps: the indexing maps, as MLIR prints them.
-        element_types: the element types of the operands.
-        role_sizes: the sizes of the loops by role; roles are named like the results of matcher ops.
-        roles: the role of each loop.
-        iterators: the iterator of each loop.
-        operand_types: the required full types of operands, by their positions.
-    """
+    """A form of a problem, with the properties that its matcher compares."""
 
     form: ProblemForm
     kind: OpKind
@@ -523,13 +466,6 @@ def derived_spec(
     """Return a spec with a single entry, derived from another one for the form of an op.
 
     Its matcher and its action keep the names and the locations of the original.
-
-    Args:
-        source: the spec of the entry.
-        entry: the entry.
-        settings: the attributes that the derived entry sets.
-        form: the form that it matches.
-        change: the change in words.
     """
     original = entry.anatomy.table.lookup(entry.matcher)
     assert original is not None

@@ -254,7 +254,6 @@ class _Fold:
 
 
 def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
-    """Record a required value. Two different ones contradict each other."""
     if required.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it requires different {what}")
 

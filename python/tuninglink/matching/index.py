@@ -104,7 +104,6 @@ def index_matchers(
 
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
-    """Return the specs nested in a module, or the module itself; a module that runs nested specs has no entries."""
     return nested_specs(module) or ([module] if has_entry_point(module) else [])
 
 
@@ -132,15 +131,7 @@ _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 
 
 class IndexReader:
-    """Reads the entries of one spec.
-
-    Args:
-        anatomy: a matcher list.
-
-    Attributes:
-        entries: the reachable entries, in order: the first of those with the same matcher.
-        checks: for each structure, a named sequence that matches it, in a separate module.
-    """
+    """Reads the entries of one spec."""
 
     def __init__(self, anatomy: Anatomy) -> None:
         self._anatomy = anatomy
@@ -371,7 +362,6 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
 
 
 def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
-    """Return whether a group saves more than the cost of the entries in it that are not its members."""
     members = sum(entry.structure is structure for entry in fitting)
     return len(fitting) <= 2 * members
 
@@ -411,7 +401,6 @@ def _best_axis(
             counts[axis][size] += 1
 
     def left(axis: Axis) -> float:
-        """Return the average number of remaining entries once the size is known."""
         of_size = counts[axis].values()
         covered = sum(of_size)
         return len(entries) - covered + sum(count**2 for count in of_size) / covered
@@ -443,7 +432,6 @@ def _ranges(
 
 
 def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
-    """Return the position of the first member; earlier entries can stay before all groups."""
     return min((member.position for member in members), default=entries[-1].position + 1)
 
 
@@ -473,12 +461,7 @@ _EQUAL: Final = 0
 
 
 class IndexBuilder:
-    """Replaces the entries of a spec by a planned tree.
-
-    Args:
-        anatomy: a matcher list.
-        checks: for each structure in the tree, a named sequence with one argument that matches it.
-    """
+    """Replaces the entries of a spec by a planned tree."""
 
     def __init__(self, anatomy: Anatomy, checks: Mapping[Structure, mlir.Operation]) -> None:
         self._anatomy = anatomy

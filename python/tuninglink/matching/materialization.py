@@ -135,13 +135,7 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
 
 
 class _RootForms:
-    """The root ops for which entries are derived, read on demand.
-
-    Args:
-        dispatches: all dispatches.
-        each_its_own: whether a dispatch receives only the entries derived for its own root ops; otherwise all
-            dispatches of a target receive the same entries.
-    """
+    """The root ops for which entries are derived, read on demand."""
 
     def __init__(self, dispatches: Sequence[Dispatch], *, each_its_own: bool) -> None:
         self._dispatches = dispatches
@@ -204,7 +198,6 @@ class _Linker:
         )
 
     def warn_about_foreign(self) -> None:
-        """Warn about the entries that were not linked because they are foreign to a target."""
         if self._diagnostics:
             for selection in self._selections.values():
                 selection.warn(self._diagnostics)
@@ -353,7 +346,6 @@ class PruningLinker:
 
     @cached_property
     def _nothing(self) -> LinkedSpec:
-        """An empty spec that replaces another one."""
         return link_nothing(self._given, name=self._name)
 
     def _applicable(

@@ -43,14 +43,7 @@ _UNSIZED: Final = 256
 
 @dataclass(frozen=True)
 class NearEntry:
-    """An entry that may be near an op.
-
-    Attributes:
-        position: the position of the entry in its spec.
-        differences: the number of known predicates that do not hold.
-        agreements: the number of known predicates that hold.
-        distance: the distance of the sizes: the sum of the logarithms of their ratios.
-    """
+    """An entry that may be near an op."""
 
     position: int
     differences: int
@@ -59,7 +52,6 @@ class NearEntry:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """The sort key, minimal for the nearest entry: differences, then missing agreements, then distance."""
         return (self.differences, -self.agreements, self.distance)
 
 
@@ -269,9 +261,6 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
 
     A predicate about a missing part of the op, such as a third operand, yields nothing if another predicate of the
     matcher already reports it.
-
-    Raises:
-        CannotTellError: it is unknown whether the predicate holds.
     """
     match predicate:
         case pred.NameIn(accepted):
@@ -340,7 +329,6 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
 
 
 def _layout(maps: Sequence[str], op: OpInfo) -> str:
-    """Return the layout of a convolution with these indexing maps, as MLIR prints them."""
     context = op.operation.context
     parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
     return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
@@ -358,7 +346,6 @@ def _agree(actual: Sizes, required: Sizes) -> bool:
 
 
 def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
-    """Return the type of an operand or result, None if it does not exist."""
     values = op.operands if value.group == pred.OPERAND else op.results
     return values[value.number] if value.number < len(values) else None
 

@@ -44,15 +44,7 @@ STEPS: Final[tuple[str, str]] = ("strides", "dilations")
 
 @dataclass(frozen=True)
 class Maps:
-    """Indexing maps as data.
-
-    Attributes:
-        text: the maps, as MLIR prints them.
-        operands: each map by itself.
-        loop_count: the number of loops.
-        loops: for each dimension of each operand, the loop that indexes it; None for another expression.
-        roles: the loops in each role of the op's kind, such as `contraction m`.
-    """
+    """Indexing maps as data."""
 
     text: str
     operands: tuple[str, ...] = field(compare=False)
@@ -63,12 +55,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class ValueRef:
-    """An operand or a result of the op.
-
-    Attributes:
-        group: `operand` or `result`.
-        number: its position.
-    """
+    """An operand or a result of the op."""
 
     group: str
     number: int
@@ -98,14 +85,7 @@ class IsKind:
 
 @dataclass(frozen=True)
 class HasElementType:
-    """An operand of an op of a kind has an element type.
-
-    Attributes:
-        kind: the kind.
-        operand: the index of the operand; negative indices count from the last one.
-        role: the matcher op's name for the operand, such as `lhs`.
-        element: the element type, as MLIR prints it.
-    """
+    """An operand of an op of a kind has an element type."""
 
     kind: OpKind
     operand: int
@@ -135,13 +115,7 @@ class IsUnmasked:
 
 @dataclass(frozen=True)
 class HasRoleSizes:
-    """The loops in a role have exactly these sizes; None for any size.
-
-    Attributes:
-        kind: the kind of op of the matcher op.
-        role: the role, such as `m`.
-        sizes: a size for each loop.
-    """
+    """The loops in a role have exactly these sizes; None for any size."""
 
     kind: OpKind
     role: str
@@ -242,12 +216,7 @@ class HasAttributes:
 
 @dataclass(frozen=True)
 class HasRegions:
-    """The regions of the op contain a computation.
-
-    Attributes:
-        key: equal for equivalent regions.
-        computation: the names of the ops in them.
-    """
+    """The regions of the op contain a computation."""
 
     key: Hashable
     computation: str = field(compare=False)
@@ -255,14 +224,7 @@ class HasRegions:
 
 @dataclass(frozen=True)
 class IsDag:
-    """The op and the producers of its operands are those of a DAG.
-
-    Attributes:
-        key: equal for equivalent DAGs, without sizes of the op's own operands.
-        root_key: the key of the op alone.
-        kind: the kind of the op.
-        has_free_operands: whether the DAG is a single op with distinct, arbitrary operands.
-    """
+    """The op and the producers of its operands are those of a DAG."""
 
     key: Hashable
     root_key: Hashable
@@ -469,13 +431,7 @@ def _is_linalg(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Witness:
-    """The properties of an operation that matchers test.
-
-    Attributes:
-        kind: the kind of operation in words.
-        sizes: the sizes of its loops, by role if known; None is a dynamic loop, with nothing known beyond the matcher's
-            requirements. Omitted loops may have any size.
-    """
+    """The properties of an operation that matchers test."""
 
     kind: str
     sizes: Mapping[str, int | None]
@@ -488,12 +444,7 @@ class Witness:
 
 
 def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
-    """Return a witness in words.
-
-    Args:
-        condition: the condition of the operation, apart from sizes.
-        witness: the sizes of dimensions, by their names in `condition`.
-    """
+    """Return a witness in words."""
     roles = _roles(condition)
     sizes: dict[str, int | None] = {}
     for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
@@ -583,13 +534,7 @@ def is_empty(constraints: Box) -> bool:
 
 
 def contains(wide: Box, narrow: Box) -> bool:
-    """Return whether all static and dynamic dimensions that satisfy `narrow` satisfy `wide`.
-
-    Args:
-        wide: any box.
-        narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known
-            but their constraints. Several boxes together therefore contain `narrow` only if one of them does.
-    """
+    """Return whether all static and dynamic dimensions that satisfy `narrow` satisfy `wide`."""
     return all(
         narrow.get(dimension, ANYTHING).implies(extent) for dimension, extent in wide.items()
     )
@@ -613,14 +558,7 @@ def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Bo
 
 @dataclass(frozen=True)
 class Loops:
-    """The properties of an op that follow from its indexing maps.
-
-    Attributes:
-        operands: the number of operands.
-        ranks: the ranks of the operands.
-        counts: the number of loops in each role.
-        dimensions: the loop of each dimension of an operand or of a role, if it is a single loop.
-    """
+    """The properties of an op that follow from its indexing maps."""
 
     operands: int
     ranks: Mapping[int, int]
@@ -637,10 +575,6 @@ def loops_of(
     The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention the
     value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same size if
     they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so on.
-
-    Args:
-        loops: the loop of each dimension of each operand, as in `Maps`.
-        roles: the loops in each role, as in `Maps`.
     """
     order = list(range(len(loops)))
     if any(role.startswith(OpKind.ATTENTION.value) for role, _ in roles):

@@ -51,19 +51,16 @@ class _Family:
         table.setdefault(key.loops.sizes, []).append(position)
 
     def all(self) -> Iterator[int]:
-        """Yield every entry."""
         for table in (self._complete, self._partial):
             for positions in table.values():
                 yield from positions
 
     def fitting(self, loops: LoopTuple) -> Iterator[int]:
-        """Yield the entries that an operation with these loops can match."""
         yield from self._complete.get(loops, ())
         for some in subsets(loops):
             yield from self._partial.get(some, ())
 
     def fitting_part_of(self, loops: LoopTuple) -> Iterator[int]:
-        """Yield the entries that an operation with some of these loops can match."""
         for some in subsets(loops):
             yield from self._complete.get(some, ())
             yield from self._partial.get(some, ())
@@ -140,7 +137,6 @@ class EntryIndex:
                 yield position
 
     def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
-        """Keep the entries whose extents each admit some loop."""
         for position in positions:
             if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
                 yield position
@@ -243,13 +239,7 @@ _ATTENTIONS: Final = frozenset({names.ATTENTION, names.ONLINE_ATTENTION})
 
 @dataclass(frozen=True)
 class MatcherForm:
-    """A matcher, split into its form and its sizes.
-
-    Attributes:
-        predicates: the predicates with all sizes unconstrained.
-        sizes: the dimensions with one fixed size; dimensions of roles are named by role only.
-        bounds: the predicates on dimensions without a fixed size.
-    """
+    """A matcher, split into its form and its sizes."""
 
     predicates: tuple[pred.Predicate, ...]
     sizes: Mapping[pred.Dimension, int]
@@ -437,7 +427,6 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
 
 
 def _has_own_loops(kind: OpKind, operand: int) -> bool:
-    """Return whether each dimension of an operand has its own loop."""
     if kind is OpKind.CONVOLUTION:
         return operand > 0  # two loops at once index the image
     return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

@@ -45,13 +45,7 @@ class ContradictionError(Exception):
 
 @dataclass(frozen=True)
 class Stop:
-    """The place and the reason where the reading of a matcher stopped.
-
-    Attributes:
-        reason: the reason.
-        place: the location of the op that is not understood; None if unknown.
-        rest: a key of the rest of the matcher; None if it is too long.
-    """
+    """The place and the reason where the reading of a matcher stopped."""
 
     reason: str
     place: Place | None = None
@@ -107,11 +101,7 @@ ROOT: Final[Root] = Root()
 
 
 class ReadingCache:
-    """The cache shared by the readings of the matchers of one module.
-
-    Attributes:
-        structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
-    """
+    """The cache shared by the readings of the matchers of one module."""
 
     def __init__(self) -> None:
         self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
@@ -119,7 +109,6 @@ class ReadingCache:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, key: Hashable) -> int:
-        """Return a number for the key of an op that is not understood, which avoids nested keys."""
         return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
@@ -138,13 +127,7 @@ _MAX_OPS: Final = 10_000
 
 
 class Reading:
-    """The reading of one matcher. From the first op that is not understood, ops are represented by their structure.
-
-    Args:
-        cache: the cache of the readings of one module.
-        table: the sequences that the matcher can include.
-        readers: the readers of matcher ops, by name.
-    """
+    """The reading of one matcher. From the first op that is not understood, ops are represented by their structure."""
 
     def __init__(
         self,
@@ -180,15 +163,10 @@ class Reading:
         return Matcher(tuple(self._predicates), stop)
 
     def ask(self, *predicates: pred.Predicate) -> None:
-        """Record the next predicates of the matcher."""
         (self._rest if self._stop else self._predicates).extend(predicates)
 
     def _block(self, block: mlir.Block) -> list[Meaning]:
-        """Read the body of a sequence, and return the meanings of the yielded values.
-
-        Raises:
-            NotUnderstoodError: the matcher is too long to be read.
-        """
+        """Read the body of a sequence, and return the meanings of the yielded values."""
         for view in block.operations:
             op = view.operation
             name = op.name
@@ -257,11 +235,9 @@ class Reading:
         self._meanings.update(zip(op.results, yielded, strict=True))
 
     def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
-        """Record the meanings of an op's results."""
         self._meanings.update(zip(op.results, meanings, strict=True))
 
     def meaning(self, op: mlir.Operation) -> Meaning:
-        """Return the meaning of the operand of a matcher op."""
         return self._meaning(op.operands[0])
 
     def _meaning(self, value: Handle) -> Meaning:
@@ -274,7 +250,6 @@ class Reading:
         return meaning
 
     def expect_root(self, op: mlir.Operation) -> None:
-        """Require the operand of a matcher op to be the candidate op."""
         if self.meaning(op) is not ROOT:
             raise NotUnderstoodError("it reads operations other than the one that it receives")
 
@@ -318,14 +293,7 @@ _INDEXING_MAPS: Final = "indexing_maps"
 
 @dataclass(frozen=True)
 class StructuredMatcher:
-    """A matcher op for structured ops of one kind.
-
-    Attributes:
-        kind: the kind.
-        inputs: its names for the first operands, whose element types are its attributes.
-        outputs: its names for the last operands, whose element types are also attributes.
-        op_name: the required name of the op, if there is only one.
-    """
+    """A matcher op for structured ops of one kind."""
 
     kind: OpKind
     inputs: tuple[str, ...]
@@ -334,17 +302,14 @@ class StructuredMatcher:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The names of all operands whose types are compared."""
         return (*self.inputs, *self.outputs)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The results: the roles of loops, and other lists of numbers."""
         loops = (role.value.replace(" ", "_") for role in ROLES[self.kind])
         return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
     def operand(self, position: int) -> int:
-        """Return the index of an operand, negative for an output."""
         return position if position < len(self.inputs) else position - len(self.operands)
 
 
@@ -587,17 +552,6 @@ class Graph:
 
     The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
     The key of the root op omits sizes, since its operands are constrained separately.
-
-    Args:
-        root: the last op of the graph.
-
-    Attributes:
-        own_key: the key of the root op without its operands.
-        key: the key of the whole graph.
-        has_free_operands: whether the graph is one op with a different argument for each operand.
-
-    Raises:
-        NotUnderstoodError: a region of an op captures values.
     """
 
     def __init__(self, root: mlir.Operation) -> None:
@@ -662,7 +616,6 @@ def computation_of(operation: mlir.Operation) -> str:
 
 
 def _attributes(operation: mlir.Operation) -> Hashable:
-    """Return the attributes in a form that compares across contexts."""
     return frozenset((name, str(value)) for name, value in operation.attributes.items())
 
 
@@ -784,13 +737,7 @@ class OpInfo(StructuredOp):
 
 
 def indexing_maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-    """Return indexing maps as data.
-
-    Args:
-        attribute: the maps, in an array.
-        kind: the assumed kind of the op with these maps.
-        outputs: the number of its outputs.
-    """
+    """Return indexing maps as data."""
     maps = affine_maps(attribute)
     roles: Mapping[Role, tuple[int, ...]] = {}
     if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):

@@ -70,13 +70,7 @@ class OverlapAnswer:
 
 @dataclass(frozen=True)
 class WinningCondition:
-    """An earlier condition with another label, provably the first to hold for an operation.
-
-    Attributes:
-        position: the position of the condition.
-        form: the position of the condition that describes the operation except for its sizes.
-        witness: the static sizes of the operation.
-    """
+    """An earlier condition with another label, provably the first to hold for an operation."""
 
     position: int
     form: int
@@ -85,12 +79,7 @@ class WinningCondition:
 
 @dataclass(frozen=True)
 class EarlierOverlaps:
-    """The earlier conditions that overlap with a condition.
-
-    Attributes:
-        winners: some conditions that provably overlap, in order.
-        at_most: an upper bound on the number of overlapping conditions with other labels.
-    """
+    """The earlier conditions that overlap with a condition."""
 
     winners: tuple[WinningCondition, ...]
     at_most: int
@@ -301,13 +290,7 @@ _IN_REGION: Final[Opaque] = Opaque(
 
 @dataclass(frozen=True, eq=False)
 class EntryList:
-    """The entries of one `foreach_match`, where the first match decides.
-
-    Attributes:
-        operation: the `foreach_match`.
-        start: the position of its first entry among all of the spec.
-        conditions: the condition of the matcher of each entry.
-    """
+    """The entries of one `foreach_match`, where the first match decides."""
 
     operation: mlir.Operation
     start: int
@@ -315,7 +298,6 @@ class EntryList:
 
     @cached_property
     def subsumption(self) -> Subsumption:
-        """Decides which entries are subsumed by earlier ones."""
         return Subsumption(self.conditions)
 
 
@@ -409,11 +391,7 @@ class EntryConditions:
 
 
 class ConfigurationReader:
-    """Reads the configurations of the entries of one module; shared parts are read once.
-
-    Args:
-        table: the sequences of the module.
-    """
+    """Reads the configurations of the entries of one module; shared parts are read once."""
 
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
@@ -442,7 +420,6 @@ class ConfigurationReader:
         )
 
     def _yielded(self, path: str, position: int) -> Hashable:
-        """Return the key of a value that a matcher yields."""
         yielded = self._table.yielded(path, position)
         return (path, position) if yielded is None else yielded
 
@@ -519,18 +496,7 @@ _SUBSUMED: Final[Opaque] = Opaque("it is subsumed")
 
 @dataclass(frozen=True)
 class EntryReachability:
-    """The answer to whether an entry can be the first of its `foreach_match` to match.
-
-    Attributes:
-        position: the position of the entry among all entries of the spec.
-        entry: the entry.
-        verdict: proven: the entry can; refuted: the entry cannot for any payload; not decided: unknown.
-        subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if the entry
-            matches nothing.
-        subsumed_by: the entries at these positions.
-        witness: if proven, an op for which it is the first match.
-        reason: if not decided, why not.
-    """
+    """The answer to whether an entry can be the first of its `foreach_match` to match."""
 
     position: int
     entry: Entry
@@ -542,7 +508,6 @@ class EntryReachability:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether it is proven that the entry is never reached."""
         return self.verdict is Verdict.REFUTED
 
     @property
@@ -566,13 +531,7 @@ class EntryReachability:
 
 @dataclass(frozen=True)
 class WinningEntry:
-    """An earlier entry that overlaps with a later one.
-
-    Attributes:
-        position: its position among all entries of the spec.
-        entry: the entry.
-        witness: an op that both match and the earlier entry configures.
-    """
+    """An earlier entry that overlaps with a later one."""
 
     position: int
     entry: Entry = field(metadata=FLAT)
@@ -645,13 +604,7 @@ def _find(
 def _unless_changed(
     answer: SubsumptionAnswer, position: int, changing: Sequence[int]
 ) -> SubsumptionAnswer:
-    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one runs.
-
-    Args:
-        answer: the answer according to the conditions.
-        position: the position of the possibly subsumed entry.
-        changing: the positions of the matchers that may change the payload, in order.
-    """
+    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one runs."""
     if answer.verdict is not Verdict.PROVEN or not answer.subsuming:
         return answer
     if bisect_left(changing, answer.subsuming[0]) == bisect_left(changing, position):

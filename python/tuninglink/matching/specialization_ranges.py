@@ -32,13 +32,7 @@ _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <
 
 @dataclass(frozen=True)
 class _Specialization:
-    """A matcher with ranges.
-
-    Attributes:
-        matcher: the predicates of the matcher.
-        ranges: the ranges.
-        sequence: the matcher itself.
-    """
+    """A matcher with ranges."""
 
     matcher: Matcher
     ranges: mlir.Attribute
@@ -110,11 +104,7 @@ def _specialize(module: mlir.Operation, specializations: Sequence[_Specializatio
 
 
 def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
-    """Return the matchers with ranges, in order of precedence.
-
-    Raises:
-        SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
-    """
+    """Return the matchers with ranges, in order of precedence."""
     specializations: list[_Specialization] = []
     for part in linked.parts:
         table = part.spec.anatomy.table
@@ -159,6 +149,5 @@ def _wrong_count(
 
 
 def _loops(matcher: Matcher) -> int | None:
-    """Return the number of loops of the operations that a matcher matches; None if it does not determine the number."""
     maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
     return next((map_.loop_count for map_ in maps), None)

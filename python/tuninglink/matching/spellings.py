@@ -53,12 +53,6 @@ class ProblemKey:
     """The properties that all forms of a problem share.
 
     Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 are not numbered.
-
-    Attributes:
-        kind: the kind of op.
-        accesses: the indexing of the dimensions of each compared operand.
-        sizes: the size of each numbered loop, None if unconstrained.
-        element_types: the element types of the compared operands.
     """
 
     kind: OpKind
@@ -140,15 +134,7 @@ def problem_form(
 
 
 def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
-    """Return the indexing of the dimensions of an operand, without those that loops of size 1 index.
-
-    Args:
-        map_: the indexing map of the operand.
-        numbers: the numbers of loops.
-
-    Returns:
-        The accesses by dimension; None if one is not a sum.
-    """
+    """Return the indexing of the dimensions of an operand, without those that loops of size 1 index."""
     accesses: dict[int, Access] = {}
     for dimension, result in enumerate(map_.results):
         try:
@@ -162,11 +148,7 @@ def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Acc
 
 
 def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
-    """Return the factors of the loops in a sum, and its constant.
-
-    Raises:
-        ValueError: the expression is not a sum of loops multiplied by constants.
-    """
+    """Return the factors of the loops in a sum, and its constant."""
     match expression:
         case mlir.AffineDimExpr():
             return {expression.position: 1}, 0
@@ -207,12 +189,7 @@ _BATCH_LOOP_ADDED: Final = "llvm-cpu"
 
 @dataclass(frozen=True)
 class RootForm:
-    """A root op, with the form of its problem.
-
-    Attributes:
-        op: the op in the form that matchers receive.
-        form: the form.
-    """
+    """A root op, with the form of its problem."""
 
     op: OpInfo
     form: ProblemForm
@@ -226,7 +203,6 @@ class RootFormReader:
         self._alive: list[mlir.Module] = []
 
     def read(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
-        """Return the root ops of a dispatch for which entries can be derived."""
         backend = dispatch.target.backend if dispatch.target else ""
         return tuple(self._forms(dispatch.module, backend))
 
@@ -278,7 +254,6 @@ def _is_configured(op: OpInfo) -> bool:
 
 
 def _is_lost(op: OpInfo, backend: str) -> bool:
-    """Return whether the backend replaces an op and loses its configuration."""
     is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
     return is_image and backend == _BATCH_LOOP_ADDED
 
@@ -318,13 +293,7 @@ class NotDerivableError(Exception):
 
 @dataclass(frozen=True)
 class LoopMapping:
-    """The correspondence of the loops of two forms.
-
-    Attributes:
-        sources: for each loop of the new form, the loop of the old one; None for an added loop of size 1.
-        iterators: the iterator of each loop of the new form.
-        dropped: the loops of the old form that the new one lacks, all of size 1.
-    """
+    """The correspondence of the loops of two forms."""
 
     sources: tuple[int | None, ...]
     iterators: tuple[str, ...]
@@ -332,7 +301,6 @@ class LoopMapping:
 
     @property
     def old_count(self) -> int:
-        """The number of loops of the old form."""
         return sum(source is not None for source in self.sources) + len(self.dropped)
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
@@ -437,12 +405,7 @@ class Renumbering:
 
 
 def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
-    """Return the mapping of the parallel loops followed by one reduction loop, into which all others are merged.
-
-    Args:
-        parallel: the mapping of the parallel loops.
-        reduction: the position of the reduction loop in the old form.
-    """
+    """Return the mapping of the parallel loops followed by one reduction loop, into which all others are merged."""
     kept = [source for source in parallel.sources if source is not None]
     if kept != sorted(kept):
         return None
@@ -456,13 +419,7 @@ def _lowering_config(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping] = MappingProxyType({}),
 ) -> mlir.Attribute:
-    """Convert a lowering config to another form.
-
-    Args:
-        value: the lowering config.
-        mapping: the loops of its lists.
-        others: the loops of other lists, by their names.
-    """
+    """Convert a lowering config to another form."""
     if isinstance(value, iree_gpu.LoweringConfigAttr):
         renumbered = _entries(entries_of(value.attributes), mapping, others)
         return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))

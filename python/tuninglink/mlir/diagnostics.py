@@ -443,12 +443,7 @@ _CONSEQUENCE: Final = "failed to parse "
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
-    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence.
-
-    Args:
-        diagnostic: the error.
-        text: the text that was parsed.
-    """
+    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence."""
     if diagnostic.message.startswith(_CONSEQUENCE):
         return diagnostic
     if match := _MISSING.match(diagnostic.message):
@@ -499,13 +494,7 @@ def _swapped(message: str, text: str) -> str:
 
 
 def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:
-    """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline.
-
-    Args:
-        diagnostic: an error.
-        text: the text that was parsed.
-        suggestion: a similar pipeline of the same family, which is preferred to one of another family.
-    """
+    """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline."""
     place, word = diagnostic.place, _word_at(diagnostic, text)
     if place is None or not word or not _NO_CASE.match(diagnostic.message):
         return ""
@@ -562,6 +551,5 @@ def _word_at(diagnostic: Diagnostic, text: str) -> str:
 
 
 def _line(text: str, place: Place) -> bytes:
-    """Return the line of a place, whose column counts bytes; empty if the text ends before it."""
     lines = text.split("\n")
     return lines[place.line - 1].encode() if 0 < place.line <= len(lines) else b""

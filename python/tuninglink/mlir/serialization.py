@@ -122,9 +122,6 @@ def _decode_code(data: bytes, start: Place) -> str:
     """Decode text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it.
 
     Such comments are decoded as Latin-1.
-
-    Raises:
-        SpecError: a byte outside of comments is not UTF-8, or the file is not text.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))

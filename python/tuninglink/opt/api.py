@@ -117,12 +117,7 @@ def _operation(program: Program, name: str, diagnostics: DiagnosticSink) -> mlir
 def _run_pipeline(
     text: str, operation: mlir.Operation, registry: PassRegistry, diagnostics: DiagnosticSink
 ) -> bool:
-    """Run a textual pipeline, or a list of passes without an anchor, and return whether it succeeded.
-
-    Raises:
-        PipelineError: the pipeline is malformed, or names an unknown pass or option.
-        TuninglinkError: a pass cannot run in a process with sessions of the compiler.
-    """
+    """Run a textual pipeline, or a list of passes without an anchor, and return whether it succeeded."""
     is_anchored = text.lstrip().startswith((f"{operation.name}(", f"{ANY}("))
     pipeline = parse_pipeline(text if is_anchored else f"{operation.name}({text})")
     _check_backends(pipeline, operation.context, registry)

@@ -43,19 +43,7 @@ _PASS_NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class OptRequest:
-    """The passes to run and their input.
-
-    Attributes:
-        context: the context for looking up passes.
-        input: the path of the input.
-        pipeline: the passes.
-        nest_implicitly: whether the passes were given as flags. They then run on the outermost operation of the input,
-            of any name, and passes for other operations are nested.
-        runs_python: whether a pass written in Python is among them.
-        needs_target_backends: whether a pass among them uses target backends.
-        compiler_flags: the flags for the compiler.
-        handed_over: the command to run instead for features of `iree-opt` only, or empty.
-    """
+    """The passes to run and their input."""
 
     context: mlir.Context
     input: str
@@ -67,19 +55,13 @@ class OptRequest:
     handed_over: tuple[str, ...] = ()
 
     def pipeline_for(self, root: str) -> OpPipeline:
-        """Return the passes for an input with an outermost operation called `root`."""
         return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
 
 
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
 ) -> OptRequest:
-    """Determine the passes and the input. The compiler's passes are looked up in `context`.
-
-    Raises:
-        CommandLineError: the command line is wrong.
-        PipelineError: the pipeline is malformed, or contains an unknown name.
-    """
+    """Determine the passes and the input. The compiler's passes are looked up in `context`."""
     lookup = PassLookup(context, registry)
     passes = [flag for flag in options.line.unknown if _is_pass(flag, lookup)]
     other = [flag for flag in options.line.unknown if flag not in passes]
@@ -150,11 +132,7 @@ def _prints_selected_passes(options: Options, pipeline: OpPipeline, lookup: Pass
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
-    """Reject an argument similar to one of Tuninglink's own flags, which the compiler cannot suggest.
-
-    Raises:
-        CommandLineError: the flag is unknown. The message names the nearest one.
-    """
+    """Reject an argument similar to one of Tuninglink's own flags, which the compiler cannot suggest."""
     if flag.name in pass_registry.flags_with_value():
         return
     own = (*FLAGS, *registry.all())
@@ -183,7 +161,6 @@ def _indented(nest: OpPipeline, indent: str) -> str:
 
 
 def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
-    """Return a flag that sets a field, or clears it."""
     return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
 
 
@@ -196,13 +173,11 @@ def _value(
     optional: bool = False,
     repeats: bool = False,
 ) -> Flag:
-    """Return a flag with a value."""
     value = value if "|" in value else f"<{value}>"
     return Flag(target, read, optional, repeats, help, metavar=value)
 
 
 def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
-    """Return a flag with a choice of values. The first value is used if none is given."""
     words = value.split("|")
     read = one_of("", *words) if optional else one_of(*words)
     return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
@@ -335,30 +310,7 @@ IREE_OPT_ONLY: Final = frozenset(
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a command line.
-
-    Attributes:
-        line: the command line, for passes and flags of the compiler.
-        help: whether to print only the help.
-        version: whether to print the versions.
-        list_passes: whether to list the passes.
-        completion: the shell to complete commands in, or nothing.
-        output: the path of the result.
-        pipeline: the textual pipeline, or None.
-        split_marker: the separator of chunks in the input, or None for a single chunk.
-        output_marker: the separator of chunks in the output.
-        expectations: whether to compare diagnostics with comments: `all` or `only-expected`, or empty.
-        implicit_module: whether to wrap other inputs in a module.
-        allow_unregistered: whether to accept operations of unknown dialects.
-        bytecode: whether to write bytecode.
-        bytecode_version: the version of bytecode, or None for the latest.
-        dump_pipeline: whether to print the pipeline first.
-        threads: whether the compiler may use several threads.
-        notes: whether to print the notes of diagnostics.
-        verbosity: the least severe diagnostics to print.
-        color: whether to use colors, or None to detect it.
-        instrumentation: the reports of the run.
-    """
+    """The options of a command line."""
 
     line: CommandLine
     help: bool = False
@@ -383,11 +335,7 @@ class Options:
 
 
 def read_options(arguments: Sequence[str]) -> Options:
-    """Parse a command line, without the name of the program.
-
-    Raises:
-        CommandLineError: the command line is invalid.
-    """
+    """Parse a command line, without the name of the program."""
     if message := ambiguous(arguments):
         raise CommandLineError(message)
     aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}

@@ -226,7 +226,6 @@ class _Run:
 
 
 def _new_context() -> mlir.Context:
-    """Return a context that loads dialects on demand: loading all takes longer than a small run."""
     create: Any = mlir.Context  # the stubs do not declare this argument of the bindings
     context: mlir.Context = create(load_on_create_dialects=[])
     return context

@@ -159,14 +159,6 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
     Call it once, from the main thread, before creating contexts that depend on the flags. An unknown flag, or an
     invalid value, ends the process with the compiler's own message and exit code 1. Once target backends are
     registered, a session of the compiler must not be started in this process: the compiler would abort.
-
-    Args:
-        program: the name of this program in messages.
-        flags: flags of `iree-opt`, except for those that its main function implements.
-        target_backends: whether a pass uses target backends.
-
-    Raises:
-        RuntimeError: the compiler does not behave as this module expects.
     """
     if target_backends:
         _park_opt_main(program, flags)
@@ -221,22 +213,7 @@ def _argument_vector(arguments: list[str]) -> Any:
 
 @dataclass(frozen=True)
 class Instrumentation:
-    """The reports of a run on standard error.
-
-    Attributes:
-        before_all: print IR before each pass.
-        after_all: print IR after each pass.
-        before: print IR before the passes in these comma-separated lists of names.
-        after: print IR after the passes in these lists.
-        module_scope: print the whole module, not only the pass's operation.
-        only_on_change: after a pass, print IR only if the pass changed it.
-        only_on_failure: print IR only after failed passes.
-        tree_directory: print to files in a tree of directories instead.
-        timing: whether to print a timing report at the end.
-        statistics: whether to print the statistics of passes at the end.
-        statistics_display: the format of the statistics: `list` or `pipeline`.
-        verify_each: whether to verify IR after each pass.
-    """
+    """The reports of a run on standard error."""
 
     before_all: bool = False
     after_all: bool = False
@@ -253,12 +230,10 @@ class Instrumentation:
 
     @property
     def is_selective(self) -> bool:
-        """Whether IR is printed around selected passes."""
         return bool(self.before or self.after)
 
     @property
     def prints(self) -> bool:
-        """Whether any IR is printed."""
         return self.is_selective or self.before_all or self.after_all or self.only_on_failure
 
     def around(self, name: str) -> Instrumentation:
@@ -297,17 +272,7 @@ def split_names(lists: Iterable[str]) -> set[str]:
 
 
 class PipelineBuilder:
-    """A builder of pass managers from pipelines.
-
-    Args:
-        context: the context of the operations.
-        lookup: the lookup of passes.
-        instrumentation: the reports of the run.
-        run: runs a pass written in Python and returns whether it succeeded. It must not raise.
-        warn: receives warnings about unsupported requests.
-        nest_implicitly: whether a top-level pass that runs on other operations is nested (as for passes given as
-            flags) instead of rejected.
-    """
+    """A builder of pass managers from pipelines."""
 
     def __init__(
         self,
@@ -328,11 +293,7 @@ class PipelineBuilder:
         self._print_selected = instrumentation.is_selective
 
     def build(self, pipeline: OpPipeline) -> NativePassManager:
-        """Return a pass manager that runs `pipeline`.
-
-        Raises:
-            PipelineError: a pass or an option does not exist, or a pass is misplaced.
-        """
+        """Return a pass manager that runs `pipeline`."""
         for leaf in leaves(pipeline):
             self._lookup.check(leaf.name, leaf.place)
         if self._instrumentation.prints or self._runs_python_below(pipeline):

@@ -137,15 +137,7 @@ def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | 
 
 
 def _check_names(operation: int, source: str) -> None:
-    """Check the names of unregistered operations. The bindings abort on one that is not UTF-8.
-
-    Args:
-        operation: the pointer to the operation to walk.
-        source: the name of the input.
-
-    Raises:
-        TuninglinkError: a name is not UTF-8.
-    """
+    """Check the names of unregistered operations. The bindings abort on one that is not UTF-8."""
     callback = CFUNCTYPE(c_int, c_void_p, c_void_p)
     name_of = function("mlirOperationGetName", c_void_p, c_void_p)
     text_of = function("mlirIdentifierStr", StringRef, c_void_p)
@@ -238,12 +230,7 @@ _POSIX_CLASSES = {
 
 @dataclass
 class _Expectation:
-    """A comment, and whether its diagnostic was emitted.
-
-    Attributes:
-        line: the line of the diagnostic, or None if it has no place.
-        pattern: the pattern to search for in the message.
-    """
+    """A comment, and whether its diagnostic was emitted."""
 
     severity: Severity
     text: str
@@ -386,7 +373,6 @@ def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
 
 
 def _python_syntax(pattern: str) -> str:
-    """Convert a POSIX regular expression to Python's syntax."""
     for posix, python in _POSIX_CLASSES.items():
         pattern = pattern.replace(posix, python)
     return pattern

@@ -140,11 +140,7 @@ class PassLookup:
         return self._registry.own.get(name) or self._registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
-        """Check that a pass or a pipeline called `name`, written at `place`, exists.
-
-        Raises:
-            PipelineError: it does not exist. The message suggests the nearest name.
-        """
+        """Check that a pass or a pipeline called `name`, written at `place`, exists."""
         if self.python_pass(name) or self.compiler.knows(name):
             return
         suggestion = did_you_mean(name, chain(self._registry.all(), pass_names()))
@@ -258,11 +254,7 @@ class CompilerPasses:
         return {}
 
     def _printed(self, element: Element) -> str:
-        """Return a pass or a pipeline as the compiler prints it, with the defaults of its options.
-
-        Raises:
-            ValueError: the options are invalid.
-        """
+        """Return a pass or a pipeline as the compiler prints it, with the defaults of its options."""
         if element.name in UNPRINTABLE:
             return f"{ANY}({element})"
         return str(PassManager.parse(f"{ANY}({element})", self._context))
@@ -304,17 +296,11 @@ class Passes:
         self._handle = handle
 
     def nest(self, anchor: str) -> Passes:
-        """Append a list of passes for the operations called `anchor` directly inside."""
         nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
         return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
 
     def add_native(self, text: str) -> None:
-        """Append passes of the compiler, given as text.
-
-        Raises:
-            ValueError: the text is malformed, or a pass does not run on operations of this kind. The message is the
-                compiler's.
-        """
+        """Append passes of the compiler, given as text."""
         message: list[bytes] = []
 
         def take(part: StringRef, _: object) -> None:
@@ -328,14 +314,7 @@ class Passes:
     def add_python(
         self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
     ) -> None:
-        """Append a pass that calls a function.
-
-        Args:
-            title: the name of the pass in timing reports and in headers of printed IR.
-            text: the text of the pass in the printed pipeline.
-            anchor: the name of its operations, or empty for any.
-            run: receives each operation and returns whether the pass succeeded. It must not raise.
-        """
+        """Append a pass that calls a function."""
         create = function("mlirCreateExternalPass", c_void_p, *_CREATE_PASS)
         add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
         # The compiler does not copy the name of the anchor.
@@ -345,12 +324,7 @@ class Passes:
 
 
 class NativePassManager:
-    """A pass manager.
-
-    Attributes:
-        bindings: the pass manager as an object of the bindings.
-        passes: the passes for the operation given to `run`.
-    """
+    """A pass manager."""
 
     def __init__(self, anchor: str, context: mlir.Context) -> None:
         self.bindings = PassManager(anchor, context)
@@ -367,16 +341,13 @@ class NativePassManager:
         return bool(run(pointer_of(self.bindings), pointer_of(operation)))
 
     def close(self) -> None:
-        """End the pass manager, which prints its timing report and statistics if enabled."""
         del self.bindings
         self._kept.clear()
 
     def keep_string(self, text: str) -> StringRef:
-        """Return a string that lives as long as the pass manager."""
         return StringRef.of(self.keep(text.encode()))
 
     def keep(self, value: _Kept) -> _Kept:
-        """Keep a value alive as long as the pass manager."""
         self._kept.append(value)
         return value
 
@@ -410,17 +381,7 @@ _QUOTES = "'\""
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a pass.
-
-    Attributes:
-        name: its name in pipelines.
-        field: the name of the dataclass field.
-        type: the type of a value, or of an element of a list: `bool`, `int`, `float` or `str`.
-        is_list: whether the value is a tuple of such values.
-        choices: the allowed values, or empty for any.
-        default: the value without the option.
-        help: one line of help.
-    """
+    """An option of a pass."""
 
     name: str
     field: str
@@ -432,23 +393,17 @@ class Option:
 
     @property
     def value_name(self) -> str:
-        """The placeholder of a value in `--help`: `<string>`, or `<int>,...` for a list."""
         word = "string" if self.type is str else self.type.__name__
         value = "|".join(self.choices) or f"<{word}>"
         return f"{value},..." if self.is_list else value
 
     def parse(self, text: str) -> Any:
-        """Parse a value.
-
-        Raises:
-            ValueError: the text is not a value. The message is the expected form.
-        """
+        """Parse a value."""
         if not self.is_list:
             return self._parse_one(_unwrap(text, _QUOTES + "{"))
         return tuple(map(self._parse_one, split_list(text)))
 
     def print(self, value: Any) -> str:
-        """Return a value in the syntax of `parse`."""
         if not self.is_list:
             return _print_one(value)
         return "{" + ",".join(map(_print_one, value)) + "}"
@@ -679,7 +634,6 @@ class _Parser:
         return self._offset == len(self._text)
 
     def failure(self, message: str, offset: int | None = None) -> PipelineError:
-        """Return an error at `offset`, or at the current position."""
         place = self._place(self._offset if offset is None else offset)
         return PipelineError(error(message, place))
 

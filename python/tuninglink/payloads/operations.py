@@ -134,20 +134,13 @@ _MATMUL_RANKS: Final = {
 
 
 def _builders() -> Any:
-    """Return the dialect with the builders of named ops, loaded on first use since loading takes 90 ms."""
     from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
 
     return linalg
 
 
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
-    """Yield named structured operations. The compiler may reject some of them.
-
-    Args:
-        name: the name, such as `linalg.batch_matmul`.
-        types: the element types of the first operands; None for any.
-        rank: the rank to use for operations that support any rank.
-    """
+    """Yield named structured operations. The compiler may reject some of them."""
     if name.endswith("_unsigned"):
         # The bindings abort on a float.
         if any(isinstance(kind, mlir.FloatType) for kind in types):
@@ -267,13 +260,7 @@ DYNAMIC = mlir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Template:
-    """A root op with the ops that compute its operands. Sizes that are not yet chosen are dynamic.
-
-    Attributes:
-        owner: the operation that contains the block and keeps it alive.
-        block: the block of the ops. Its arguments are the inputs. Its last operation except for a yield is the root op.
-        is_exact: whether the matcher accepts only these operations.
-    """
+    """A root op with the ops that compute its operands. Sizes that are not yet chosen are dynamic."""
 
     owner: mlir.Operation
     block: mlir.Block
@@ -281,18 +268,15 @@ class Template:
 
     @cached_property
     def operations(self) -> tuple[mlir.Operation, ...]:
-        """The operations, the root op last."""
         operations = [operation.operation for operation in self.block.operations]
         return tuple(op for op in operations if op.name != names.YIELD)
 
     @property
     def root(self) -> mlir.Operation:
-        """The root op."""
         return self.operations[-1]
 
     @cached_property
     def op(self) -> StructuredOp:
-        """The root op as data. Use it only once the attributes of the template are final."""
         return StructuredOp(self.root)
 
     @cached_property
@@ -404,13 +388,7 @@ def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Att
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clone an operation at the current insertion point, with the given result types.
-
-    Args:
-        operation: the operation.
-        values: the replacement of each value that the operation uses, to which its results are added.
-        results: the types of the results.
-    """
+    """Clone an operation at the current insertion point, with the given result types."""
     clone = operation.clone().operation
     for position, operand in enumerate(operation.operands):
         clone.operands[position] = values[operand]
@@ -449,21 +427,7 @@ class UnsizedError(Exception):
 
 
 class SizeRelations:
-    """The sizes of a template as expressions, and the relations between them.
-
-    Args:
-        template: the template.
-
-    Attributes:
-        unknowns: the open sizes of the template.
-        relations: the conditions on them.
-        slack: the optional conditions that a tensor has no more elements than are read.
-        shapes: the shape of each tensor.
-        loops: the sizes of the root op's loops.
-
-    Raises:
-        UnsizedError: the relation between the sizes of an operation is unknown.
-    """
+    """The sizes of a template as expressions, and the relations between them."""
 
     def __init__(self, template: Template) -> None:
         self._template = template
@@ -491,11 +455,7 @@ class SizeRelations:
         return _at(self._role_sizes.get(kind, []), index)
 
     def forced(self, dimensions: Sequence[Dimension]) -> Forced | None:
-        """Return a function from the sizes of some dimensions to the only values of all unknowns.
-
-        Returns:
-            None if a dimension does not exist, or if equations do not determine all unknowns.
-        """
+        """Return a function from the sizes of some dimensions to the only values of all unknowns."""
         given = [unknown(f"given {position}") for position in range(len(dimensions))]
         sizes = [self.size(dimension) for dimension in dimensions]
         demands = [

@@ -286,12 +286,10 @@ def _extract(tensor: Value) -> Value:
 
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
-    """Return whether a destination is created in the dispatch rather than passed to it."""
     return argument not in template.accumulators or (fills and _is_filled(template, argument))
 
 
 def _is_filled(template: Template, argument: Value) -> bool:
-    """Return whether a destination can start from a constant."""
     return argument in template.accumulators and is_number(argument.type.element_type)
 
 
@@ -336,13 +334,7 @@ _USUAL: Final = 64
 
 @dataclass(frozen=True)
 class Sized:
-    """Sizes for a template.
-
-    Attributes:
-        loops: the sizes of the root op's loops.
-        demanded: the loops with only one possible size.
-        shapes: the shape of each tensor.
-    """
+    """Sizes for a template."""
 
     loops: Sequence[int]
     demanded: frozenset[int]
@@ -351,12 +343,7 @@ class Sized:
 
 @dataclass(frozen=True)
 class NoSizes:
-    """The reason why a template has no sizes.
-
-    Attributes:
-        verdict: refuted if no sizes exist; undecided if none were found.
-        reason: the reason, in words.
-    """
+    """The reason why a template has no sizes."""
 
     verdict: Verdict
     reason: str
@@ -367,13 +354,7 @@ def find_sizes(
     facts: Collection[HasExtent],
     configurations: Callable[[], tuple[mlir.Attribute, ...]],
 ) -> Sized | NoSizes:
-    """Find sizes for which an operation satisfies facts, preferably multiples of the configured tiles.
-
-    Args:
-        unsized: the operation.
-        facts: the facts.
-        configurations: returns the configurations.
-    """
+    """Find sizes for which an operation satisfies facts, preferably multiples of the configured tiles."""
     try:
         sizes = unsized.relations
     except UnsizedError as failure:
@@ -437,17 +418,7 @@ def _sized(
 
 
 class _Question:
-    """A query to Z3 about sizes.
-
-    Args:
-        conditions: the conditions on the sizes.
-        demands: the demands of a matcher, in words and as conditions.
-
-    Attributes:
-        solver: the solver.
-        writer: writes terms in its context.
-        labels: the demands in words, by their tracking labels in Z3.
-    """
+    """A query to Z3 about sizes."""
 
     def __init__(
         self, conditions: Iterable[Expression], demands: Iterable[tuple[str, Expression]]
@@ -464,7 +435,6 @@ class _Question:
             self.solver.assert_and_track(self.writer.truth(condition.term), label)
 
     def refutation(self) -> NoSizes:
-        """Return the demands that contradict each other."""
         core = [self.labels[str(label)] for label in self.solver.unsat_core()]
         return NoSizes(Verdict.REFUTED, describe_contradiction(sorted(core)))
 
@@ -531,7 +501,6 @@ class _Choice:
         return _sized(self._sizes, demanded, value)
 
     def _only_value(self, size: z3.ArithRef) -> int | None:
-        """Return the only value of an unknown, or None if there are several."""
         assert self._solver.check() == z3.sat
         value = int(self._solver.model().eval(size, model_completion=True).as_long())
         return value if self._solver.check(size != value) == z3.unsat else None

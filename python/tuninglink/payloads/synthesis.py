@@ -183,11 +183,7 @@ class _Synthesis:
         return PayloadError(self._entry, reason, verdict)
 
     def run(self) -> Configured:
-        """Try the candidate operations, and return the first that the entry matches.
-
-        Raises:
-            PayloadError: the entry matches none of them.
-        """
+        """Try the candidate operations, and return the first that the entry matches."""
         condition = self._condition()
         try:
             return self._first_match(condition)
@@ -209,11 +205,7 @@ class _Synthesis:
             return None
 
     def _condition(self) -> Condition:
-        """Return the condition of the matcher.
-
-        Raises:
-            PayloadError: it cannot be read, or contradicts itself.
-        """
+        """Return the condition of the matcher."""
         condition = self._matchers.of(self._entry.matcher)
         if isinstance(condition, Opaque):
             is_refuted = condition.is_contradiction
@@ -294,7 +286,6 @@ class _Synthesis:
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _matched(self, draft: Draft) -> Configured | None:
-        """Return a payload, or None if the entry does not match it."""
         payload = draft.payload()
         is_matched = matches(self._entry, payload)
         return Configured(payload.shapes, None, lambda: payload) if is_matched else None
@@ -314,7 +305,6 @@ class _Synthesis:
 
 
 def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:
-    """Return a sequence after the sequences that it runs."""
     return [sequence for _, sequence in table.closure(path)][::-1]
 
 
@@ -342,13 +332,7 @@ class Configured:
 
 @dataclass(frozen=True)
 class _Family:
-    """See `Workload.family`.
-
-    Attributes:
-        unsized: the operation, with open sizes.
-        fills: whether an accumulation starts from a `linalg.fill`.
-        target: the target.
-    """
+    """See `Workload.family`."""
 
     unsized: UnsizedOp
     fills: bool
@@ -467,16 +451,7 @@ _BATCH: Final = 10
 def configured_together(
     drafts: Sequence[Draft | None], target: mlir.Attribute
 ) -> list[Configured | None]:
-    """Return the payloads of drafts, each configured as by its entry alone.
-
-    Args:
-        drafts: drafts for entries of one spec, None for an entry without a draft.
-        target: the target of the dispatches, a `#hal.executable.target` in the context of the entries.
-
-    Returns:
-        None for an entry that must be run alone: another entry of the batch configures its payload first, a
-        configuration is rejected, or the entry may reach ops other than the one that its matcher receives.
-    """
+    """Return the payloads of drafts, each configured as by its entry alone."""
     result: list[Configured | None] = [None] * len(drafts)
     chosen = [
         (position, draft)
@@ -534,7 +509,6 @@ class _Discrete(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _excludes(discrete: _Discrete, name: str) -> bool:
-    """Return whether a condition excludes all ops with a name; fills always count as excluded."""
     condition = Condition(names=discrete.names, kinds=discrete.kinds)
     other = Condition(names=frozenset((name,)))
     return name == names.FILL or exclude_but_for_sizes(condition, other)
@@ -635,14 +609,6 @@ def configured_if_matched(
     """Configure the function in a payload's body as an entry alone does. Return the function, or None without a match.
 
     This takes one run of the interpreter, whereas `matches` and `configured` together take two.
-
-    Args:
-        entry: the entry.
-        module: the body, in the context of the entry; modified in place.
-        target: the target of the dispatch, a `#hal.executable.target` of the same context.
-
-    Raises:
-        MLIRError: the compiler rejects the configuration. Whether the entry matches remains unknown.
     """
     ((function, _),) = configured_functions([entry], module, target)
     return function
@@ -654,20 +620,7 @@ def configured_functions(
     target: mlir.Attribute,
     excluded: Collection[str] = (),
 ) -> list[tuple[mlir.Operation | None, int]]:
-    """Configure the functions in the bodies of payloads, each with the first entry that matches its root op.
-
-    Args:
-        entries: the entries.
-        module: the functions, in the context of the entries; modified in place.
-        target: the target of the dispatches, a `#hal.executable.target` of the same context.
-        excluded: names of ops that no entry matches, so that the interpreter skips them.
-
-    Returns:
-        Each function with the position of the entry, None for a function that no entry matches.
-
-    Raises:
-        MLIRError: the compiler rejects a configuration. Which entries match remains unknown.
-    """
+    """Configure the functions in the bodies of payloads, each with the first entry that matches its root op."""
     spec = _Interpreted(entries[0].anatomy, entries)
     actions = (
         spec.tagging_action(entry, number, after=entry.action)
@@ -747,13 +700,7 @@ class _Interpreted:
         return [op for name in reached if (op := table.symbol(name)) is not None]
 
     def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
-        """Add an action that annotates its operation with the number of an entry. Return its name.
-
-        Args:
-            entry: the entry.
-            number: the number.
-            after: an action to run before the new action; none by default.
-        """
+        """Add an action that annotates its operation with the number of an entry. Return its name."""
         sequence = self._anatomy.table.lookup(entry.matcher)
         assert sequence is not None
         types = signature(sequence).results
@@ -805,15 +752,10 @@ class _Interpreted:
         return matcher, action
 
     def bytecode(self) -> bytes:
-        """Return the copy as bytecode."""
         return to_bytecode(self._module)
 
     def run(self, module: mlir.Operation) -> None:
-        """Apply the spec to a module.
-
-        Raises:
-            MLIRError: the interpreter failed.
-        """
+        """Apply the spec to a module."""
         context = module.context
         module.attributes[names.EMBEDDED_SPEC] = spec_attribute(self.bytecode(), context)
         manager = PassManager.parse(_PIPELINE, context)

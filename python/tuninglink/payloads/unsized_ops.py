@@ -162,15 +162,7 @@ _MOST: Final = 64
 
 
 class UnsizedOp:
-    """A candidate operation of matchers, with its properties that do not depend on sizes.
-
-    Attributes:
-        template: the operation.
-        is_shared: whether other matchers that differ only in sizes have the same candidate.
-        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program, with the
-            size-independent properties of the body's ops; see `drafts`.
-        problems: the problem of the operation in each family, for some sizes; None if it has other loops.
-    """
+    """A candidate operation of matchers, with its properties that do not depend on sizes."""
 
     def __init__(self, template: Template, *, is_shared: bool = False) -> None:
         self.template = template
@@ -182,11 +174,7 @@ class UnsizedOp:
 
     @cached_property
     def relations(self) -> SizeRelations:
-        """The relations between the operation's sizes.
-
-        Raises:
-            UnsizedError: a relation is unknown.
-        """
+        """The relations between the operation's sizes."""
         return SizeRelations(self.template)
 
     def forced_sizes(self, dimensions: tuple[Dimension, ...]) -> Forced | None:
@@ -205,23 +193,14 @@ class UnsizedOp:
 
 
 class UnsizedOps:
-    """The candidate operations of matchers in one MLIR context.
-
-    Args:
-        generalizes: whether the target's backend generalizes named operations before specs match.
-    """
+    """The candidate operations of matchers in one MLIR context."""
 
     def __init__(self, *, generalizes: bool) -> None:
         self._generalizes = generalizes
         self._known: dict[Hashable, _Replayed] = {}
 
     def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[UnsizedOp]:
-        """Yield the candidate operations of a matcher, most likely ones first.
-
-        Args:
-            condition: the matcher's condition.
-            matcher: the matcher and the sequences that it includes.
-        """
+        """Yield the candidate operations of a matcher, most likely ones first."""
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)
         if candidates.has_shown_ops:
             return map(UnsizedOp, candidates.all())
@@ -297,20 +276,16 @@ class Ranks:
         )
 
     def mention(self, count: int) -> bool:
-        """Return whether all of the first operands have a constraint."""
         return all(at in self.exact or at in self.least for at in range(count))
 
     def tightened(self) -> Ranks:
-        """Return the constraints with each minimum rank made exact."""
         return Ranks({**self.least, **self.exact}, {})
 
     def likely(self, operand: int) -> int:
-        """Return a rank that satisfies the constraints on an operand."""
         return self.exact.get(operand, max(2, self.least.get(operand, 0)))
 
     @property
     def common(self) -> int:
-        """A rank for ops whose operands all have the same rank."""
         return next(iter(self.exact.values()), max(2, *self.least.values(), 0))
 
 
@@ -321,12 +296,10 @@ class _Loops:
         self._count = 0
 
     def take(self, count: int) -> Expressions:
-        """Return the next loops."""
         self._count += count
         return list(map(mlir.AffineExpr.get_dim, range(self._count - count, self._count)))
 
     def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
-        """Return the maps of operands."""
         return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
 
 
@@ -381,7 +354,6 @@ def separate_maps(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
 
 
 def _images(counts: Mapping[str, int]) -> Sequence[int]:
-    """Return the possible ranks of an image, each dimension of which has a size, a filter, a stride and a dilation."""
     roles = ("output_image", "filter", "strides", "dilations")
     ranks = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
     return sorted(ranks) or _IMAGES
@@ -393,14 +365,7 @@ def convolution_maps(
     strides: Mapping[int, int],
     dilations: Mapping[int, int],
 ) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of convolutions.
-
-    Args:
-        counts: the numbers of loops of roles such as `convolution filter`.
-        ranks: constraints on the ranks of operands.
-        strides: the stride of each dimension of the image, if the matcher requires it.
-        dilations: the dilation of each dimension of the image, if the matcher requires it.
-    """
+    """Yield maps of convolutions."""
 
     def choices(role: str, usual: Sequence[int]) -> Sequence[int]:
         count = counts.get(f"convolution {role}")
@@ -453,11 +418,6 @@ class Candidates:
     """The operations that a matcher may match.
 
     The operations are built in the current context, at the current location.
-
-    Args:
-        condition: the condition of the matcher.
-        sequences: the matcher and the sequences that it includes.
-        generalizes: whether the target's backend generalizes named operations before specs match.
     """
 
     def __init__(
@@ -488,7 +448,6 @@ class Candidates:
 
     @property
     def has_shown_ops(self) -> bool:
-        """Whether the matcher contains a graph or regions. The operations then depend on more than the condition."""
         return bool(self._shown)
 
     def all(self) -> Iterator[Template]:

@@ -24,12 +24,10 @@ class Interval(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the interval contains no value."""
         return self.low > self.high
 
     @property
     def is_finite(self) -> bool:
-        """Whether both ends are finite."""
         return self.low > -inf and self.high < inf
 
     def __and__(self, other: Interval) -> Interval:
@@ -144,11 +142,7 @@ _ROUNDS = 40
 
 
 class Bounds:
-    """The bounds of every variable, tightened by assertions.
-
-    Attributes:
-        impossible: whether a variable has no value left, so that the assertions cannot hold together.
-    """
+    """The bounds of every variable, tightened by assertions."""
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._bounds = dict.fromkeys(variables, ANY)
@@ -181,11 +175,7 @@ class Bounds:
             self.impossible |= new.is_empty
 
     def tighten(self, assertions: Iterable[Term], deadline: Deadline) -> None:
-        """Remove values for which an assertion cannot hold, until nothing changes.
-
-        Raises:
-            UndecidedError: the deadline has passed.
-        """
+        """Remove values for which an assertion cannot hold, until nothing changes."""
         assertions = list(assertions)
         for _ in range(_ROUNDS):
             waiting = False

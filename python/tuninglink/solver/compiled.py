@@ -31,16 +31,7 @@ _TEMPLATES = {
 
 
 class SourceWriter:
-    """Writes terms as Python expressions; nodes with several uses become local variables.
-
-    Args:
-        roots: the terms.
-        slots: the positions of the variables in the values.
-        bounds: the bounds of the variables.
-        local: the prefix of the local variables.
-        inner: the variable of the innermost loop: the largest terms without it become local variables, too, unless they
-            divide by zero.
-    """
+    """Writes terms as Python expressions; nodes with several uses become local variables."""
 
     def __init__(
         self,
@@ -74,7 +65,6 @@ class SourceWriter:
             self._texts[id(node)] = text
 
     def text(self, term: Term) -> str:
-        """Return the expression of a node."""
         return self._texts[id(term)]
 
     def _write(self, term: Term) -> str:
@@ -103,12 +93,6 @@ def conjunction(
     """Return lines of a function of the values that return False unless all of `assertions` hold.
 
     They raise `ZeroDivisionError` if they evaluate a division by zero.
-
-    Args:
-        assertions: boolean terms.
-        slots: the positions of the variables in the values.
-        bounds: the bounds of the variables.
-        inner: the variable of the innermost loop, if any.
     """
     lines: list[str] = []
     # One by one, cheapest first, so that a failing one avoids evaluating the rest.
@@ -125,10 +109,6 @@ def violations(
 
     An assertion counts as undefined if its evaluation divides by zero anywhere; its value may nevertheless be
     determined.
-
-    Args:
-        assertions: boolean terms.
-        slots: the positions of their variables in the values.
     """
     bounds = Bounds(slots)
     lines = ["violated, undefined = [], []"]
@@ -154,13 +134,6 @@ def outlook(
 
     Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
     assertions.
-
-    Args:
-        assertions: boolean terms.
-        assigned: the variables that have values; those with a single possible value have no effect.
-        slots: the positions of the variables in the values.
-        bounds: the bounds of the variables.
-        inner: the variable that was assigned last.
     """
     changing = frozenset(name for name in assigned if bounds[name].low != bounds[name].high)
     parts: dict[Hashable, Term] = {}
@@ -218,12 +191,7 @@ def alternatives(assertion: Term, name: str) -> int:
 def solutions(
     assertion: Term, name: str, slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], Sequence[int]] | None:
-    """Return a function that computes the values of `name` for which `assertion` holds from the other values.
-
-    Returns:
-        None if the assertion leaves more than a few values. Otherwise the function, which raises `ZeroDivisionError` if
-        the values cannot be determined.
-    """
+    """Return a function that computes the values of `name` for which `assertion` holds from the other values."""
     if not alternatives(assertion, name):
         return None
     equations = assertion.operands if assertion.kind is Kind.OR else (assertion,)
@@ -306,15 +274,7 @@ def possibility(
     bounds: Bounds,
     inner: str,
 ) -> list[str]:
-    """Return lines of a function of the assigned values that return False only if some assertion cannot hold.
-
-    Args:
-        assertions: boolean terms over further variables.
-        assigned: the variables that have values.
-        slots: the positions of the variables in the values.
-        inner: the variable that was assigned last.
-        bounds: the bounds of all variables; they decide no assertion if there are no lines.
-    """
+    """Return lines of a function of the assigned values that return False only if some assertion cannot hold."""
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
         writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_", inner)
@@ -346,11 +306,7 @@ class _BoundsWriter:
         self.lines: list[str] = []
 
     def condition(self, assertion: Term) -> str:
-        """Return the expression that is false if an assertion cannot hold.
-
-        Raises:
-            _UnboundedError: bounds do not decide the assertion.
-        """
+        """Return the expression that is false if an assertion cannot hold."""
         kind = assertion.kind
         if kind is Kind.AND or kind is Kind.OR:
             parts = [self.condition(operand) for operand in assertion.operands]
@@ -435,13 +391,7 @@ _KEYWORDS: Final = frozenset({"and", "else", "if", "max", "min", "not", "or"})
 
 
 def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
-    """Compile a loop over the values of a variable.
-
-    Args:
-        at: the position of the variable in the values.
-        checks: lines of a function of the values that return False unless a value is possible.
-        key: lines that return the key of a value.
-    """
+    """Compile a loop over the values of a variable."""
     body = [line.replace("return False", "continue") for line in checks]
     body += [re.sub(r"^return ", "yield ", line) for line in key]
     body = [_VALUE.sub(r"u\1", line) for line in body]
@@ -504,12 +454,7 @@ class Judgements:
 
 
 class _Compiled:
-    """The assertions over unknowns with values, as a function.
-
-    Args:
-        terms: all assertions.
-        names: the unknowns with values.
-    """
+    """The assertions over unknowns with values, as a function."""
 
     def __init__(self, terms: Sequence[Term], names: Sequence[str]) -> None:
         self.names = frozenset(names)

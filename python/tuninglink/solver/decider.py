@@ -36,13 +36,7 @@ _MOST_KEPT: Final = 1 << 17
 
 @dataclass(frozen=True)
 class _ExceededCount:
-    """A count that was not finished.
-
-    Attributes:
-        steps: the maximum number of steps.
-        taken: the number of steps taken.
-        counted: the result so far, without the solutions by number.
-    """
+    """A count that was not finished."""
 
     steps: float
     taken: float
@@ -255,7 +249,6 @@ class Decider:
 
 
 def _is_small(term: Term) -> bool:
-    """Return whether a term is small enough for the search, which walks it recursively as a tree."""
     return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
 
 

@@ -217,5 +217,4 @@ class SizeParameter(Expression):
 
 
 def _key(term: Term) -> tuple[object, ...]:
-    """Return a key that equal terms share."""
     return (term.kind, term.name, term.value, *map(_key, term.operands))

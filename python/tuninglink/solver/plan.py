@@ -56,15 +56,7 @@ def divisors(number: int) -> list[int] | None:
 def find_domains(
     assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
 ) -> Mapping[str, Sequence[int]] | None:
-    """Find the values that each variable can have according to single assertions.
-
-    Returns:
-        The values of each variable, ascending, or None if the assertions cannot hold together.
-
-    Raises:
-        TooManyValuesError: a variable has too many values or is unbounded.
-        UndecidedError: the deadline has passed.
-    """
+    """Find the values that each variable can have according to single assertions."""
     variables = list(variables)
     bounds = Bounds(variables)
     about = {name: [term for term in assertions if name in term.variables] for name in variables}
@@ -73,7 +65,6 @@ def find_domains(
     read: dict[str, tuple[object, ...]] = {}
 
     def state(name: str) -> tuple[object, ...]:
-        """Return the state that the domain of a variable depends on."""
         return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
 
     # Tighten bounds and domains in turn until neither changes.
@@ -207,17 +198,7 @@ _DETERMINED = 0.9
 
 @dataclass(frozen=True)
 class Level:
-    """One step of a search: a variable, and the conditions that can be decided once it has a value.
-
-    Attributes:
-        name: the variable.
-        domain: its possible values, ascending.
-        ranks: the positions of the values in the domain.
-        terms: the assertions of which it is the last variable.
-        checks: the lines of `holds`, without the end.
-        solve: computes the values for which one of `terms` can hold, if there are few such values.
-        is_determined: whether `solve` leaves at most one value.
-    """
+    """One step of a search: a variable, and the conditions that can be decided once it has a value."""
 
     name: str
     domain: tuple[int, ...]
@@ -229,17 +210,11 @@ class Level:
 
     @cached_property
     def holds(self) -> Callable[[Values], bool]:
-        """Return whether, for the values so far, all of `terms` hold and the assertions of later variables can hold."""
         function: Callable[[Values], bool] = compile_function([*self.checks, "return True"])
         return function
 
     def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
-        """Return the values to try, given the values so far.
-
-        Args:
-            ranks: the values of the domain in the order of trying, with their positions in this order.
-            values: the values so far.
-        """
+        """Return the values to try, given the values so far."""
         if self.solve is None:
             return ranks
         try:
@@ -248,7 +223,6 @@ class Level:
             return ranks
 
     def few(self, values: Sequence[int], ranks: Mapping[int, int]) -> Sequence[int]:
-        """Return the distinct values that are in the domain, in the order of trying."""
         if len(values) == 1:
             return values if values[0] in ranks else ()
         return sorted(ranks.keys() & set(values), key=ranks.__getitem__)
@@ -263,9 +237,6 @@ def order_variables(
     """Choose the order of the variables: those determined by equations, then those that decide the most assertions.
 
     Hidden variables that no equation determines come last.
-
-    Raises:
-        UndecidedError: the deadline has passed.
     """
     order = [name for name, values in domains.items() if len(values) == 1]
     placed = set(order)
@@ -301,13 +272,7 @@ def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> fl
 def plan_levels(
     assertions: Sequence[Term], order: Sequence[str], domains: Mapping[str, Sequence[int]]
 ) -> list[Level]:
-    """Return the levels of a search that assigns the variables in an order.
-
-    Args:
-        assertions: the assertions that must hold.
-        order: the variables, also the order of the values that the functions of the levels receive.
-        domains: the values of each variable, as `find_domains` returns them.
-    """
+    """Return the levels of a search that assigns the variables in an order."""
     # Decide an assertion at the level of its last variable.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(domains)
@@ -341,7 +306,6 @@ def plan_levels(
 
 
 def _is_in_domains(assertion: Term, domains: Mapping[str, Sequence[int]], bounds: Bounds) -> bool:
-    """Return whether `find_domains` left out all values that violate an assertion: it has at most one free variable."""
     is_single = sum(len(domains[name]) > 1 for name in assertion.variables) <= 1
     return is_single and not may_divide_by_zero(assertion, bounds)
 

@@ -36,19 +36,7 @@ Confirm = Callable[[Mapping[str, int], Deadline], bool]
 
 
 class SearchPlan:
-    """The plan of a search.
-
-    Args:
-        assertions: boolean terms that must all hold.
-        variables: all variables in a solution.
-        hidden: variables that a solution omits; only the existence of values matters.
-        confirm: decides whether solutions that involve a division by zero are valid.
-        deadline: the deadline of the plan.
-
-    Raises:
-        TooManyValuesError: a variable cannot be searched.
-        UndecidedError: the deadline has passed.
-    """
+    """The plan of a search."""
 
     def __init__(
         self,
@@ -86,18 +74,7 @@ class SearchPlan:
         near: Mapping[str, int] | None = None,
         within: Mapping[str, Collection[int]] | None = None,
     ) -> Iterator[dict[str, int]]:
-        """Yield every solution once.
-
-        Args:
-            deadline: the deadline of the search.
-            seed: fixes the order; None means the ascending order of each variable.
-            prune: returns whether to backtrack, given a level and the values up to it.
-            near: values to try first, followed by the nearest ones.
-            within: the permitted values of some variables.
-
-        Raises:
-            UndecidedError: the deadline has passed, or a division by zero cannot be decided.
-        """
+        """Yield every solution once."""
         if self.domains is None:
             return
         seen: set[tuple[int, ...]] = set()
@@ -113,7 +90,6 @@ class SearchPlan:
 
     @property
     def order(self) -> Sequence[str]:
-        """The variables in the order of assignment, which also numbers the levels for `prune`."""
         return [level.name for level in self._levels]
 
     def _all(self, values: Values) -> dict[str, int]:
@@ -283,31 +259,21 @@ _MOST_REMEMBERED = 1 << 19
 
 @dataclass(frozen=True)
 class Counted:
-    """The number of solutions of assertions.
-
-    Attributes:
-        answer: the number of solutions, or a lower bound if counting exceeds the limits.
-    """
+    """The number of solutions of assertions."""
 
     answer: CountAnswer
     _parts: Sequence[_Count]
 
     @property
     def is_indexed(self) -> bool:
-        """Whether solutions can be looked up by number: all are counted, and all partial counts are stored."""
         return self.answer.verdict is Verdict.PROVEN and all(part.is_known for part in self._parts)
 
     @property
     def size(self) -> int:
-        """The number of stored partial counts."""
         return sum(part.size for part in self._parts)
 
     def solution(self, number: int) -> dict[str, int]:
-        """Return the solution with a number; similar solutions have close numbers.
-
-        Args:
-            number: the number, from 0 to the count, exclusive.
-        """
+        """Return the solution with a number; similar solutions have close numbers."""
         result: dict[str, int] = {}
         for part in self._parts:
             number, own = divmod(number, part.total)
@@ -318,17 +284,7 @@ class Counted:
 def count_solutions(
     assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
 ) -> Counted:
-    """Count the assignments of the visible variables for which all assertions can hold.
-
-    Args:
-        assertions: boolean terms.
-        domains: the values of each variable, ascending and not empty.
-        hidden: variables for which only the existence of values matters.
-        deadline: the deadline of the answer.
-
-    Raises:
-        ZeroDivisionError: a division by zero leaves it open whether an assertion holds.
-    """
+    """Count the assignments of the visible variables for which all assertions can hold."""
     if not all(assertion.variables for assertion in assertions):
         raise ZeroDivisionError  # other constant terms were folded when they were made
     groups = _groups(assertions, domains)
@@ -351,12 +307,7 @@ def count_solutions(
 
 @dataclass(frozen=True)
 class _Group:
-    """Variables that assertions connect, and these assertions.
-
-    Attributes:
-        names: the variables: those with a single value, and connected ones with several.
-        terms: the assertions over them.
-    """
+    """Variables that assertions connect, and these assertions."""
 
     names: Sequence[str]
     terms: Sequence[Term]
@@ -386,18 +337,7 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The plan for counting a group.
-
-    Attributes:
-        levels: its variables in order.
-        loops: for each level, the loop over the values for which its assertions hold, and the assertions of later
-            levels can hold. The keys are the state that the later assertions depend on.
-        shown: the number of levels up to the last visible one; for the other levels, only the existence of values
-            matters.
-        slots: the visible levels.
-        settled: for each level, whether the level is hidden and no later level depends on it, so that one value is
-            enough.
-    """
+    """The plan for counting a group."""
 
     levels: Sequence[Level]
     loops: Sequence[Loop]
@@ -406,12 +346,7 @@ class _Plan:
     settled: Sequence[bool]
 
     def is_done(self, at: int, count: int) -> bool:
-        """Return whether the other values of a level can be skipped after one that its assertions allow.
-
-        Args:
-            at: the level.
-            count: the number of solutions for the values tried so far.
-        """
+        """Return whether the other values of a level can be skipped after one that its assertions allow."""
         return self.settled[at] or (count > 0 and at >= self.shown)
 
 
@@ -454,13 +389,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
 
 
 class _Count:
-    """Counts the solutions of a group.
-
-    Attributes:
-        size: the number of stored counts.
-        total: the number of solutions, or of those counted before the deadline.
-        is_known: whether all partial counts are stored.
-    """
+    """Counts the solutions of a group."""
 
     def __init__(self) -> None:
         self._plan = _Plan((), (), 0, (), ())
@@ -472,12 +401,7 @@ class _Count:
         self.is_known = True
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
-        """Count the solutions.
-
-        Raises:
-            UndecidedError: the deadline has passed.
-            ZeroDivisionError: a division by zero occurs.
-        """
+        """Count the solutions."""
         self._plan = plan
         self._counts = [*({} for _ in plan.levels), {(): 1}]
         values = [0] * len(plan.levels)

@@ -129,20 +129,12 @@ def make(kind: Kind, *operands: Term) -> Term:
 
 
 def divide(numerator: int, divisor: int) -> int:
-    """Return the quotient as SMT-LIB defines it: the remainder is never negative.
-
-    Raises:
-        ZeroDivisionError: SMT-LIB leaves the quotient open.
-    """
+    """Return the quotient as SMT-LIB defines it: the remainder is never negative."""
     return numerator // divisor if divisor > 0 else -(numerator // -divisor)
 
 
 def modulo(numerator: int, divisor: int) -> int:
-    """Return the remainder as SMT-LIB defines it, which is never negative.
-
-    Raises:
-        ZeroDivisionError: SMT-LIB leaves the remainder open.
-    """
+    """Return the remainder as SMT-LIB defines it, which is never negative."""
     return numerator % abs(divisor)
 
 

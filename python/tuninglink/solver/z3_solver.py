@@ -64,7 +64,6 @@ class TermWriter:
         return isinstance(self._written[term], z3.BoolRef)
 
     def _operand(self, term: Term, *, is_truth: bool) -> Any:
-        """Return the expression of a term; a constant can be a number or a condition."""
         if is_truth and term.kind is Kind.CONSTANT:
             return z3.BoolVal(bool(term.value), self._context)
         return self._written[term]

@@ -133,9 +133,6 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
     """Return a module after running a pass pipeline; called in a worker.
 
     All runs share the context of the thread, since creating a context takes longer than the passes.
-
-    Raises:
-        UndecidedError: the compiler reports an error.
     """
     from iree.compiler import ir  # noqa: PLC0415 - a process that only submits does not need the compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
@@ -193,11 +190,7 @@ class UnsizedConstraints:
 
 
 def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]:
-    """Return the constraints on the root op of a module in a pipeline, in a worker.
-
-    Raises:
-        UndecidedError: the compiler reports an error.
-    """
+    """Return the constraints on the root op of a module in a pipeline, in a worker."""
     constrained = passed(_INSERT_CONSTRAINTS, module)
     return [
         _unsized(constraint)
@@ -333,14 +326,7 @@ class FamilyConstraints:
 
 @dataclass
 class _Answer:
-    """The compiler's first answer, and the differences of other answers from it.
-
-    Attributes:
-        sizes: the sizes of the first workload.
-        constraints: the constraints on it.
-        is_shared: whether, as far as known, answers for other sizes differ only in the sizes.
-        free: the dimensions whose sizes differed in otherwise equal answers.
-    """
+    """The compiler's first answer, and the differences of other answers from it."""
 
     sizes: Sizes
     constraints: tuple[UnsizedConstraints, ...]
@@ -348,7 +334,6 @@ class _Answer:
     free: set[int] = field(default_factory=set)
 
     def of(self, sizes: Sizes) -> Sequence[UnsizedConstraints] | None:
-        """Return the constraints for other sizes, None if they are unknown."""
         if not self.is_shared or not self._changed(sizes) <= self.free:
             return None
         return [_resized(constraint, sizes) for constraint in self.constraints]
@@ -538,7 +523,6 @@ class _Reader:
         self._require(condition, message, *values)
 
     def _named(self, word: re.Match[str]) -> str:
-        """Return a word of a message; a knob by its name, and what is like knobs, such as `wg_m`, in the same form."""
         return self._names.get(word[0]) or _OF_SIDES.sub(
             lambda match: f"{_ENTRIES[match[1] + match[3]]}[{match[2]}]", word[0]
         )
@@ -665,14 +649,7 @@ _SET = 0
 
 @dataclass(frozen=True)
 class _Form:
-    """The constraints that the compiler writes for all sizes of an op.
-
-    Attributes:
-        operation: an `iree_codegen.smt.constraints`.
-        module: the module, which keeps the operation alive.
-        template: the template of the configurations.
-        constraints: the constraints, with dimensions as auxiliary unknowns.
-    """
+    """The constraints that the compiler writes for all sizes of an op."""
 
     operation: mlir.Operation
     module: mlir.Operation
@@ -681,7 +658,6 @@ class _Form:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """The names of the knobs, by the compiler's."""
         return knob_names(self.operation)
 
     @classmethod
@@ -828,7 +804,6 @@ class CompilerProvider(Provider):
 
 
 def _batched(problem: Problem) -> str | None:
-    """Return the description of a contraction with batch dimensions, None for any other problem."""
     is_batched = any(dimension.role is Role.BATCH for dimension in problem.dimensions)
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
 

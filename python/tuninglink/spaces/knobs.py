@@ -282,12 +282,7 @@ PIPELINE: Final = "pipeline"
 
 @dataclass(frozen=True)
 class KnobReference:
-    """The description of a knob.
-
-    Attributes:
-        meaning: the choice that it makes.
-        unit: the unit of its value; empty without a unit.
-    """
+    """The description of a knob."""
 
     meaning: str
     unit: str = ""
@@ -492,11 +487,6 @@ class FixedSpace(Space):
     """A space in which a knob has one value.
 
     A value is possible if only heuristics on the knob exclude it; these heuristics are then omitted.
-
-    Args:
-        space: the space.
-        knob: the knob.
-        value: its value.
     """
 
     def __init__(self, space: Space, knob: Knob, value: int) -> None:
@@ -506,7 +496,6 @@ class FixedSpace(Space):
 
     @property
     def is_sufficient(self) -> bool:  # type: ignore[override] # that of the space
-        """See `Space`."""
         return self._space.is_sufficient
 
     @cached_property
@@ -520,23 +509,18 @@ class FixedSpace(Space):
         return _with_assertions(whole, (*whole.assertions, Assertion(condition.term, message)))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """See `Space`."""
         return self._space.assignment(configuration)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
-        """See `Space`."""
         return self._space.untiled(configuration)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """See `Space`."""
         return self.constraints.check(assignment, limits)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """See `Space`."""
         return self._space.compilation_info(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Return the `decomposition_config` of an attention; None if the space does not write one."""
         write = getattr(self._space, "decomposition_config", None)
         return write(assignment) if write else None
 
@@ -547,11 +531,7 @@ def value_text(knob: Knob, value: int) -> str:
 
 
 def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
-    """Return the spaces that have a knob, with the knob fixed to a value.
-
-    Raises:
-        SelectionError: no space has the knob, or none allows the value.
-    """
+    """Return the spaces that have a knob, with the knob fixed to a value."""
     with_knob = [
         (space, knob)
         for space in spaces
@@ -627,7 +607,6 @@ def _with_assertions(whole: ConstraintSet, assertions: tuple[Assertion, ...]) ->
 
 
 def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:
-    """Return whether a set has a valid assignment with a value of a knob, as far as it can be decided."""
     answer = constraints.explain_unsat({knob.name: value}, _SELECTION_LIMITS)
     return answer.verdict is not Verdict.PROVEN
 
@@ -646,6 +625,5 @@ def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
 
 
 def _plain(option: str) -> str:
-    """Return an option without the attribute around it, such as the name of an intrinsic."""
     inner = re.fullmatch(r"#[\w.]+<(.*)>", option)
     return (inner[1] if inner else option).replace(" ", "")

@@ -136,12 +136,7 @@ def _installed_entry_points() -> Iterable[metadata.EntryPoint]:
 
 
 class GuardedSpace(Space):
-    """The space of a plug-in. Exceptions from its code become "not decided", with the reason.
-
-    Args:
-        space: the space.
-        failed: reports an exception, and returns its text as a reason.
-    """
+    """The space of a plug-in. Exceptions from its code become "not decided", with the reason."""
 
     def __init__(self, space: Space, failed: Callable[[Exception], str]) -> None:
         self._space = space
@@ -149,16 +144,11 @@ class GuardedSpace(Space):
 
     @property
     def is_sufficient(self) -> bool:  # type: ignore[override]
-        """See `Space`."""
         return self._space.is_sufficient
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override]
-        """The constraints.
-
-        Raises:
-            UndecidedError: the plug-in fails to build them.
-        """
+        """The constraints."""
         try:
             return self._space.constraints
         except UndecidedError:
@@ -202,15 +192,10 @@ class GuardedSpace(Space):
             return CheckAnswer(Verdict.NOT_DECIDED, reason=self._failed(failure))
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """See `Space`."""
         return self._made(self._space.compilation_info, assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Return the `decomposition_config` of an attention, None if the space does not write one.
-
-        Raises:
-            AssignmentError: the values do not form a configuration.
-        """
+        """Return the `decomposition_config` of an attention, None if the space does not write one."""
         write: Any = getattr(self._space, "decomposition_config", None)
         return None if write is None else self._made(write, assignment)
 

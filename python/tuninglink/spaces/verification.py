@@ -145,20 +145,7 @@ def verify_like_compiler(
 
 @dataclass(frozen=True)
 class _Finding:
-    """The verdict of one space on a configuration.
-
-    Attributes:
-        space: the space.
-        assignment: the values of the knobs, None if the configuration has another form.
-        necessary: the necessary rules that it breaks.
-        compilers: the rules of the compiler's own constraints that it breaks.
-        unsafe: the broken rules that keep the code from crashing.
-        slow: the broken rules that keep compilation from taking minutes.
-        lacks: the missing entry that the compiler's verifier requires.
-        untiled: the knobs that are 0 in the configuration, which means the whole loop.
-        doubt: why it is not proven valid; empty if it is.
-        intended: the configuration with the correct names of misspelt entries.
-    """
+    """The verdict of one space on a configuration."""
 
     space: Space
     assignment: Mapping[str, int] | None = None
@@ -218,7 +205,6 @@ class _Finding:
         return cls(space, assignment, *broken, graded[Grade.SLOW], doubt=doubt, untiled=untiled)
 
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
-        """Return the answer for a configuration that this space refutes."""
         violations = self.necessary or self.compilers or self.lacks
         propose = partial(self.propose, limits)
         return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
@@ -342,7 +328,6 @@ class ConfigurationAnswer:
 
     @cached_property
     def _proposed(self) -> tuple[Proposal | None, str]:
-        """The proposal. The search runs on first access, since it takes longer than the verdict."""
         return self.propose()
 
     @property
@@ -404,7 +389,6 @@ class ConfigurationAnswer:
 
 
 def _factor(change: tuple[str, int, int]) -> float:
-    """Return the factor by which a change increases or decreases a knob."""
     _, old, new = change
     return max(old, new, 1) / max(1, min(old, new))
 
@@ -544,15 +528,7 @@ def nearest_valid(
     untiled: frozenset[str],
     limits: Limits,
 ) -> tuple[Proposal | None, str]:
-    """Return the valid configuration of a space that is nearest to a user's, or the reason why there is none.
-
-    Args:
-        space: the space.
-        assignment: the knobs as code generation reads them.
-        intended: the configuration with the correct names of misspelt entries.
-        untiled: the knobs that are 0 in the configuration, which means the whole loop.
-        limits: the limits of the query.
-    """
+    """Return the valid configuration of a space that is nearest to a user's, or the reason why there is none."""
     constraints, start = space.constraints, assignment
     with suppress(MismatchError):
         start = space.assignment(with_defaults(intended))

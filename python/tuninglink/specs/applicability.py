@@ -41,14 +41,7 @@ _BOUND: Final = "it is bound to others"
 
 @dataclass(frozen=True)
 class Inapplicability:
-    """The reason why an entry, or an opaque spec as a whole, does not apply to a target.
-
-    Attributes:
-        what: the entry or the spec, as diagnostics name it.
-        place: its location.
-        reason: the part that is foreign to the target, or the targets that it is bound to instead.
-        is_foreign: whether the code is unbound, so that its exclusion needs a warning.
-    """
+    """The reason why an entry, or an opaque spec as a whole, does not apply to a target."""
 
     what: str
     place: Place | None
@@ -83,7 +76,6 @@ class Applicability:
         return not self._is_for(self._binding)
 
     def _is_for(self, binding: Binding) -> bool:
-        """Return whether code with a binding is for the target, or may be for a similar one."""
         return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
 
     def is_like(self, position: int | None = None) -> bool:
@@ -127,7 +119,6 @@ class Applicability:
 
     @property
     def _is_excluded(self) -> bool:
-        """Whether the spec as a whole does not apply, regardless of its entries."""
         return self.is_bound_elsewhere or (
             self.spec.kind is SpecKind.OPAQUE and self._whole is not None
         )
@@ -269,19 +260,13 @@ def _scope(binding: Binding, values: tuple[mlir.Attribute, ...]) -> _Scope:
 
 
 def _bound_backends(binding: Binding) -> frozenset[str]:
-    """Return the backends of the targets of a binding; all if one of them is unknown."""
     targets = [known_target_names().get(name) for name in binding or ()]
     backends = frozenset(target.backend for target in targets if target is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
 
 
 def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
-    """Return the types in a matcher and in the sequences that it includes, as MLIR prints them.
-
-    Args:
-        table: the sequences of the matcher's module.
-        matcher: the path of the matcher.
-    """
+    """Return the types in a matcher and in the sequences that it includes, as MLIR prints them."""
     types: set[mlir.Type] = set()
 
     def visitor(operation: mlir.Operation) -> None:

@@ -147,13 +147,7 @@ def default_spec(
 
 @dataclass(frozen=True)
 class ShippedEntry:
-    """An entry of a shipped spec.
-
-    Attributes:
-        matcher: the matcher's symbol.
-        action: the action's symbol.
-        source: the origin of the configuration; empty if the spec does not record it.
-    """
+    """An entry of a shipped spec."""
 
     matcher: str
     action: str

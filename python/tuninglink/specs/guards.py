@@ -79,12 +79,7 @@ from tuninglink.specs.structure import Anatomy, EntryPoint, SpecKind, is_guarded
 
 
 def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> None:
-    """Rewrite entry points to skip decided ops as far as possible, and to pass on the ops that they decide.
-
-    Args:
-        module: the module of the entry points, without nested modules.
-        entry_points: the entry points; guarded ones stay unchanged.
-    """
+    """Rewrite entry points to skip decided ops as far as possible, and to pass on the ops that they decide."""
     with module.context:
         guards = _Guards(SequenceTable(module))
         for position, sequence in enumerate(entry_points):
@@ -94,11 +89,7 @@ def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> Non
 
 
 class _Guards:
-    """A rewriter of the sequences of a module.
-
-    Args:
-        table: the sequences.
-    """
+    """A rewriter of the sequences of a module."""
 
     def __init__(self, table: SequenceTable) -> None:
         self._table = table
@@ -186,16 +177,7 @@ class _Guards:
     def _rewrite_sequence(
         self, path: str, uses: int, own: frozenset[int] | None = None
     ) -> tuple[str, Gap]:
-        """Rewrite a sequence to take the decided ops, and to yield the ops that it decides itself.
-
-        Args:
-            path: the reference to the sequence.
-            uses: the number of references that become references to the result.
-            own: the arguments that are the matched op if the sequence is an action, which takes that op as well.
-
-        Returns:
-            The symbol of the result, and the gap in the ops that it yields.
-        """
+        """Rewrite a sequence to take the decided ops, and to yield the ops that it decides itself."""
         key = path, own
         if key not in self._rewritten:
             sequence, name = self.sequences.take(path, uses)
@@ -440,12 +422,7 @@ def restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
 
 
 def untraced(spec: Anatomy, *, is_first: bool) -> Diagnostic | None:
-    """Return the reason why a guarded entry point cannot pass on all ops that a spec decides, or None.
-
-    Args:
-        spec: the spec.
-        is_first: whether no other spec has decided anything before.
-    """
+    """Return the reason why a guarded entry point cannot pass on all ops that a spec decides, or None."""
     if spec.kind is SpecKind.MATCHER_LIST or (is_first and spec.is_readable):
         return None
     for inner, operation in _ops_run_by(spec.table, *(point.path for point in spec.entry_points)):
@@ -550,9 +527,6 @@ class ModuleSequences:
     """The sequences of a module, and the sequences that guards add: helpers, moved lists and copies.
 
     The methods for helpers add each helper once, and return its symbol.
-
-    Args:
-        table: the sequences of the module, whose context is the current one.
     """
 
     def __init__(self, table: SequenceTable) -> None:
@@ -598,14 +572,7 @@ class ModuleSequences:
         results: Sequence[mlir.Type],
         pairs: Sequence[tuple[str, str]],
     ) -> str:
-        """Add a sequence with a copy of a list, and return its symbol.
-
-        Args:
-            foreach_match: the list, which stays where it is.
-            operands: the operands of the copy, which the sequence takes.
-            results: the types of the results of the copy, which the sequence yields.
-            pairs: the symbols of the matchers and actions of the copy.
-        """
+        """Add a sequence with a copy of a list, and return its symbol."""
         attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(pairs)
         attributes["flatten_results"] = mlir.UnitAttr.get()
         name = self._fresh.take("list")
@@ -628,7 +595,6 @@ class ModuleSequences:
         return self._add("is_decided", arguments, 1, build, is_entry=False)
 
     def skip(self, count: int) -> str:
-        """The action for ops that stay unchanged, which yields empty handles."""
         one = (self._op,)
         return self._add("skip", one, count, lambda op: [empty_handle(op) for _ in range(count)])
 
@@ -693,13 +659,7 @@ def call(name: str, operands: Sequence[Handle]) -> Handle:
 
 
 def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
-    """Build a match of whether the decided ops include an op; return the op as the only result.
-
-    Args:
-        op: the op.
-        decided: the decided ops.
-        predicate: compares the number of ops with `op` added with the number without it.
-    """
+    """Build a match of whether the decided ops include an op; return the op as the only result."""
     counts = [
         create(names.NUM_ASSOCIATIONS, [handle], ["!transform.param<i64>"])[0]
         for handle in (merge_handles([decided, op], deduplicate=True), decided)
@@ -710,13 +670,7 @@ def _compare(op: Handle, decided: Handle, predicate: int) -> Sequence[Handle]:
 
 
 class Gap(IntEnum):
-    """The ops that a sequence configures but does not yield as decided ops.
-
-    Attributes:
-        NONE: no ops.
-        FAILED: the ops that a callee configures before it fails, to which no handle is left.
-        ANY: any ops.
-    """
+    """The ops that a sequence configures but does not yield as decided ops."""
 
     NONE = 0
     FAILED = 1
@@ -725,14 +679,7 @@ class Gap(IntEnum):
 
 @dataclass
 class State:
-    """The handles of a sequence at one place in its body.
-
-    Attributes:
-        before: the ops that earlier specs decided.
-        decided: handles to the ops that the sequence has decided so far.
-        own: arguments that are the matched op.
-        gap: the ops that the sequence may have configured but that are not in `decided`.
-    """
+    """The handles of a sequence at one place in its body."""
 
     before: Handle
     decided: list[Handle] = field(default_factory=list)

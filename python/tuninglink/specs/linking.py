@@ -231,11 +231,7 @@ def link_nested_specs(
 def _check_not_run(
     own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
-    """Warn about an entry point next to nested specs.
-
-    Raises:
-        SpecError: the entry point has the name of the entry point that linking adds.
-    """
+    """Warn about an entry point next to nested specs."""
     name = symbol_name(own)
     remedy = "put it into a module of its own, at its place in the order of precedence"
     notes = [note("this nested module is a spec", nested)]
@@ -301,11 +297,7 @@ def choose_form(
 
 
 def _check_can_run(spec: Anatomy) -> None:
-    """Check that the compiler can run a spec.
-
-    Raises:
-        SpecError: a sequence is only declared, or a list uses a matcher twice.
-    """
+    """Check that the compiler can run a spec."""
     scan = spec.table.scan
     for foreach_match in scan.lists:
         check_matchers_differ(foreach_match)
@@ -376,11 +368,7 @@ def _warn_about_untraced(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
 
 
 def check_can_modernize(entry_point: EntryPoint) -> None:
-    """Check that `modernize` can determine the result of the entry point.
-
-    Raises:
-        SpecError: the entry point has no result and consumes its argument without producing a new handle.
-    """
+    """Check that `modernize` can determine the result of the entry point."""
     sequence = entry_point.sequence
     if not signature(sequence).results and _handle_to_yield(sequence) is None:
         raise SpecError(
@@ -419,13 +407,7 @@ def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:
 
 
 def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge matcher lists into one entry point with all their entries, in default-entrypoint form.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: matcher lists, in order of precedence, as `prepared` returns them. No entry configures an op other than
-            the matched one.
-    """
+    """Merge matcher lists into one entry point with all their entries, in default-entrypoint form."""
     run = [{point.name for point in member.entry_points} for member in members]
     pairs: list[Pair] = []
     for member, new_names in zip(members, copy_ops(container, members, run), strict=True):
@@ -470,9 +452,6 @@ def copy_ops(
     """Copy the ops of specs into `container`, except for drivers of chains and ops with the omitted names.
 
     A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
-
-    Returns:
-        For each spec the new names of its symbols.
     """
     _free_kernel_config(container)
     defined = [
@@ -527,7 +506,6 @@ def shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
 
 
 def _imported(member: Anatomy) -> list[str]:
-    """Return the symbols that a spec imports into programs, and those that these refer to."""
     table = member.table
     roots = [path[0] for op in table.scan.imports for path in references(op.attributes["symbol"])]
     return list(postorder(filter(table.symbol, roots), partial(_referenced, table)))
@@ -550,11 +528,7 @@ def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
 
 
 def check_imported_names(members: Sequence[Anatomy]) -> None:
-    """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name.
-
-    Raises:
-        SpecError: a pass or the call of a microkernel names one in a way that cannot be renamed.
-    """
+    """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name."""
     for position, (member, owners) in enumerate(zip(members, shared_symbols(members), strict=True)):
         for name in _imported(member):
             earlier = (other.table.symbol(name) for other in members[:position])
@@ -604,10 +578,6 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 
     A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
     run unchanged.
-
-    Args:
-        container: the module that becomes the linked spec.
-        members: the specs in order of precedence, as `prepared` returns them. A chain is replaced by its members.
     """
     # Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
@@ -666,12 +636,7 @@ def _has_guards(spec: Anatomy) -> bool:
 
 @dataclass(frozen=True)
 class _Step:
-    """A spec of a chain.
-
-    Attributes:
-        entry_points: its entry points.
-        is_tame: whether the handle to decided ops that the step receives stays valid for all of these ops.
-    """
+    """A spec of a chain."""
 
     entry_points: list[mlir.Operation]
     is_tame: bool

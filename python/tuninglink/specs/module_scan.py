@@ -71,21 +71,16 @@ class SequenceShape:
     """The shape of sequences that differ only in names and in the parameters of their ops.
 
     Linking scans only one sequence of each shape; of the others, it reads only the constants.
-
-    Attributes:
-        example: a sequence of this shape.
     """
 
     example: mlir.Operation
 
     @cached_property
     def _refers(self) -> bool:
-        """Whether the example refers to symbols."""
         return any(True for _ in references_in(self.example))
 
     @cached_property
     def _constants(self) -> list[int]:
-        """The positions of the constants in the body."""
         operations = enumerate(body(self.example))
         return [number for number, op in operations if op.name == names.PARAM_CONSTANT]
 
@@ -123,30 +118,11 @@ class SequenceShape:
 
     @cached_property
     def _read(self) -> Callable[[mlir.Attribute], tuple[tuple[str, ...], ...]]:
-        """A cached reader of the references in an attribute, since many sequences share attributes."""
         return cache(lambda attribute: tuple(references(attribute)))
 
 
 class ModuleScan:
-    """The ops of a module of sequences, and of the modules nested in it, that are relevant to linking.
-
-    Args:
-        module: the module.
-
-    Attributes:
-        top: the ops directly in the module, with their symbols; the symbol of an op without one is empty.
-        symbols: the ops of `top` that define a symbol.
-        shapes: the shapes of the sequences of `top` that may share a shape with other sequences, by symbol.
-        entry_points: the entry points directly in the module.
-        included: the symbols that `include` ops refer to, with the number of references.
-        including: the parents of `include` ops, such as sequences.
-        looking: the transform ops that may read configurations, or ops other than the matched one.
-        lists: the `foreach_match` ops.
-        printing: the `print` ops.
-        imports: the ops that import symbols into programs.
-        has_declarations: whether a sequence is declared without a body.
-        has_nested: whether there is a nested module.
-    """
+    """The ops of a module of sequences, and of the modules nested in it, that are relevant to linking."""
 
     def __init__(self, module: mlir.Operation) -> None:
         self.top: list[tuple[str, mlir.Operation]] = []
@@ -382,7 +358,6 @@ def _effects(operation: mlir.Operation) -> list[mlir.MemoryEffectInstance] | Non
 
 
 def _writes(effect: mlir.MemoryEffectInstance) -> bool:
-    """Return whether an effect is a write to the payload, not to a handle: the bindings name no other resource."""
     return effect.effect == mlir.MemoryEffect.Write and effect.value is None
 
 

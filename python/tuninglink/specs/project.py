@@ -153,11 +153,7 @@ class Project:
         return tuple(word for spec in self.specs for word in self._pinned(spec, locked.get(spec)))
 
     def _pinned(self, spec: str, hashes: Mapping[str, str] | None) -> Iterator[str]:
-        """Yield the arguments of a spec of the project, each with its hash.
-
-        Raises:
-            SpecError: the lock has other files than the spec has now, or another hash than the project file.
-        """
+        """Yield the arguments of a spec of the project, each with its hash."""
         if not hashes:
             raise self._out_of_date(f"'{spec}' is not locked")
         argument = self._argument(spec)
@@ -220,13 +216,11 @@ class Project:
         return replace(argument, source=self._place(argument.source))
 
     def _place(self, source: str) -> str:
-        """Return a source relative to the working directory."""
         if _is_name(source):
             return source
         return os.path.relpath(self.path.parent / source)
 
     def _portable(self, name: str) -> str:
-        """Return the name of a spec in the lock file, where paths are relative to the project file."""
         return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
 
     @cached_property
@@ -245,11 +239,7 @@ class Project:
         return self._checked_hashes(data.get("specs"))
 
     def _checked_hashes(self, specs: object) -> Mapping[str, Mapping[str, str]]:
-        """Check that each spec of a lock has files, each with a hash.
-
-        Raises:
-            SpecError: the lock is malformed.
-        """
+        """Check that each spec of a lock has files, each with a hash."""
         if not isinstance(specs, dict):
             raise self._out_of_date("the lock is malformed: 'specs' is not an object")
         for spec, hashes in specs.items():
@@ -261,11 +251,7 @@ class Project:
         return specs
 
     def _check_next_to(self, path: Path) -> None:
-        """Check the owner of a file that decides what the project reads, unless the user named the project.
-
-        Raises:
-            TuninglinkError: the file belongs to another user.
-        """
+        """Check the owner of a file that decides what the project reads, unless the user named the project."""
         if not self.is_named and path.exists():
             _check_owner(path, self.path)
 
@@ -299,9 +285,6 @@ def _check_owner(path: Path, project: Path) -> None:
     """Check that a file, and the link to it, belong to the user: as git does for the owner of a repository.
 
     Root may also use the files of the user that `sudo` was started by.
-
-    Raises:
-        TuninglinkError: the file belongs to another user.
     """
     user = os.geteuid()
     users = {user}
@@ -319,7 +302,6 @@ def _check_owner(path: Path, project: Path) -> None:
 
 
 def _is_name(source: str) -> bool:
-    """Return whether the name of a spec is independent of the working directory."""
     return source.startswith(LIBRARY) or is_url(source)
 
 
@@ -327,11 +309,7 @@ _KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs
 
 
 def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Validate the settings and return the fields of a project.
-
-    Raises:
-        TuninglinkError: a key is unknown, or has a value of another type.
-    """
+    """Validate the settings and return the fields of a project."""
     problem = next(_problems(table), None)
     if problem is not None:
         raise TuninglinkError(error(f"{path}: {problem}"))

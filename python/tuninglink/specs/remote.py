@@ -58,14 +58,6 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
 
     With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
     version that was fetched last is used.
-
-    Args:
-        url: the URL, with any scheme that fsspec supports.
-        sha256: the expected hash, in hexadecimal; empty for any.
-        diagnostics: receives warnings.
-
-    Raises:
-        SpecError: the spec cannot be fetched, the content is not a spec, or the hash differs.
     """
     cache = _Cache(cache_directory())
     content = cache.by_hash(sha256) if sha256 else None
@@ -198,11 +190,7 @@ def _malformed(url: str) -> str:
 
 
 def _time_limit() -> float:
-    """Return the time limit of a transfer in seconds.
-
-    Raises:
-        SpecError: the environment variable is not a positive number.
-    """
+    """Return the time limit of a transfer in seconds."""
     text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
     try:
         seconds = float(text)

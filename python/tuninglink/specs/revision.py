@@ -143,7 +143,6 @@ class Revision:
 
 
 def _erase_list(foreach_match: mlir.Operation) -> None:
-    """Erase a list; later ops use the handle to the ops that the list walked."""
     for result, operand in zip(foreach_match.results, foreach_match.operands, strict=False):
         result.replace_all_uses_with(operand)
     foreach_match.erase()
@@ -191,7 +190,6 @@ class Subsets:
 
     @cached_property
     def _others(self) -> list[mlir.Operation]:
-        """The ops of the module other than sequences, which are in every copy."""
         return [op for op in body(self._spec.module) if op.name != names.NAMED_SEQUENCE]
 
     @cached_property

@@ -584,11 +584,7 @@ def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
 
 
 def check_matchers_differ(foreach_match: mlir.Operation) -> None:
-    """Check that a list uses no matcher twice.
-
-    Raises:
-        SpecError: a matcher is used twice.
-    """
+    """Check that a list uses no matcher twice."""
     matchers = foreach_match.attributes["matchers"]
     assert isinstance(matchers, mlir.ArrayAttr)
     if len(set(matchers)) < len(matchers):

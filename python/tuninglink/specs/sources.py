@@ -166,13 +166,7 @@ class SpecFile:
 
 @dataclass(frozen=True)
 class SpecArgument:
-    """A spec argument of a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`.
-
-    Attributes:
-        source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, `library:auto`, or a URL.
-        targets: the names of the targets that the specs are bound to; empty for any target.
-        sha256: the expected hash of the spec, in hexadecimal; empty for any.
-    """
+    """A spec argument of a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`."""
 
     source: str
     targets: tuple[str, ...] = ()
@@ -180,12 +174,7 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parse an argument. One that is the path of an existing file is read as a path, unless it ends in a hash.
-
-        Raises:
-            TargetError: the name is unknown.
-            SpecError: the source is empty, or the hash is malformed.
-        """
+        """Parse an argument. One that is the path of an existing file is read as a path, unless it ends in a hash."""
         pinned = _PINNED.fullmatch(text)
         if pinned is None:
             return cls._unpinned(text)
@@ -214,14 +203,7 @@ class SpecArgument:
         return f"{bound}{self.source}{f'#sha256={self.sha256}' if self.sha256 else ''}"
 
     def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Read the specs.
-
-        Args:
-            diagnostics: receives warnings about a URL without a hash.
-
-        Raises:
-            SpecError: the source has no spec, a spec cannot be read, or its hash differs.
-        """
+        """Read the specs."""
         files = tuple(self._files(diagnostics))
         if not self.sha256:
             return files
@@ -233,11 +215,7 @@ class SpecArgument:
         )
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the specs, without fetching them.
-
-        Raises:
-            SpecError: the source has no spec, or a spec cannot be read.
-        """
+        """Return the names of the specs, without fetching them."""
         if is_url(self.source):
             return (self.source,)
         return tuple(file.name for file in self._files(DiagnosticSink(lambda _: None)))

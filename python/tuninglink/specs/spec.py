@@ -182,11 +182,7 @@ _ACTING_OPTIONS: Final = re.compile(
 
 
 def check_passes(table: SequenceTable) -> None:
-    """Check that a spec runs no pass that could run a program, or read or write a file, and prints no control characters.
-
-    Raises:
-        SpecError: it does.
-    """
+    """Check that a spec runs no pass that could run a program, or read or write a file, and prints no control characters."""
     scan = table.scan
     for operation in scan.printing:
         # The compiler writes the name to standard output as it is.
@@ -411,13 +407,7 @@ def covers(binding: Binding, target: Target | None) -> bool:
 def is_for_like_target(
     binding: Binding, target: Target | None, element_types: Iterable[str]
 ) -> bool:
-    """Return whether code with a binding is for a target similar to another one.
-
-    Args:
-        binding: the binding, which does not cover the target.
-        target: the target.
-        element_types: the element types of the bound code.
-    """
+    """Return whether code with a binding is for a target similar to another one."""
     types = tuple(element_types)
     return target is not None and any(is_like(name, target, types) for name in binding or ())
 
@@ -458,5 +448,4 @@ def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
 
 
 def _cpu_vectors(target: Target) -> CpuVectors | None:
-    """Return the vector instructions of a CPU, derived from its name if the target lists none."""
     return target.cpu_vectors or known_cpu_vectors().get(target.architecture or "")

@@ -144,7 +144,6 @@ class Anatomy:
 
     @cached_property
     def _listed(self) -> frozenset[mlir.Attribute]:
-        """The references of all lists."""
         pairs = chain.from_iterable(map(pairs_of, self.table.scan.lists))
         return frozenset(chain.from_iterable(pairs))
 

@@ -160,9 +160,6 @@ def check_selected(options: TuneOptions) -> None:
     """Check that a dispatch matches the patterns, and that a dispatch has the selected part of a search space.
 
     The process-wide flags must already be set.
-
-    Raises:
-        TuninglinkError: no dispatch matches or has the selected part, or the program does not compile.
     """
     settings = options.settings
     program = DispatchTuning(options, Listener()).read_program()
@@ -176,11 +173,7 @@ def check_selected(options: TuneOptions) -> None:
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
-    """Return the device that runs the first problem.
-
-    Raises:
-        TuninglinkError: the program has no problem, or the driver is unknown.
-    """
+    """Return the device that runs the first problem."""
     return (default_device(program.matching_tasks(())[0].target.backend),)
 
 

@@ -164,7 +164,6 @@ def stored_peaks() -> list[ProcessorPeaks]:
 
 
 def _path(device: DeviceDescription, compiler: str) -> Path:
-    """Return the file of a processor, named after everything that the rates depend on."""
     text = f"{device.name} {device.cores} {compiler}"
     return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
 
@@ -187,23 +186,14 @@ def _read(path: Path) -> ProcessorPeaks | None:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """A compiled kernel.
-
-    Attributes:
-        benchmark: runs it.
-        cost: the cost of a call.
-    """
+    """A compiled kernel."""
 
     benchmark: Benchmark
     cost: DispatchCost
 
 
 def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str, float], bool]:
-    """Return the rates of kernels by name, in 10^9 a second, and whether other processes delayed them.
-
-    Raises:
-        TuninglinkError: a kernel cannot be built or run.
-    """
+    """Return the rates of kernels by name, in 10^9 a second, and whether other processes delayed them."""
     available = physical_cores()
     cores = available[: device.cores]
     with ExitStack() as opened:
@@ -321,7 +311,6 @@ def _chains(kind: str, cores: Sequence[int]) -> str:
 
 
 def _reading(cores: Sequence[int]) -> str:
-    """Return a program that reads arrays that exceed the caches, and writes one."""
     size = min(max(4 * shared_cache_bytes(cores), _LEAST_BYTES), _MOST_BYTES)
     length = size // (_READS + 1) // _SINGLE_BYTES
     return _elementwise("f32", length, _READS, _sum)
@@ -331,7 +320,6 @@ _SINGLE_BYTES: Final = 4
 
 
 def _product(element: ElementType, cores: Sequence[int]) -> str:
-    """Return a program of a product, which the compiler packs."""
     return program_of([Product(_ROWS * len(cores), _SIDE, _SIDE, element)])
 
 

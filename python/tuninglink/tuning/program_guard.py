@@ -161,7 +161,6 @@ class ProgramGuard:
 
     @property
     def _expects(self) -> bool:
-        """Whether the default can be compared with a reference or given outputs."""
         calls = self._program.calls
         given = calls is not None and any(call.expected for call in calls.functions)
         return given or self._reference is not None

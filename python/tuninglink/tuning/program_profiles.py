@@ -141,7 +141,6 @@ def _count(task: TuningTask, profile: Profile) -> float | None:
 
 
 def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
-    """Return the values of a profile for the dispatches of a task."""
     pairs = zip(task.dispatches, task.functions, strict=True)
     values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
     return [value for value in values if value is not None]
@@ -231,14 +230,7 @@ def _record_all(
 
 
 class _Recorder:
-    """Records profiles of a function of a program.
-
-    Args:
-        program: the program with the inputs of a call.
-        uri: the device.
-        seed: fixes random inputs and weights.
-        directory: for files.
-    """
+    """Records profiles of a function of a program."""
 
     def __init__(self, program: CompiledProgram, uri: str, seed: int, directory: Path) -> None:
         self._uri = uri
@@ -256,11 +248,7 @@ class _Recorder:
             self._command.append(f"--task_topology_cpu_ids={cores}")
 
     def totals(self) -> dict[str, _Total]:
-        """Return the time of each dispatch in a run, by the name of its function.
-
-        Raises:
-            TuninglinkError: the program does not run.
-        """
+        """Return the time of each dispatch in a run, by the name of its function."""
         events = self._run(1)
         # The start of the tool and the loading of modules count in no run.
         seconds = sum(event.microseconds for event in events) / 1e6
@@ -281,12 +269,7 @@ class _Recorder:
 
 
 def _totals(events: Sequence[DispatchEvent], runs: int) -> dict[str, _Total]:
-    """Return the median time of each dispatch in a run.
-
-    Args:
-        events: the executions of dispatches in all runs, in order.
-        runs: the number of runs, of which the first does not count if there are more.
-    """
+    """Return the median time of each dispatch in a run."""
     durations: defaultdict[str, list[float]] = defaultdict(list)
     for event in events:
         durations[event.function].append(event.microseconds)

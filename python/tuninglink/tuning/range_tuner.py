@@ -51,30 +51,14 @@ the result outside of the workgroups."""
 
 @dataclass(frozen=True)
 class RangeTuner:
-    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each.
-
-    Attributes:
-        tuner: compiles, measures and decides.
-        prepare: prepares a task, given specs whose configurations are candidates.
-        write: writes the spec of a result.
-    """
+    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each."""
 
     tuner: TaskTuner
     prepare: Prepare
     write: Callable[[TaskResult], str]
 
     def improve(self, result: TaskResult, budget: Budget) -> TaskResult:
-        """Return the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes.
-
-        Args:
-            result: the dispatch, tuned for all sizes at once.
-            budget: the time.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-            TuninglinkError: a spec does not reproduce the measured code.
-        """
+        """Return the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes."""
         # Make a task for each range around the measured sizes.
         boxes = boxes_around(
             [function for function in result.task.sized if function.weight],
@@ -142,7 +126,6 @@ class RangeTuner:
         return [load_spec(result.prepared.spec(best.candidate, {}).encode())]
 
     def _compile(self, task: TuningTask) -> Benchmark | None:
-        """Return the compiler's choice for all sizes."""
         seconds = self.tuner.settings.timeout
         compiled = self.tuner.compiler.submit_program(task.source, "", seconds).result()
         return None if isinstance(compiled, Failure) else task.benchmark(compiled.image)
@@ -150,13 +133,7 @@ class RangeTuner:
     def _compared(
         self, ranged: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
-        """Return a range with its speedup over the compiler's choice; None unless it is faster than the best so far.
-
-        Args:
-            ranged: the range.
-            default: the compiler's choice for all sizes.
-            open_: the best so far for all sizes.
-        """
+        """Return a range with its speedup over the compiler's choice; None unless it is faster than the best so far."""
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
         # Every size must be at least as fast as the default and as the best for all sizes.
@@ -191,13 +168,7 @@ class RangeTuner:
     def _narrowed(
         self, ranged: TaskResult, result: TaskResult, default: Benchmark
     ) -> TaskResult | None:
-        """Return a range without the small sizes at which it is much slower than the compiler's choice.
-
-        Args:
-            ranged: the range.
-            result: the dispatch for all sizes.
-            default: the compiler's choice for all sizes.
-        """
+        """Return a range without the small sizes at which it is much slower than the compiler's choice."""
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
         benchmark = ranged.winner.benchmark
@@ -240,12 +211,7 @@ class RangeTuner:
         )
 
     def _check(self, result: TaskResult, default: Benchmark) -> None:
-        """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes.
-
-        Raises:
-            DeviceError: the device is lost.
-            TuninglinkError: the outputs differ, or the spec does not compile.
-        """
+        """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes."""
         task, seconds = result.task, self.tuner.settings.timeout * (1 + len(result.ranges))
         compiled = self.tuner.compiler.submit_program(
             task.source, self.write(result), seconds

@@ -127,15 +127,7 @@ def report_of(
     profile: str = "",
     peaks: PeakRates | None = None,
 ) -> TuningReport:
-    """Return a report.
-
-    Args:
-        program: the path of the program.
-        device: the measuring device.
-        result: the result of tuning it.
-        profile: the path of the profile whose times are the weights; empty without one.
-        peaks: the measured peak rates of the device; None for those of data sheets.
-    """
+    """Return a report."""
     # Collect remarks on the whole program.
     notes = [note for note in [str(result.wrong_defaults)] if note]
     if result.model_note:
@@ -339,13 +331,7 @@ class ProblemReport:
 
 
 def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) -> ProblemReport:
-    """Return the report on a task.
-
-    Args:
-        result: the result of the task.
-        began: the start of tuning, in seconds of `time.monotonic()`.
-        peaks: the measured peak rates of the device; None to use those of the target, if known.
-    """
+    """Return the report on a task."""
     decision, winner = result.decision, result.winner
     return ProblemReport(
         names=result.task.dispatches,

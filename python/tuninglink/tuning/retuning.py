@@ -88,16 +88,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True)
 class EntryComparison:
-    """The comparison of an entry with the compiler's choice on one problem.
-
-    Attributes:
-        task: the problem.
-        standing: the standing of the entry.
-        measured: the compiler's choice.
-        decision: the decision of the race; None without a race.
-        benchmark: the benchmark with the entry; None if it does not compile.
-        failure: the failure with the entry; None without one.
-    """
+    """The comparison of an entry with the compiler's choice on one problem."""
 
     task: EntryTask = field(metadata=HIDDEN)
     standing: Standing
@@ -108,22 +99,18 @@ class EntryComparison:
 
     @written()
     def problem(self) -> str:
-        """Return the problem in words."""
         return str(self.task.spaces.problem)
 
     @written()
     def source(self) -> ProblemSource:
-        """Return the source of the problem."""
         return self.task.source
 
     @written()
     def default_us(self) -> float:
-        """Return the median time of the compiler's choice."""
         return self.decision.default_us if self.decision else self.measured.default_us
 
     @written("failure")
     def failure_message(self) -> str | None:
-        """Return the failure with the entry; None without one."""
         return self.failure.message if self.failure else None
 
     def __str__(self) -> str:
@@ -241,15 +228,6 @@ def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
     """Return the verdict on an entry.
 
     The entry is dropped if it fails or is slower on any problem, or is faster on none.
-
-    Args:
-        comparisons: its comparisons, at least one.
-
-    Returns:
-        The verdict, and the reason.
-
-    Raises:
-        ValueError: there are no comparisons.
     """
     for standing, (verdict, words) in _VERDICTS.items():
         for comparison in comparisons:
@@ -402,12 +380,7 @@ class Retuner:
         self.tell(result)
 
     def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
-        """Measure an entry; an error affects only this entry.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-        """
+        """Measure an entry; an error affects only this entry."""
         try:
             return self._decide(spec, position, budget)
         except FatalError:
@@ -548,7 +521,6 @@ def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
 
 
 def _failed(failure: Failure) -> Standing:
-    """Return the standing of a failing entry. Timeouts are undecided, since the machine may be busy."""
     is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
     return Standing.UNDECIDED if is_late else Standing.FAILED
 
@@ -561,7 +533,6 @@ def _standing(result: TaskResult) -> Standing:
 
 
 def _improvable(result: EntryResult) -> bool:
-    """Return whether measurements on the problems of an entry hold for everything it matches."""
     first = result.comparisons[0].task
     return first.is_exact and first.takes(first.own)
 
@@ -588,14 +559,7 @@ class ProblemSource(Enum):
 
 @dataclass(frozen=True)
 class EntryTask(TunableTask):
-    """A task configured by an entry.
-
-    Attributes:
-        source: the source of the problem.
-        own: the configuration of the entry.
-        single: a spec with only the entry.
-        is_exact: whether the entry matches only the sizes of this problem.
-    """
+    """A task configured by an entry."""
 
     source: ProblemSource
     own: Candidate
@@ -610,17 +574,14 @@ class EntryTask(TunableTask):
         return revision.finish([0]).text()
 
     def takes(self, candidate: Candidate) -> bool:
-        """Return whether the entry can take the configuration of a candidate."""
         return Revision(self.single).configures_with(0) == set(candidate.attributes)
 
     def configured(self, candidate: Candidate) -> EntryTask:
-        """Return the task with another configuration in the entry."""
         revision = Revision(self.single)
         revision.configure(0, candidate.attributes)
         return replace(self, own=candidate, single=revision.finish([0]))
 
     def around_own(self) -> EntryTask:
-        """Return the task with the entry's configuration as the default, to improve on it."""
         return replace(self, spaces=self.spaces.around(self.own))
 
 
@@ -633,21 +594,7 @@ def prepare_entry(
     registry: ProviderRegistry,
     limits: Mapping[str, int],
 ) -> EntryTask:
-    """Determine the configuration of an entry in a task, and the other candidates.
-
-    Args:
-        task: the task.
-        source: the source of the problem.
-        single: a spec with only the entry.
-        flags: compiler flags; process-wide flags must already be set.
-        registry: the providers of spaces.
-        limits: limits of the device, in addition to the target's.
-
-    Raises:
-        CompileError: the compiler fails on the dispatch without the entry.
-        RefusedError: the compiler fails on the dispatch with the entry.
-        NotTunableError: the entry does not configure the dispatch, or the compiler configures nothing without it.
-    """
+    """Determine the configuration of an entry in a task, and the other candidates."""
     configured = configure(task.source, flags)
     dispatch, default = configured.dispatch, configured.configuration
     if dispatch is None or default is None or default.pipeline is None:

@@ -102,16 +102,7 @@ def promising_candidates(prepared: PreparedTask) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class SpaceSize:
-    """The size of a space.
-
-    Attributes:
-        pipeline: the name of its pipeline.
-        provider: the origin of its constraints.
-        knobs: the number of its knobs.
-        count: the number of its valid assignments, or a lower bound.
-        is_exact: whether all were counted.
-        reason: the reason if they were not.
-    """
+    """The size of a space."""
 
     pipeline: str
     provider: str

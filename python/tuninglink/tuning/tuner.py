@@ -153,12 +153,7 @@ class Tuner:
         )
 
     def _wrong_defaults(self, results: Sequence[TaskResult], seconds: float) -> WrongDefaults:
-        """Return the numbers of wrong defaults.
-
-        Args:
-            results: the results of the tasks.
-            seconds: the time of one repair.
-        """
+        """Return the numbers of wrong defaults."""
         judgements = self._task_tuner.judgements
         by_matcher = {
             result.prepared.matcher: result
@@ -239,13 +234,11 @@ class Tuner:
         return replace(entry, specializations=boxes)
 
     def _entries(self, result: TaskResult) -> list[SpecEntry]:
-        """Return the entries of a winner, starting with the entries for ranges of sizes."""
         entries = map(self._entry, (*result.ranges, result))
         return [entry for entry in entries if entry is not None]
 
     @property
     def _is_dynamic(self) -> bool:
-        """Whether a task may get ranges of sizes with separate configurations."""
         return any(task.is_dynamic for task in self._program.tasks)
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
@@ -285,11 +278,7 @@ class Tuner:
         self._task_tuner.listener.omitted(omission)
 
     def _selected(self) -> list[TuningTask]:
-        """Return the tasks selected by the user and supported by the device.
-
-        Raises:
-            TuninglinkError: no task remains.
-        """
+        """Return the tasks selected by the user and supported by the device."""
         driver = self._task_tuner.devices.first.description.driver
         selected = []
         for task in self._program.matching_tasks(self._task_tuner.settings.patterns):
@@ -306,12 +295,7 @@ class Tuner:
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
-        """Prepare a task, unless it is already prepared.
-
-        Raises:
-            CompileError: the compiler fails on the dispatch.
-            NotTunableError: the dispatch cannot be tuned.
-        """
+        """Prepare a task, unless it is already prepared."""
         if task.key not in self._prepared_tasks:
             self._prepared_tasks[task.key] = self._prepare_with(task, self._specs)
         return self._prepared_tasks[task.key]

@@ -160,11 +160,7 @@ def tune_program(
 
 
 def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -> None:
-    """Check the selection of dispatches and search spaces before sets of flags are compared.
-
-    Raises:
-        TuninglinkError: nothing is selected, or the program does not compile.
-    """
+    """Check the selection of dispatches and search spaces before sets of flags are compared."""
     settings = options.settings
     is_partial = bool(settings.patterns or settings.pipelines or settings.fixed)
     if not is_partial or obstacle(options):
@@ -181,11 +177,7 @@ def _check_selected(options: TuneOptions, listener: Listener, deadline: float) -
 def _tune_bases(
     choice: FlagChoice, listener: Listener, deadline: float, keep: Callable[[Tuned], object]
 ) -> tuple[Tuned, FlagsResult]:
-    """Tune the dispatches under the best sets; return the fastest pair of flags and spec.
-
-    Raises:
-        TuninglinkError: the program cannot be tuned under any set.
-    """
+    """Tune the dispatches under the best sets; return the fastest pair of flags and spec."""
     # Tune under one set after the other, each with its share of the time.
     bases = choice.bases
     has_flags = any(base.flags for base in (*bases, *choice.finalists))
@@ -243,7 +235,6 @@ def _fastest_pair(
 
 
 def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
-    """Return a set of flags, with its spec if its dispatches were tuned."""
     return (
         TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
     )
@@ -257,7 +248,6 @@ class _Relay(Budget):
         self._pool = pool
 
     def stop(self) -> None:
-        """End the run early."""
         super().stop()
         self._pool.terminate()
 

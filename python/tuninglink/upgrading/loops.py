@@ -43,16 +43,7 @@ Dimensions = tuple[frozenset[int], ...]
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The loops of an operation.
-
-    Attributes:
-        loops: the number of loops.
-        maps: for each operand, inputs first, the loops that index each of its dimensions.
-        is_attention: whether it is an attention, whose operands are query, key, value, optionally scale and mask, and
-            output.
-        is_assumed: whether the matcher shows only a name and the shape of the query, so that the usual order of loops
-            is assumed: batches, M, N, K1, K2.
-    """
+    """The loops of an operation."""
 
     loops: int
     maps: tuple[Dimensions, ...]
@@ -69,39 +60,32 @@ class IterationSpace:
 
     @cached_property
     def is_contraction_like(self) -> bool:
-        """Whether it is a sum of products of two operands: a contraction or a convolution."""
         return len(self.maps) == _OPERANDS and bool(self.m and self.n and self.reductions)
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:
-        """The loops that do not index the result."""
         return tuple(loop for loop in range(self.loops) if loop not in self._used[-1])
 
     @cached_property
     def m(self) -> tuple[int, ...]:
-        """The loops of only the left-hand side and the result; for a convolution, those of the image."""
         return self._product.rows
 
     @cached_property
     def n(self) -> tuple[int, ...]:
-        """The loops of only the right-hand side and the result."""
         return self._product.columns
 
     @cached_property
     def query_key(self) -> tuple[int, ...]:
-        """The loops of an attention's first product, of query and key."""
         return tuple(sorted(self._used[0] | self._used[1]))
 
     @cached_property
     def probability_value(self) -> tuple[int, ...]:
-        """The loops of an attention's second product."""
         query, key, value = self._used[:3]
         rows = (query - key) | (query & key & value)
         return tuple(sorted(rows | value))
 
     @cached_property
     def query_rows(self) -> tuple[int, ...]:
-        """The loops of an attention's query rows."""
         query, key, value = self._used[:3]
         return tuple(sorted(query - key - value))
 
@@ -229,7 +213,6 @@ def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noq
 
 
 def _names_attention(source: SpecText, mark: Mark) -> bool:
-    """Return whether an operation matched by name is an attention."""
     listed = next((token for token in source.following(mark) if token.text == "["), None)
     return listed is not None and "attention" in source.text[listed.start : listed.end]
 
@@ -287,15 +270,7 @@ def is_named_operation(name: str) -> bool:
 
 @dataclass(frozen=True)
 class GenericDag:
-    """A DAG whose root op was generalized.
-
-    Attributes:
-        name: the original name of the root op.
-        start: the offset of the operations in the text.
-        end: the offset of their end.
-        text: the operations, with a generic root op.
-        maps: the indexing maps of the root op, in brackets.
-    """
+    """A DAG whose root op was generalized."""
 
     name: str
     start: int
@@ -478,7 +453,6 @@ class Generalization:
 
 
 def _keep(block: mlir.Block) -> None:
-    """Use the results of the last operation, which would otherwise be removed as dead."""
     *_, last, terminator = block.operations
     with terminator.operation.location, mlir.InsertionPoint(terminator):
         mlir.Operation.create(_KEEP, operands=list(last.operation.results))

@@ -104,11 +104,7 @@ def read_module(
 
 
 def _check_matchers_differ(data: bytes, name: str) -> None:
-    """Check that no list uses a matcher twice, which would crash the compiler.
-
-    Raises:
-        SpecError: a list uses a matcher twice.
-    """
+    """Check that no list uses a matcher twice, which would crash the compiler."""
     for generic in _GENERIC_LIST.finditer(data):
         start = generic.start()
         line = data.rfind(b"\n", 0, start) + 1
@@ -152,9 +148,6 @@ def _check_matchers_differ_apart(data: bytes) -> None:
 
     The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its context
     exists.
-
-    Raises:
-        SpecError: a list uses a matcher twice.
     """
     import subprocess  # noqa: PLC0415 - commands set the flag
 

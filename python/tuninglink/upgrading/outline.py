@@ -237,7 +237,6 @@ class SpecOutline:
 
 
 def _is_of_foreach_match(token: Token) -> bool:
-    """Return whether a token belongs to a `foreach_match`, not to the name or results of the next operation."""
     return token.text != "=" and (token.kind != "word" or token.text in _FOREACH_WORDS)
 
 
@@ -252,7 +251,6 @@ def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
 
 
 def _path(tokens: Iterable[Token]) -> str:
-    """Return a symbol reference, with nested names joined by `::`."""
     return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)
 
 
@@ -275,11 +273,7 @@ def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int
 def find_rejected(
     exclusion: Exclusion, outline: SpecOutline, context: mlir.Context
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
-    """Find the parts of a spec that the compiler rejects, apart from excluded ones.
-
-    Returns:
-        For the index of a named sequence, the reason and the place; and for the name of an alias, the reason.
-    """
+    """Find the parts of a spec that the compiler rejects, apart from excluded ones."""
     sequences, types = {}, _type_aliases(outline.source)
     # Check each sequence by itself.
     for index, sequence in enumerate(outline.sequences):
@@ -394,13 +388,7 @@ def _offset(text: str, place: Place) -> int:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A spec without the parts that cannot be upgraded.
-
-    Attributes:
-        edited: the text.
-        excluded: the reasons for excluded sequences, by index.
-        aliases: the reasons for excluded aliases, by name.
-    """
+    """A spec without the parts that cannot be upgraded."""
 
     edited: Edited
     excluded: dict[int, str]
@@ -413,14 +401,7 @@ def exclude(
     refused: Mapping[int, tuple[str, int]],
     aliases: Mapping[str, str],
 ) -> Exclusion:
-    """Turn sequences into comments, together with dependent sequences and their entries.
-
-    Args:
-        outline: the spec.
-        original: the spec before any change. Comments contain its text.
-        refused: for the index of a sequence, the reason why it cannot be upgraded, and the place.
-        aliases: for the name of an alias, the reason why it cannot be parsed.
-    """
+    """Turn sequences into comments, together with dependent sequences and their entries."""
     # Exclude the sequences, or the entries that use them.
     excluded = _with_dependents(outline, {index: why for index, (why, _) in refused.items()})
     edits = Edits()

@@ -135,33 +135,20 @@ def _register(
 
 @dataclass
 class Site:
-    """An occurrence of an attribute or operation that a rule applies to.
-
-    Attributes:
-        notes: the changes with their reasons, and whether each was a decision.
-    """
+    """An occurrence of an attribute or operation that a rule applies to."""
 
     notes: list[tuple[str, bool]] = field(default_factory=list, kw_only=True)
 
     def changed(self, message: str) -> None:
-        """Record a change."""
         self.notes.append((message, False))
 
     def decided(self, message: str) -> None:
-        """Record a decision: a change that has alternatives."""
         self.notes.append((message, True))
 
 
 @dataclass
 class AttributeSite(Site):
-    """An attribute that a rule applies to.
-
-    Attributes:
-        node: the attribute.
-        was_old: whether a rule has changed the configuration that the attribute is part of.
-        find_space: returns the iteration space of the operation that the attribute configures, or None if the matcher
-            does not show it.
-    """
+    """An attribute that a rule applies to."""
 
     node: Node
     was_old: bool
@@ -169,7 +156,6 @@ class AttributeSite(Site):
 
     @property
     def levels(self) -> Node | None:
-        """The dictionary of a GPU lowering config."""
         return levels_of(self.node)
 
 

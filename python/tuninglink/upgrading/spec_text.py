@@ -71,15 +71,7 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the text. An opening bracket represents everything up to its closing bracket.
-
-    Attributes:
-        kind: `string`, `symbol`, `name` (`%value`, `#alias`, `!type`, `^block`), `number`, `word`, `punctuation`, or
-            `group` for brackets with their content.
-        start: the offset of its first character.
-        end: the offset after its last character.
-        text: the characters; for a group only the opening bracket.
-    """
+    """A piece of the text. An opening bracket represents everything up to its closing bracket."""
 
     kind: str
     start: int
@@ -88,7 +80,6 @@ class Token:
 
     @property
     def is_transform(self) -> bool:
-        """Whether it is the name of an operation of the transform dialect."""
         return self.kind == "word" and self.text.startswith("transform.")
 
 
@@ -108,20 +99,11 @@ class Cursor:
         return token
 
     def take_kind(self, kind: str) -> Token | None:
-        """Return the next token if it has a given kind, and advance."""
         return self.take() if self._next is not None and self._next.kind == kind else None
 
 
 class Mark(NamedTuple):
-    """A word at the beginning of a part that may be old: an attribute or alias (`#…`), an operation, or `module`.
-
-    Attributes:
-        text: the word.
-        start: the offset of its first character.
-        end: the offset after its last character.
-        depth: the number of enclosing brackets.
-        inside: the offset of the innermost enclosing bracket, -1 for none.
-    """
+    """A word at the beginning of a part that may be old: an attribute or alias (`#…`), an operation, or `module`."""
 
     text: str
     start: int
@@ -204,7 +186,6 @@ class SpecText:
         )
 
     def _mark(self, word: re.Match[str], stack: list[int]) -> Iterator[Mark]:
-        """Yield the mark of a word unless it is the end of a longer one."""
         start, end = word.span()
         if not start or self.text[start - 1] not in _INSIDE_WORD:
             yield Mark(word.group(), start, end, len(stack), stack[-1] if stack else -1)
@@ -302,14 +283,7 @@ def ends_value(last: Token, token: Token) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """The definition of an alias: `#name = value`.
-
-    Attributes:
-        name: the alias, including `#`.
-        start: the offset of the definition.
-        value: the offset of its value.
-        end: the offset of the end of its value.
-    """
+    """The definition of an alias: `#name = value`."""
 
     name: str
     start: int
@@ -319,18 +293,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class NamedSequence:
-    """A `transform.named_sequence`.
-
-    Attributes:
-        name: its symbol, without `@` and quotes.
-        start: the offset of the operation.
-        end: the offset of its end.
-        scope: the offset of the enclosing bracket, the body of a module.
-        arguments: the parentheses with its arguments.
-        results: the offsets of the types of its results, or None without `->`.
-        attributes: the braces with its attributes, if any.
-        body: the braces with its body, or None for a declaration.
-    """
+    """A `transform.named_sequence`."""
 
     name: str
     start: int
@@ -344,14 +307,7 @@ class NamedSequence:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A `matcher -> action` pair of a `foreach_match`.
-
-    Attributes:
-        matcher: the symbol of the matcher, without `@` and quotes.
-        action: the symbol of the action.
-        start: the offset of the pair.
-        end: the offset of its end, without a comma.
-    """
+    """A `matcher -> action` pair of a `foreach_match`."""
 
     matcher: str
     action: str
@@ -361,14 +317,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class ForeachMatch:
-    """A `transform.foreach_match`.
-
-    Attributes:
-        start: the offset of its name.
-        end: the offset of the end of its types.
-        pairs: its pairs, in order.
-        result: the name of its first result, including `%`, or None.
-    """
+    """A `transform.foreach_match`."""
 
     start: int
     end: int
@@ -428,13 +377,7 @@ class Edits:
 
 @dataclass(frozen=True)
 class Edited:
-    """A text after its edits.
-
-    Attributes:
-        text: the new text.
-        anchors: pairs of an offset in the new text and the corresponding one in the old text, in order. Between two
-            anchors, the texts are equal, or the new text replaces the old.
-    """
+    """A text after its edits."""
 
     text: str
     anchors: tuple[tuple[int, int], ...]

@@ -19,11 +19,9 @@ class Leaf:
     text: str
 
     def render(self) -> str:
-        """Return the text."""
         return self.text
 
     def copy(self) -> Leaf:
-        """Return a copy of the leaf."""
         return Leaf(self.text)
 
 
@@ -32,14 +30,6 @@ class Field:
     """A value in brackets, with its optional key.
 
     A unit attribute, an enumerator or an element of a list is a value without a key.
-
-    Attributes:
-        value: the value.
-        key: the key as written, including quotes.
-        lead: the text before it: white space and comments.
-        equals: the text between key and value, including `=`.
-        trail: the text between the value and the comma.
-        comma: `,` or nothing.
     """
 
     value: Value
@@ -58,25 +48,16 @@ class Field:
         return word.strip('"') if word else None
 
     def render(self) -> str:
-        """Return the field as text."""
         key = self.key + self.equals if self.key is not None else ""
         return f"{self.lead}{key}{self.value.render()}{self.trail}{self.comma}"
 
     def copy(self) -> Field:
-        """Return a copy of the field."""
         return Field(self.value.copy(), self.key, self.lead, self.equals, self.trail, self.comma)
 
 
 @dataclass
 class Node:
-    """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`.
-
-    Attributes:
-        head: the word; empty without a word, including where the compiler allows its omission.
-        bracket: the opening bracket.
-        fields: the values.
-        tail: the text before the closing bracket: white space and comments.
-    """
+    """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`."""
 
     head: str
     bracket: str
@@ -84,30 +65,24 @@ class Node:
     tail: str = ""
 
     def render(self) -> str:
-        """Return the attribute as text."""
         inside = "".join(item.render() for item in self.fields)
         return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
 
     def copy(self) -> Node:
-        """Return a copy of the tree."""
         fields = [item.copy() for item in self.fields]
         return Node(self.head, self.bracket, fields, self.tail)
 
     def find(self, name: str) -> Field | None:
-        """Return the field with the key `name`, or the unit attribute or enumerator `name`."""
         return next((item for item in self.fields if item.name == name), None)
 
     def value(self, name: str) -> Value | None:
-        """Return the value with the key `name`."""
         item = self.find(name)
         return item.value if item is not None and item.key is not None else None
 
     def node(self, name: str) -> Node | None:
-        """Return the value with the key `name` if it is in brackets."""
         return as_node(self.value(name))
 
     def positional(self) -> Field | None:
-        """Return the first value without a key."""
         return next((item for item in self.fields if item.key is None), None)
 
     def remove(self, name: str) -> Field | None:
@@ -128,7 +103,6 @@ class Node:
             self.fields[-1].trail, self.fields[-1].comma = gone.trail, ""
 
     def add(self, key: str | None, value: Value | str) -> None:
-        """Append a field, with its value as a tree or as text."""
         self.insert(len(self.fields), key, value)
 
     def insert(self, position: int, key: str | None, value: Value | str) -> None:
@@ -158,28 +132,19 @@ class Definitions:
         self._uses: dict[str, dict[int, Node]] = {}
 
     def use(self, alias: str, node: Node) -> Expanded:
-        """Return a use of `alias`, with a copy of its value."""
         self._uses.setdefault(alias, {})[id(node)] = node
         return Expanded(alias, node, self)
 
     def withdraw(self, use: Expanded) -> None:
-        """Remove a use that will not be in the result."""
         self._uses.get(use.alias, {}).pop(id(use.node), None)
 
     def __getitem__(self, alias: str) -> Node | None:
-        """Return the definition of `alias`, or None if it is unused."""
         return next(iter(self._uses.get(alias, {}).values()), None)
 
 
 @dataclass
 class Expanded:
-    """The use of an alias, with its value there.
-
-    Attributes:
-        alias: the alias, including `#`.
-        node: its value.
-        definitions: the definitions of aliases.
-    """
+    """The use of an alias, with its value there."""
 
     alias: str
     node: Node
@@ -194,7 +159,6 @@ class Expanded:
         return self.alias if first is not None and first.render() == text else text
 
     def copy(self) -> Expanded:
-        """Return another use of the alias."""
         return self.definitions.use(self.alias, self.node.copy())
 
 
@@ -205,7 +169,6 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def _aligned_lead(lead: str) -> str:
-    """Return white space that aligns a field with one whose leading text is `lead`."""
     if "//" in lead or not lead:
         return " "
     return lead
@@ -326,7 +289,6 @@ class CompilationInfo:
 
     @property
     def tile_sizes(self) -> list[list[int] | None]:
-        """The lists of tile sizes of a lowering config, with None for a list that contains other values."""
         lists = as_node(self.lowering.value("tile_sizes"))
         return [integers(field.value) for field in lists.fields] if lists is not None else []
 
@@ -340,7 +302,6 @@ class CompilationInfo:
 
     @property
     def levels(self) -> Node | None:
-        """The dictionary of a GPU lowering config."""
         return levels_of(self.lowering) if self.lowering.head == GPU_CONFIG else None
 
 

@@ -78,7 +78,6 @@ def upgrade(
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a text is the path of a spec, not its content: a file of this name exists, or it has a suffix."""
     is_named = text.endswith((".mlir", ".mlirbc")) and not {"{", "\n", "\0"} & set(text)
     return is_named or os.path.isfile(text)  # noqa: PTH113 - any text
 
@@ -179,11 +178,7 @@ def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
 
 
 def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
-    """Return the upgraded spec without the parts that today's compiler rejects.
-
-    Raises:
-        SpecError: no part is left, or the compiler rejects the rest as a whole.
-    """
+    """Return the upgraded spec without the parts that today's compiler rejects."""
     original, refused = rewrites.outline, rewrites.refused
     name = original.source.name
     # Exclude the parts that rules refused.
@@ -211,11 +206,7 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
 
 
 def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgraded:
-    """Return the upgraded spec with the result for each entry.
-
-    Raises:
-        SpecError: no entry or no entry point is left.
-    """
+    """Return the upgraded spec with the result for each entry."""
     outline = rewrites.outline
     place = outline.source.place
     # The excluded parts.

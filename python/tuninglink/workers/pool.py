@@ -191,7 +191,6 @@ class Pool:
         self._unfinished = 0
 
     def _forget(self) -> None:
-        """Release the parent's processes in a forked child."""
         for process in self._processes:
             process.forget()
         self._reset()
@@ -242,13 +241,7 @@ _LONGEST_POLL: Final = 1e9
 
 
 class Connection:
-    """A connection that exchanges frames with a worker and concurrently reads its output.
-
-    Args:
-        channel: the socket for frames.
-        output: the reading end of the pipe for the worker's output.
-        process: a descriptor of the process, as from `os.pidfd_open`.
-    """
+    """A connection that exchanges frames with a worker and concurrently reads its output."""
 
     def __init__(self, channel: socket.socket, output: int, process: int) -> None:
         self._channel = channel
@@ -262,12 +255,7 @@ class Connection:
         self._poll.register(process, select.POLLIN)
 
     def exchange(self, frame: bytes, seconds: float) -> bytes:
-        """Send a frame and return the next one that arrives.
-
-        Raises:
-            EOFError: the process ended, or closed the channel.
-            TimeoutError: the time limit expired.
-        """
+        """Send a frame and return the next one that arrives."""
         self.read_output()
         self._tail = b""
         deadline = time.monotonic() + seconds
@@ -280,7 +268,6 @@ class Connection:
 
     @property
     def last_output(self) -> str:
-        """The end of the output that was read since the last frame was sent."""
         return self._tail.decode(errors="replace")
 
     def read_output(self) -> bool:
@@ -338,10 +325,6 @@ class WorkerProcess:
     """A process that runs pickled calls one after the other, the initial one first.
 
     The first call starts it, and the first call after `end` restarts it.
-
-    Args:
-        initial: the initial call.
-        shows_errors: whether its standard error is that of this process, and not kept.
     """
 
     def __init__(self, initial: bytes, *, shows_errors: bool = False) -> None:
@@ -352,14 +335,7 @@ class WorkerProcess:
         self._is_closed = False
 
     def run(self, call: bytes, seconds: float) -> object:
-        """Run a call, `(function, arguments)`, and return its result.
-
-        Raises:
-            CancelledError: `close` was called.
-            JobTimeoutError: the call took longer than `seconds`, not counting the start of the process.
-            WorkerCrashedError: the process ended.
-            Exception: the exception of the function.
-        """
+        """Run a call, `(function, arguments)`, and return its result."""
         if self._running is not None and self._running.has_ended(0.0):
             self.end()
         if self._running is None:
@@ -382,7 +358,6 @@ class WorkerProcess:
                 self._is_closed = True
 
     def forget(self) -> None:
-        """Release the parent's process in a forked child."""
         if self._running is not None:
             self._running.forget()
 
@@ -453,24 +428,20 @@ class _Running:
 
     @property
     def processor_seconds(self) -> float:
-        """The processor time of the process so far."""
         # The name of the program, in parentheses, may hold anything.
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def has_ended(self, seconds: float) -> bool:
-        """Return whether the process ends within `seconds`. It remains a zombie, so that its ID stays reserved."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
     def kill(self) -> None:
-        """Kill the process and its children."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def terminate(self) -> None:
-        """Send SIGTERM to the process alone."""
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGTERM)
 
@@ -482,11 +453,9 @@ class _Running:
         self._resources.close()
 
     def crash(self) -> WorkerCrashedError:
-        """Return the status and the output of an ended process."""
         return WorkerCrashedError(self._process.wait(), self.connection.last_output)
 
     def forget(self) -> None:
-        """Close the pipes without notifying the process."""
         self._process.returncode = 0  # keeps Popen from waiting for it
         self._resources.close()
 

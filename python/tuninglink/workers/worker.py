@@ -93,12 +93,7 @@ class JobError(Exception):
 
 
 def main(channel: int, lifeline: int) -> None:
-    """Serve calls until the channel is closed.
-
-    Args:
-        channel: the socket for calls and outcomes.
-        lifeline: the reading end of a pipe whose writing end only the command has open.
-    """
+    """Serve calls until the channel is closed."""
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
     end_with_pipe(lifeline)

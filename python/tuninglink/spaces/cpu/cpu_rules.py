@@ -33,23 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CpuPipeline:
-    """The properties of a pipeline.
-
-    Attributes:
-        levels: the levels by which it tiles a root op, from the outermost to the innermost.
-        unused: the levels that it does not read.
-        mixes_levels: whether compilation succeeds if a level tiles loops of the other kind.
-        natural: the levels in which a negative size aborts the compilation.
-        needs_distribution: whether building the pipeline requires a `distribution` level.
-        separates: whether the compiler's verifier separates parallel from reduction levels.
-        decomposes_convolutions: whether it decomposes named convolutions into one-dimensional ones.
-        decomposes_attention: whether it lowers an attention.
-        takes_tensors: whether it compiles operations on tensors, not only on buffers.
-        checks_vectors: whether the tiles determine the sizes of vectors.
-        vectorizes: whether it generates vectors.
-        moves: whether it packs and unpacks tensors, and the tiles determine the sizes of vectors.
-        follows_layout: whether it compiles data-tiled products, whose layout fixes the vectors.
-    """
+    """The properties of a pipeline."""
 
     levels: tuple[CpuLevel, ...]
     unused: tuple[CpuLevel, ...] = ()
@@ -123,19 +107,7 @@ _PROVENANCE: Final = {
 
 
 class CpuRules:
-    """Collects the knobs and the rules of a space.
-
-    Args:
-        nest: the loops of the root op.
-        cpu: the target CPU.
-        pipeline: the pipeline to configure.
-
-    Attributes:
-        grade: the grade of subsequently added rules.
-        tiles: the knobs.
-        parts: the part of each loop that remains after tiling.
-        loops: the numbers of the loops.
-    """
+    """Collects the knobs and the rules of a space."""
 
     def __init__(self, nest: LoopNest, cpu: Cpu, pipeline: CpuPipeline) -> None:
         self.nest = nest
@@ -149,30 +121,24 @@ class CpuRules:
 
     @property
     def is_data_tiled(self) -> bool:
-        """Whether the root op is a data-tiled product and the pipeline compiles these."""
         return self.pipeline.follows_layout and self.nest.is_data_tiled
 
     @property
     def checks_vectors(self) -> bool:
-        """Whether the tiles determine the sizes of vectors."""
         return self.pipeline.checks_vectors or (self.pipeline.moves and self.nest.is_relayout)
 
     def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
-        """Return the added rules as a set; the object must not be used afterwards."""
         return self._builder.build(problem, name, PROVIDER, unknown=unknown)
 
     def add(self, condition: Expression | bool, message: str, *values: Expression | int) -> None:  # noqa: FBT001
-        """Add a rule; `{}` in the message stands for a value."""
         self._builder.require(
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
         )
 
     def parallel(self) -> Iterator[int]:
-        """Yield the numbers of the parallel loops."""
         return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
 
     def limit_tile(self, level: CpuLevel, loop: int) -> None:
-        """Require a tile not to be negative."""
         tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
@@ -205,7 +171,6 @@ class CpuRules:
                 self._expect_untiled(level, loop, tile == 0)
 
     def leave_misplaced_levels(self) -> None:
-        """Propose no tiles for levels that do not apply to their loops."""
         for level, loop in self.tiles.misplaced():
             self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
 
@@ -224,14 +189,7 @@ class CpuRules:
         bits: int,
         when: Sequence[Expression] = (),
     ) -> None:
-        """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does.
-
-        Args:
-            what: the subject of the message, up to the verb.
-            sizes: the number of elements along each loop.
-            bits: the width of an element.
-            when: the conditions under which the vector exists.
-        """
+        """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does."""
         if not sizes:
             return
         limit = self.cpu.vector_limit
@@ -251,15 +209,7 @@ class CpuRules:
         live: int,
         when: Sequence[Expression] = (),
     ) -> None:
-        """Require the vectors of a body to fit on the stack of the runtime's workers.
-
-        Args:
-            what: the op.
-            sizes: the number of elements of a vector along each loop.
-            bits: the width of an element.
-            live: the number of vectors that are alive at once.
-            when: the conditions under which the vectors exist.
-        """
+        """Require the vectors of a body to fit on the stack of the runtime's workers."""
         fits = _bits(sizes, bits * live) <= BYTE * LARGEST_FRAME_BYTES
         message = (
             f"{live} vectors of {what} with {_shape(sizes)} elements of {bits} bits should fit into "
@@ -310,16 +260,7 @@ class Masking(Enum):
 
 @dataclass(frozen=True)
 class Cpu:
-    """A CPU.
-
-    Attributes:
-        vector_bytes: the size of a vector register.
-        registers: the number of vector registers.
-        masking: when vectors are masked.
-        architecture: the first component of the target triple.
-        features: the target features, as LLVM names them.
-        links_nothing: whether its code is linked without a library.
-    """
+    """A CPU."""
 
     vector_bytes: int
     registers: int
@@ -330,16 +271,11 @@ class Cpu:
 
     @property
     def vector_limit(self) -> int:
-        """The size in bytes at and above which the compiler rejects a vector (`getMaxVectorSizeForLargeVectorCheck`)."""
         return _NATIVE_VECTORS * self.vector_bytes
 
 
 def read_cpu(workload: Workload) -> Cpu:
-    """Return the CPU that a dispatch is compiled for.
-
-    Raises:
-        UndecidedError: the target is not a CPU, or is unknown.
-    """
+    """Return the CPU that a dispatch is compiled for."""
     result = parameters(workload.target) if workload.target is not None else None
     if result is None or len(result) == 0 or _string(result[0]) != BACKEND:
         raise UndecidedError("the target is unknown, or not a CPU")
@@ -388,14 +324,7 @@ def _string(attribute: mlir.Attribute | None) -> str:
 
 @dataclass(frozen=True)
 class Window:
-    """The loops of a convolution over rows and columns.
-
-    Attributes:
-        rows: the loop over the rows of the output.
-        columns: the loop over its columns.
-        filter_rows: the loop over the rows of the filter.
-        filter_columns: the loop over its columns.
-    """
+    """The loops of a convolution over rows and columns."""
 
     rows: int
     columns: int
@@ -618,7 +547,6 @@ def _bound_vectors(rules: CpuRules) -> None:
 
 
 def _bound_neighbors(rules: CpuRules) -> None:
-    """Require all vectors of ops fused with the root op to stay below the limit."""
     for neighbor, sizes, when in fused_vectors(rules):
         what = f"the vectors of {neighbor.what} may have"
         rules.limit_vector(what, sizes, neighbor.bits, when)
@@ -669,7 +597,6 @@ def fused_vectors(
 
 
 def _outer(rules: CpuRules, loop: int) -> Expression:
-    """Return the maximum size of a loop before it is tiled for vectors."""
     part = rules.tiles.outer_part(loop)
     return select(part.is_known, part.size, part.bound)
 

@@ -142,16 +142,7 @@ def _unlinked_calls(uses: _Uses, cpu: Cpu) -> str:
 
 @dataclass
 class _Uses:
-    """The kinds of instructions that a dispatch needs.
-
-    Attributes:
-        floats: whether it computes with floats.
-        brain_results: whether it computes bf16 elements.
-        half_maxima: whether it computes the maximum or minimum of two f16 elements, ignoring NaN.
-        half_reductions: whether it reduces to f16 elements, other than by a contraction.
-        products: whether it multiplies all elements along a dimension.
-        narrow_sums: whether it adds up products as i8 elements.
-    """
+    """The kinds of instructions that a dispatch needs."""
 
     floats: bool = False
     brain_results: bool = False
@@ -162,7 +153,6 @@ class _Uses:
 
     @classmethod
     def of(cls, workload: Workload) -> _Uses:
-        """Return the uses of the function of a dispatch."""
         uses = cls()
         visit(workload.function, uses._visit)
         return uses
@@ -188,7 +178,6 @@ class _Uses:
 
 
 def _accumulates(operation: mlir.OpView) -> bool:
-    """Return whether an op in a body has the accumulator, the last argument of the body, as an operand."""
     arguments = list(operation.operation.block.arguments)
     return any(operand == arguments[-1] for operand in operation.operands)
 
@@ -434,11 +423,7 @@ class CpuSpace(Space):
 
 
 def _peels(configuration: Configuration) -> bool:
-    """Return whether loops are peeled.
-
-    Raises:
-        MismatchError: the configuration has further entries.
-    """
+    """Return whether loops are peeled."""
     info = configuration.translation_info
     if info is None:
         return False

@@ -56,12 +56,7 @@ _ACCUMULATED: Final = 32
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop.
-
-    Attributes:
-        size: its extent, None if it is dynamic.
-        reduces: whether it is a reduction.
-    """
+    """A loop."""
 
     size: int | None
     reduces: bool
@@ -69,13 +64,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class VectorOf:
-    """A value that is computed in one vector over some loops.
-
-    Attributes:
-        what: the value in words.
-        loops: the loops that it spans.
-        bits: the width of an element.
-    """
+    """A value that is computed in one vector over some loops."""
 
     what: str
     loops: tuple[int, ...]
@@ -84,23 +73,7 @@ class VectorOf:
 
 @dataclass(frozen=True)
 class LoopNest:
-    """The loops of a root op.
-
-    Attributes:
-        operation: the name of the operation.
-        loops: the loops, in order.
-        vectors: the values that are certainly one vector if the operation is vectorized; empty if uncertain.
-        widest: the width in bits of the widest element that the operation computes with.
-        parts: the parts in which the operation is computed: all its loops at once, or the products of an attention.
-        beside: the operations next to it.
-        is_alone: whether no other operation in the dispatch is configured.
-        is_on_tensors: whether it reads or overwrites tensors, not buffers.
-        is_attention: whether it is an attention.
-        score_loops: the reductions within the scores of an attention.
-        is_lost: whether the compiler loses its configuration.
-        live: the number of values of an elementwise op or a reduction that are alive at once, each a vector over all
-            loops.
-    """
+    """The loops of a root op."""
 
     operation: str
     loops: tuple[Loop, ...]
@@ -117,21 +90,15 @@ class LoopNest:
 
     @property
     def is_relayout(self) -> bool:
-        """Whether the root op packs a tensor into tiles, or unpacks it."""
         return self.operation in (names.PACK, names.UNPACK)
 
     @property
     def is_data_tiled(self) -> bool:
-        """Whether the root op is a product of packed operands."""
         return self.operation in PACKED_LOOPS
 
 
 def read_nest(workload: Workload) -> LoopNest:
-    """Return the loops of a root op.
-
-    Raises:
-        UndecidedError: the loops are unknown.
-    """
+    """Return the loops of a root op."""
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
     # The loops.
@@ -271,13 +238,7 @@ def knob_name(level: CpuLevel, loop: int) -> str:
 
 @dataclass(frozen=True)
 class TiledLoop:
-    """The part of a loop that remains after tiling.
-
-    Attributes:
-        size: its maximum size.
-        is_known: whether the compiler can prove that it always has this size.
-        bound: the largest bound on its size that the compiler may derive.
-    """
+    """The part of a loop that remains after tiling."""
 
     size: Expression
     is_known: Expression
@@ -285,13 +246,7 @@ class TiledLoop:
 
 
 class Tiles:
-    """The knobs of a configuration, and the sizes that follow from them.
-
-    Args:
-        builder: receives the knobs.
-        nest: the loops.
-        levels: the levels by which the pipeline tiles, from the outermost to the innermost.
-    """
+    """The knobs of a configuration, and the sizes that follow from them."""
 
     def __init__(
         self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
@@ -306,20 +261,16 @@ class Tiles:
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
 
     def tile(self, level: CpuLevel, loop: int) -> Expression:
-        """Return the tile of a loop in a level."""
         return self._knobs[level, loop]
 
     def vector_tile(self, loop: int) -> Expression:
-        """Return the tile that is the vector size of a loop if vectors are masked; 0 for none."""
         return self.tile(self.vector_level(loop), loop)
 
     def vector_level(self, loop: int) -> CpuLevel:
-        """Return the level whose tile of a loop is its vector size."""
         reduces = self._nest.loops[loop].reduces
         return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
 
     def name(self, level: CpuLevel, loop: int) -> str:
-        """Return the name of the tile of a loop in a level."""
         return knob_name(level, loop)
 
     def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
@@ -337,7 +288,6 @@ class Tiles:
         )
 
     def outer_part(self, loop: int) -> TiledLoop:
-        """Return the part of a loop that remains before it is tiled for vectors."""
         return self._part(loop, _OUTER)
 
     def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
@@ -443,15 +393,7 @@ _VECTOR_LEVELS: Final = (
 
 @dataclass(frozen=True)
 class Neighbor:
-    """An operation next to a root op.
-
-    Attributes:
-        what: the operation in words.
-        shared: the loops of the root op that it shares and is tiled with.
-        own: the number of its elements over its other loops, None if unknown.
-        bits: the width of an element.
-        live: the number of its values that are alive at once, each a vector over its loops.
-    """
+    """An operation next to a root op."""
 
     what: str
     shared: tuple[int, ...]

@@ -65,17 +65,7 @@ _EXCHANGING = "gfx"
 
 @dataclass(frozen=True)
 class AttentionLoops:
-    """The loops and operands of an attention.
-
-    Attributes:
-        sizes: the sizes of the loops.
-        batch: the loops over independent problems.
-        m: the loop over queries.
-        n: the loop over the elements of a value.
-        k1: the loop over the elements of a query.
-        k2: the loop over keys.
-        operands: query, key and value.
-    """
+    """The loops and operands of an attention."""
 
     sizes: tuple[int, ...]
     batch: tuple[int, ...]
@@ -87,11 +77,7 @@ class AttentionLoops:
 
 
 def read_attention(workload: Workload) -> AttentionLoops:
-    """Read the attention of a root op.
-
-    Raises:
-        UndecidedError: the attention has too many dimensions, or its sizes are unknown.
-    """
+    """Read the attention of a root op."""
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
     single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
@@ -106,9 +92,6 @@ def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) 
     """Return the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
-
-    Raises:
-        UndecidedError: the target has no intrinsic for one of the matmuls.
     """
     attention = read_attention(workload)
     query, key, value = attention.operands
@@ -157,7 +140,6 @@ class _AttentionRules(FormRules):
 
     @property
     def _count_names(self) -> dict[int, str]:
-        """The knobs for the numbers of subgroups. Keys are divided among steps, not among subgroups."""
         return {
             loop: knob_name(SUBGROUP_BASIS, loop) for loop in (self._attention.m, self._attention.n)
         }
@@ -178,7 +160,6 @@ class _AttentionRules(FormRules):
         rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
 
     def arrange_threads(self) -> None:
-        """Require a workgroup to have exactly the threads of its subgroups."""
         self.add_workgroup()
         threads = product_of(self._counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, threads, "of its subgroups")
@@ -204,7 +185,6 @@ class _AttentionRules(FormRules):
             )
 
     def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
         return {**promotion_slots((0, 1, 2), self.pipeline.context), **self.table.slots()}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
@@ -265,15 +245,7 @@ def _exchanged(attention: AttentionLoops, tiles: Mapping[int, Number], device: G
 
 @dataclass(frozen=True)
 class _Fit:
-    """The relation of tiles to the intrinsics of one of the matmuls.
-
-    Attributes:
-        slot: the slot of the intrinsic.
-        taken: the number of intrinsics that a subgroup executes in a step.
-        is_whole: whether the tiles are multiples of the intrinsic.
-        order: 1 if the intrinsic's result is in column-major order, else 0.
-        rows: the m of the intrinsic.
-    """
+    """The relation of tiles to the intrinsics of one of the matmuls."""
 
     slot: Slot
     taken: Number
@@ -327,9 +299,6 @@ def attention_lanes_spaces(
 
     A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
     keys of a step. Lanes share the keys, and the elements of each key and each value.
-
-    Raises:
-        UndecidedError: sizes are unknown, or there are several dimensions of n, k1 or k2.
     """
     problem, sizes = workload.problem, static_sizes(workload)
     single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
@@ -417,12 +386,10 @@ class _AttentionLanesRules(FormRules):
         )
 
     def limit_memory(self) -> None:
-        """Limit the partial results that subgroups add up."""
         exchanged = self.tiles[self._n] * self._subgroups * (self.device.subgroup_size * 32)
         self.rules.memory_bounds([], [exchanged], self.device)
 
     def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
         return {**self.table.slots(), **promotion_slots((), self.pipeline.context)}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:

@@ -55,14 +55,7 @@ _OPERANDS = 3
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix.
-
-    Attributes:
-        loops: the loop over each of its dimensions.
-        element_type: the element type, as MLIR prints it.
-        bits: the width of an element.
-        inputs: the matrices from which an elementwise op computes it; empty if it is read from memory.
-    """
+    """A matrix."""
 
     loops: tuple[int, ...]
     element_type: str
@@ -142,11 +135,7 @@ def read_contraction(workload: Workload) -> Contraction:
 
 
 def read_open_contraction(workload: Workload) -> Contraction:
-    """Read the contraction of a root op, whose rows and columns may be dynamic.
-
-    Raises:
-        UndecidedError: the op does not have this form, or the sizes of its reductions are unknown.
-    """
+    """Read the contraction of a root op, whose rows and columns may be dynamic."""
     op, problem = StructuredOp(workload.root), workload.problem
     # Classify the loops, as `linalg::inferContractionDims` does.
     loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
@@ -188,16 +177,7 @@ def starts_from_fill(op: StructuredOp) -> bool:
 
 
 def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> list[Intrinsic]:
-    """Return the intrinsics that compute a contraction.
-
-    Args:
-        contraction: the contraction.
-        device: the device.
-        virtual: the name prefix of the virtual intrinsics that the pipeline can use, if any.
-
-    Raises:
-        UndecidedError: the target has no such intrinsic.
-    """
+    """Return the intrinsics that compute a contraction."""
     types = contraction.element_types
     check_element_types(types, device)
     # The other virtual intrinsics are for attention and do not compile here.
@@ -227,11 +207,7 @@ def static_sizes(workload: Workload) -> tuple[int, ...]:
 
 
 def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
-    """Read an operand whose dimensions are each indexed by a single loop.
-
-    Raises:
-        UndecidedError: the operand does not have this form, or the width of its elements is unknown.
-    """
+    """Read an operand whose dimensions are each indexed by a single loop."""
     loops = loops_of(access)
     if len(loops) != len(access.results):
         raise UndecidedError(f"an operand is read through {access}")
@@ -239,7 +215,6 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
 
 
 def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
-    """Return an operand with the inputs that it is computed from."""
     inputs = [operand_over(*input_) for input_ in computed_inputs(value, operand.loops)]
     return replace(operand, inputs=tuple(inputs))
 
@@ -250,11 +225,7 @@ def loops_of(access: mlir.AffineMap) -> list[int]:
 
 
 def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:
-    """Return an operand with the loops over its dimensions.
-
-    Raises:
-        UndecidedError: the width of its elements is unknown.
-    """
+    """Return an operand with the loops over its dimensions."""
     element = element_type(operand.type)
     if not isinstance(element, mlir.IntegerType | mlir.FloatType):
         raise UndecidedError(f"an operand has elements of type {element}")
@@ -279,15 +250,7 @@ _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 
 
 class Promotion:
-    """The knob for the promoted operands.
-
-    Args:
-        rules: receives the knob.
-        context: the context of the attributes in a configuration.
-
-    Attributes:
-        slots: the entries of the lowering config.
-    """
+    """The knob for the promoted operands."""
 
     def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
         self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
@@ -300,11 +263,9 @@ class Promotion:
         }
 
     def any(self) -> Number:
-        """Return the condition that any operand is promoted."""
         return self._chosen != _OPTIONS.index(())
 
     def of(self, operand: int) -> Number:
-        """Return the condition that an operand is promoted."""
         chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
         return any_of(*(self._chosen == index for index in chosen))
 
@@ -317,27 +278,19 @@ class Promotion:
 
 
 class DirectLoads(Promotion):
-    """The promotion of both operands by loads from global memory directly into shared memory.
-
-    Args:
-        rules: receives the knob for their order in shared memory.
-        context: the context of the attributes in a configuration.
-    """
+    """The promotion of both operands by loads from global memory directly into shared memory."""
 
     def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
         self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
         self.slots = direct_load_slots(context)
 
     def any(self) -> Number:
-        """Return the condition that any operand is promoted."""
         return True
 
     def of(self, operand: int) -> Number:  # noqa: ARG002
-        """Return the condition that an operand is promoted."""
         return True
 
     def is_swizzled(self, operand: int) -> Number:
-        """Return the condition that the elements of an operand are swizzled in shared memory."""
         chosen = (index for index, each in enumerate(_ORDERS) if each[operand] == "swizzled")
         return any_of(*(self._order == index for index in chosen))
 
@@ -383,16 +336,7 @@ def require_derivable(
     *,
     unless: Number = False,
 ) -> None:
-    """Add the rule that the threads of a workgroup can share reading the tile of an operand.
-
-    Args:
-        rules: receive the rule.
-        operand: the operand.
-        tiles: the tile of each loop.
-        threads: the number of threads.
-        name: the name of the operand in messages.
-        unless: the condition under which the rule does not apply.
-    """
+    """Add the rule that the threads of a workgroup can share reading the tile of an operand."""
     tile = [tiles[loop] for loop in operand.loops]
     rules.necessary(
         any_of(unless, is_derivable(tile, threads, operand.bits)),
@@ -450,17 +394,7 @@ _INTRINSIC: Final = MMA_KIND
 
 @dataclass
 class ContractionTiles:
-    """The tiles of a contraction, by loop.
-
-    Attributes:
-        contraction: the contraction.
-        rules: receive the knobs and the rules.
-        table: receives the knobs.
-        tiles: the tile of a workgroup; for a reduction, the tile of one step.
-        shapes: the extent of the intrinsic, 1 along loops that it does not run over.
-        counts: the number of subgroups, or of threads.
-        pieces: the part of a tile that one subgroup, or thread, computes.
-    """
+    """The tiles of a contraction, by loop."""
 
     contraction: Contraction
     rules: GpuRules
@@ -489,11 +423,7 @@ def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
 
 @dataclass(frozen=True)
 class ExactIntrinsicSlot(OptionSlot):
-    """The knob for the intrinsic where only an intrinsic for exactly these types compiles.
-
-    Attributes:
-        types: the element types that it must multiply and accumulate.
-    """
+    """The knob for the intrinsic where only an intrinsic for exactly these types compiles."""
 
     types: tuple[str, ...]
 
@@ -518,13 +448,7 @@ _STAGES: Final = 2
 
 
 def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Promotion) -> None:
-    """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`.
-
-    Args:
-        tiling: the tiles.
-        stages: the number of prefetched stages.
-        promotion: the promoted operands.
-    """
+    """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`."""
     contraction, rules = tiling.contraction, tiling.rules
     for loop in (contraction.m, contraction.n):
         padded = round_up(contraction.size(loop), tiling.shapes[loop])
@@ -542,14 +466,7 @@ def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Pr
 def vector_distribute_limits(
     tiling: ContractionTiles, threads: Number, stages: Number, promotion: Promotion
 ) -> None:
-    """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`.
-
-    Args:
-        tiling: the tiles.
-        threads: the number of threads in a workgroup.
-        stages: the number of prefetched stages.
-        promotion: the promoted operands.
-    """
+    """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`."""
     rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
     m, n, k = tiling.contraction.matrix_loops
     _limit_tiles(tiling)

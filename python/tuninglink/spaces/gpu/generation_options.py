@@ -66,13 +66,7 @@ class CodeOption(ABC):
 
 @dataclass
 class _Parts:
-    """The parts of a configuration.
-
-    Attributes:
-        lowering: the entries of its `#iree_gpu.lowering_config`.
-        options: the arguments of its `#iree_gpu.pipeline_options`.
-        others: the other entries of its `translation_info`.
-    """
+    """The parts of a configuration."""
 
     lowering: dict[str, mlir.Attribute]
     options: dict[str, Any]

@@ -63,13 +63,7 @@ def missing_conversion(workload: Workload, device: Gpu) -> str:
 
 
 class UnsupportedSpace(Space):
-    """A space without a valid configuration.
-
-    Args:
-        problem: the problem.
-        pipeline: the pipeline, as MLIR prints it.
-        reason: why no configuration compiles.
-    """
+    """A space without a valid configuration."""
 
     def __init__(self, problem: Problem, pipeline: str, reason: str) -> None:
         rules = GpuRules()
@@ -77,11 +71,9 @@ class UnsupportedSpace(Space):
         self.constraints = rules.build(problem, pipeline)
 
     def assignment(self, _: Configuration) -> Mapping[str, int]:
-        """Return an empty assignment, as there are no knobs."""
         return {}
 
     def compilation_info(self, _: Mapping[str, int]) -> mlir.Attribute:
-        """Write nothing."""
         raise AssignmentError(error("no configuration is valid"))
 
 
@@ -191,11 +183,7 @@ class GpuProvider(Provider):
 
 
 def _check_backend(workload: Workload, pipeline: str) -> None:
-    """Check that the target's backend builds a pipeline.
-
-    Raises:
-        UndecidedError: the backend does not build the pipeline, such as those of Vulkan and Metal.
-    """
+    """Check that the target's backend builds a pipeline."""
     target = read_executable_target(workload.target) if workload.target is not None else None
     if target is not None and target.backend in SPIRV_BACKENDS:
         raise UndecidedError(f"{target.backend} does not build {pipeline}")

@@ -296,17 +296,7 @@ _NARROW_FLOATS = ("f8", "f6", "f4")
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """An instruction that multiplies and accumulates matrices, or several that do so together.
-
-    Attributes:
-        attribute: its attribute in configurations.
-        m: the number of rows of its result.
-        n: the number of columns of its result.
-        k: the number of products that it adds up for each element.
-        element_types: the element types of the operands and of the result, as MLIR prints them.
-        is_virtual: whether it consists of several instructions.
-        is_transposed: whether its result is in column-major order.
-    """
+    """An instruction that multiplies and accumulates matrices, or several that do so together."""
 
     attribute: mlir.Attribute
     m: int
@@ -317,7 +307,6 @@ class Intrinsic:
     is_transposed: bool = False
 
     def is_named(self, start: str) -> bool:
-        """Return whether its name starts with `start`; always false for an empty string."""
         return bool(start) and f"<{start}" in str(self.attribute)
 
 
@@ -402,16 +391,7 @@ def _intrinsics(
 def check_element_types(
     types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
 ) -> None:
-    """Check that the device can lower element types.
-
-    Args:
-        types: the element types.
-        device: the device.
-        needs_conversions: whether threads convert them, which the NVIDIA backend does not lower for narrow floats.
-
-    Raises:
-        UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
-    """
+    """Check that the device can lower element types."""
     is_excluded = needs_conversions and not device.architecture.startswith("gfx")
     supported = {type_ for result in device.intrinsics for type_ in result.element_types}
     for type_ in types:
@@ -428,13 +408,7 @@ def knob_name(entry: str, loop: int) -> str:
 
 
 class KnobTable:
-    """The knobs for the loops of a root op, and their positions in its lowering config.
-
-    Args:
-        rules: receives the knobs.
-        loops: the number of loops.
-        context: the context of the attributes that are used without a knob.
-    """
+    """The knobs for the loops of a root op, and their positions in its lowering config."""
 
     def __init__(self, rules: GpuRules, loops: int, context: mlir.Context) -> None:
         self._rules = rules
@@ -445,26 +419,16 @@ class KnobTable:
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
     ) -> Number:
-        """Add the knob for the tile of a loop.
-
-        Args:
-            entry: the entry of the lowering config.
-            loop: the loop.
-            high: its maximum value.
-            low: its minimum value.
-            zero: the value that 0 stands for, if that is not 0.
-        """
+        """Add the knob for the tile of a loop."""
         name = knob_name(entry, loop)
         self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
         return self._rules.knob(name, low, high)
 
     def ignore(self, entry: str, loop: int) -> None:
-        """Accept any tile of a loop that code generation ignores."""
         with self._context:
             self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
 
     def untiled(self, entry: str) -> None:
-        """Add an entry that tiles a loop only if a knob is added for it."""
         self._slots.setdefault(entry, {})
 
     def slots(self) -> dict[str, Slot]:
@@ -481,37 +445,23 @@ class KnobTable:
         return ArraySlot(tiles) if level is None else level(tiles, self._context)
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
-        """Return the `subgroup_basis`, or the `lane_basis`.
-
-        Args:
-            counts: the knobs for the number of subgroups, or of lanes, along loops; it is 1 along the other loops.
-            loops: the loops of the operation that the dimensions of the basis represent; all by default.
-        """
+        """Return the `subgroup_basis`, or the `lane_basis`."""
         mapped = range(self._loops) if loops is None else loops
         return BasisSlot(counts, tuple(mapped), self._loops)
 
     def constant(self, value: int) -> Slot:
-        """Return the slot of a constant number."""
         with self._context:
             return ConstantSlot(integer(value))
 
 
 @dataclass(frozen=True)
 class _LevelSlot(ArraySlot):
-    """The tiles of a level, in which code generation treats missing sizes as zeros.
-
-    Attributes:
-        context: the context of the tiles.
-    """
+    """The tiles of a level, in which code generation treats missing sizes as zeros."""
 
     context: mlir.Context
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read the tiles.
-
-        Raises:
-            StrayTileError: loops are tiled that have no knob.
-        """
+        """Read the tiles."""
         sizes = read_integers(actual)
         if sizes is not None:
             sizes = (*sizes, *[0] * (len(self.elements) - len(sizes)))
@@ -520,7 +470,6 @@ class _LevelSlot(ArraySlot):
         super().read(path, actual, assignment)
 
     def read_missing(self, path: str, assignment: dict[str, int]) -> None:
-        """Read zeros."""
         self.read(path, self._array(()), assignment)
 
     def _array(self, sizes: Iterable[int]) -> mlir.ArrayAttr:
@@ -539,7 +488,6 @@ class _LevelSlot(ArraySlot):
             raise StrayTileError(tiles, path, covered, self._narrowed(strays))
 
     def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
-        """Return the knobs of other tiles that are reduced by the tiles of loops without a knob."""
         return {}
 
 
@@ -566,13 +514,7 @@ _LEVELS: Final[Mapping[str, type[_LevelSlot]]] = {
 
 @dataclass(frozen=True)
 class BasisSlot(Slot):
-    """A basis: numbers of subgroups or of lanes, and for each loop the index of its number.
-
-    Attributes:
-        counts: the knobs for the numbers along loops; the number is 1 along the other loops.
-        loops: the loops of the basis, in order.
-        rank: the number of loops.
-    """
+    """A basis: numbers of subgroups or of lanes, and for each loop the index of its number."""
 
     counts: Mapping[int, str]
     loops: tuple[int, ...]
@@ -620,7 +562,6 @@ class BasisSlot(Slot):
 
 
 def _basis(numbers: Iterable[Iterable[int]]) -> mlir.Attribute:
-    """Return lists of integers, in the current context."""
     return mlir.ArrayAttr.get(
         [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
     )
@@ -636,17 +577,7 @@ def gpu_template(
     keeps_banks: bool = False,
     decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
 ) -> KnobTemplate:
-    """Return the template of a pipeline for GPUs.
-
-    Args:
-        pipeline: the pipeline.
-        lowering: the entries of the lowering config.
-        ignored: further permitted entries, which have no effect.
-        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
-        is_igemm: whether convolutions become contractions.
-        keeps_banks: whether padding of shared memory against bank conflicts must be off; otherwise it has no effect.
-        decomposition: for attention, the entries of the lowering configs of its parts.
-    """
+    """Return the template of a pipeline for GPUs."""
     with pipeline.context:
         off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
         igemm = mlir.BoolAttr.get(is_igemm)

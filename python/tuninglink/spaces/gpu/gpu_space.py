@@ -70,22 +70,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Outline:
-    """A quick test for configurations of another form.
-
-    Attributes:
-        names: the names of the entries of the lowering config, without those that all configurations have.
-        first: the entries that are read first, in order.
-    """
+    """A quick test for configurations of another form."""
 
     names: frozenset[str]
     first: Mapping[str, Slot] = field(default_factory=dict)
 
     def expect(self, configuration: Configuration) -> None:
-        """Check that a configuration may have the form.
-
-        Raises:
-            MismatchError: the configuration has another form; the template of the form would raise the same error.
-        """
+        """Check that a configuration may have the form."""
         entries = DictionarySlot(self.first, self.names | _ALWAYS)
         entries.read_entries("", configuration.entries, {})
 
@@ -199,23 +190,7 @@ def _names(count: int) -> list[str]:
 
 
 class FormRules(ABC):
-    """The rules of a form: tiles, threads, memory and the compiler's search, then the slots of the knobs.
-
-    Args:
-        problem: the problem to configure.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-        loop_count: the number of loops that the configurations tile.
-
-    Attributes:
-        unknown: why no configuration is known to be valid; empty if the rules decide.
-        rules: the rules so far.
-        table: the knobs of the loops.
-        tiles: the tile of a workgroup along each loop; for a reduction, the tile of one step.
-        threads: the number of threads in a workgroup; set by `add_workgroup`.
-        subgroup_size: the number of threads in a subgroup; set by `add_workgroup`.
-        stages: the number of prefetched stages; set by `add_workgroup`.
-    """
+    """The rules of a form: tiles, threads, memory and the compiler's search, then the slots of the knobs."""
 
     unknown: ClassVar[str] = ""
     threads: Number
@@ -243,11 +218,9 @@ class FormRules(ABC):
 
     @property
     def most_subgroups(self) -> int:
-        """The maximum number of subgroups in a workgroup."""
         return max(1, self.device.threads // self.device.subgroup_size)
 
     def add_workgroup(self) -> None:
-        """Add the knobs of a workgroup."""
         self.threads, self.subgroup_size, self.stages = self.rules.workgroup(self.device)
 
     @abstractmethod
@@ -270,7 +243,6 @@ class FormRules(ABC):
         """Return the entries of the lowering config."""
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Return the template of configurations with these entries of the lowering config."""
         return gpu_template(self.pipeline, slots)
 
 
@@ -286,9 +258,6 @@ class FamilySpaces:
     """The spaces of the workloads of a family in a pipeline.
 
     Rules branch on sizes, so they are rebuilt for sizes that do not satisfy their assumptions.
-
-    Args:
-        make: returns the spaces of a workload. It reads sizes only from the problem of the workload.
     """
 
     def __init__(self, make: Make) -> None:
@@ -297,12 +266,7 @@ class FamilySpaces:
         self._failures = 0
 
     def of(self, workload: Workload, sizes: Sequence[int]) -> Sequence[Space] | None:
-        """Return the spaces of a workload, None if its rules cannot be shared.
-
-        Args:
-            workload: the workload.
-            sizes: the sizes of its loops.
-        """
+        """Return the spaces of a workload, None if its rules cannot be shared."""
         values = parameter_values(sizes)
         variant = self._variant(workload, values)
         if variant is None:
@@ -359,14 +323,7 @@ class _Own:
 
 
 class SharedSpace(Space):
-    """The space of one workload, with rules that it shares with others.
-
-    Args:
-        variant: the spaces with sizes as parameters.
-        index: the index of the space among them.
-        values: the values of the parameters.
-        own: the spaces of the workload without parameters.
-    """
+    """The space of one workload, with rules that it shares with others."""
 
     def __init__(self, variant: _Variant, index: int, values: Mapping[str, int], own: _Own) -> None:
         self._assumptions = variant.assumptions
@@ -381,18 +338,15 @@ class SharedSpace(Space):
 
     @cached_property
     def _is_shared(self) -> bool:
-        """Whether the shared rules hold for the sizes. Building them may add assumptions."""
         self._shared.build()
         return not self._assumptions.is_fixed and self._assumptions.hold(self._values)
 
     @property
     def provider(self) -> str:
-        """The provider."""
         return PROVIDER
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        """The constraints on valid configurations."""
         return self._own.constraints
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
@@ -403,7 +357,6 @@ class SharedSpace(Space):
         return self._shared.assignment_for(configuration, self._values)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
-        """Return the knobs that are 0 in a configuration, which means the whole loop."""
         return (self._shared if self._is_shared else self._own).untiled(configuration)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
@@ -414,7 +367,6 @@ class SharedSpace(Space):
         return answer or self._own.check(assignment, limits)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a configuration."""
         return self._own.compilation_info(assignment)
 
 
@@ -434,13 +386,6 @@ def computed_inputs(
     """Yield the inputs of the ops that compute an operand, with the loops of the root op over their dimensions.
 
     Nothing is yielded for an operand that is read from memory.
-
-    Args:
-        value: the operand.
-        loops: the loop over each of its dimensions.
-
-    Raises:
-        UndecidedError: the operand is computed by an op that is not elementwise, or reshaped from its result.
     """
     owner = _owner(value)
     if owner is None or not is_computing(owner.name) or owner.name == names.FILL:
@@ -498,12 +443,7 @@ _MOST_ITERATIONS = 1 << 31
 
 @dataclass(frozen=True)
 class Beside:
-    """The results of an op next to the root op.
-
-    Attributes:
-        elements: the number of elements of its results for each element of the root op's result.
-        bits: the width of an element.
-    """
+    """The results of an op next to the root op."""
 
     elements: int
     bits: int
@@ -590,11 +530,7 @@ def _reuses_sums(op: StructuredOp) -> bool:
 
 
 def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
-    """Return the ops next to a root op that have other loops.
-
-    Raises:
-        UndecidedError: the size of a result is unknown.
-    """
+    """Return the ops next to a root op that have other loops."""
     ops = []
     results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
     for each in function_ops(workload.function).computing:
@@ -619,11 +555,7 @@ def _bits(type_: mlir.Type) -> int:
 
 
 def check_sizes(workload: Workload) -> None:
-    """Check the known loop sizes of a root op.
-
-    Raises:
-        UndecidedError: a size is zero or too large.
-    """
+    """Check the known loop sizes of a root op."""
     for dimension in workload.problem.dimensions:
         if dimension.size is not None and not 0 < dimension.size < _MOST_ITERATIONS:
             raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
@@ -631,14 +563,7 @@ def check_sizes(workload: Workload) -> None:
 
 @dataclass(frozen=True)
 class NeighboringOp:
-    """The configuration of an op next to the root op.
-
-    Attributes:
-        name: the name of the op.
-        subgroups: the number of subgroups that it is distributed over.
-        lanes: the number of lanes of each subgroup.
-        step: the number of elements that it takes in a step.
-    """
+    """The configuration of an op next to the root op."""
 
     name: str
     subgroups: int
@@ -647,15 +572,7 @@ class NeighboringOp:
 
 
 def read_neighbors(workload: Workload, parallel: int) -> list[NeighboringOp]:
-    """Return the configured ops next to the root op.
-
-    Args:
-        workload: the root op.
-        parallel: the number of its parallel loops.
-
-    Raises:
-        UndecidedError: an op has further loops without a configuration of their distribution.
-    """
+    """Return the configured ops next to the root op."""
     read = []
     for op_beside in function_ops(workload.function).computing:
         attribute = op_beside.attributes.get(names.LOWERING_CONFIG)

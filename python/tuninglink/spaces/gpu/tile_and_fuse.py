@@ -85,15 +85,7 @@ _FEW_ROWS: Final = 8
 
 @dataclass(frozen=True)
 class _Form:
-    """A form of configurations.
-
-    Attributes:
-        converts: whether they have `convert_acc_gemm`, and the entry has an effect.
-        pads: whether they have `padding`, so that tiles need not divide the sizes.
-        pads_convolution: whether they have `padding_conv`.
-        loads: whether operands are loaded directly into shared memory, with `use_global_load_dma`.
-        has_strides: whether a convolution is tiled directly, without implicit GEMM, and has strides.
-    """
+    """A form of configurations."""
 
     converts: bool
     pads: bool = False
@@ -109,9 +101,6 @@ def tile_and_fuse_spaces(
 
     A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD
     GPUs the conversion is optional.
-
-    Raises:
-        UndecidedError: the contraction has another form, or the target has no intrinsic for it.
     """
     is_convolution = workload.problem.kind is OpKind.CONVOLUTION
     contraction = read_igemm(workload) if is_convolution else read_open_contraction(workload)
@@ -145,9 +134,6 @@ def tiled_convolution_spaces(
     """Return the space of configurations that tile a convolution directly, one element of the filter at a time.
 
     No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
-
-    Raises:
-        UndecidedError: the convolution has another form, or the target has no intrinsic for it.
     """
     convolution = read_direct_convolution(workload)
     has_strides = set(StructuredOp(workload.root).strides) != {1}
@@ -343,13 +329,7 @@ def is_scaled(root: mlir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class ScaledContraction:
-    """A contraction of scaled operands.
-
-    Attributes:
-        contraction: the contraction; its k is the loop over the blocks that share a scale.
-        block: the loop over the elements of a block.
-        scales: the scales of both operands.
-    """
+    """A contraction of scaled operands."""
 
     contraction: Contraction
     block: int
@@ -357,16 +337,11 @@ class ScaledContraction:
 
     @property
     def promoted(self) -> tuple[Operand, ...]:
-        """The operands that can be promoted, in order."""
         return (self.contraction.lhs, self.contraction.rhs, *self.scales)
 
 
 def read_scaled_contraction(workload: Workload) -> ScaledContraction:
-    """Read the contraction of a root op.
-
-    Raises:
-        UndecidedError: the op does not have this form, or its sizes are unknown.
-    """
+    """Read the contraction of a root op."""
     op, problem = StructuredOp(workload.root), workload.problem
     other_form = UndecidedError(
         f"{problem} has a form other than that of a product with block scales"
@@ -408,11 +383,7 @@ def read_scaled_contraction(workload: Workload) -> ScaledContraction:
 def scaled_intrinsics(
     contraction: Contraction, device: Gpu, context: mlir.Context
 ) -> list[Intrinsic]:
-    """Return the intrinsics that compute a contraction of scaled operands.
-
-    Raises:
-        UndecidedError: the target has no such intrinsic.
-    """
+    """Return the intrinsics that compute a contraction of scaled operands."""
     lhs, rhs, result = types = contraction.element_types
     if not (device.architecture == "gfx950" and lhs == rhs in _ELEMENT_TYPES and result == "f32"):
         raise UndecidedError(f"no intrinsic of the target multiplies scaled {'x'.join(types)}")
@@ -453,11 +424,7 @@ _ARRANGED_COPIES: Final = {
 
 
 def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
-    """Return the spaces of configurations with an intrinsic, one for each form.
-
-    Raises:
-        UndecidedError: the contraction has another form, or the target has no intrinsic for it.
-    """
+    """Return the spaces of configurations with an intrinsic, one for each form."""
     scaled = read_scaled_contraction(workload)
     intrinsics = scaled_intrinsics(scaled.contraction, device, workload.root.context)
     written = [
@@ -526,7 +493,6 @@ class _ScaledRules(FormRules):
         self.rules.unrolled(product_of([steps, *taken]), "intrinsics", MOST_INTRINSICS)
 
     def arrange_threads(self) -> None:
-        """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         needed = product_of(self._tiling.counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, needed, "that its tiles need")
@@ -606,5 +572,4 @@ class _ScaledRules(FormRules):
         return slots
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Return the template."""
         return gpu_template(self.pipeline, slots, keeps_banks=self._arranges)

@@ -36,12 +36,6 @@ class TileAndFuseTiles(ContractionTiles):
 
     A workgroup takes a tile of each dimension of the result, and each of its subgroups takes a number of results of the
     intrinsic. The tile of k is counted in intrinsics, too.
-
-    Attributes:
-        intrinsics: the intrinsics to choose from.
-        pads: whether loops are padded to their tiles, so that tiles need not divide the sizes.
-        busy: like `counts`, without idle subgroups along m and n: those beyond the last intrinsic of a dimension that
-            its tile exceeds.
     """
 
     intrinsics: Sequence[Intrinsic] = field(kw_only=True)
@@ -50,12 +44,10 @@ class TileAndFuseTiles(ContractionTiles):
 
     @property
     def reductions(self) -> tuple[int, ...]:
-        """The reduction loops; that of the intrinsic comes last."""
         return (*self.contraction.outer_k, self.contraction.k)
 
     @property
     def is_one_step(self) -> Number:
-        """The condition that the reduction takes a single step."""
         return all_of(
             *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
         )
@@ -273,14 +265,7 @@ _MOST_GATHERED: Final = 1 << 8
 
 @dataclass(frozen=True)
 class Copies:
-    """The copies of promoted operands, and the tile of the result if threads exchange it.
-
-    Attributes:
-        tiling: the tiles of a contraction with an intrinsic; receives the rules.
-        promotion: the promoted operands.
-        device: the target GPU.
-        pads: whether the configuration has `padding`. Operands are promoted after it, but before `mma_kind` pads.
-    """
+    """The copies of promoted operands, and the tile of the result if threads exchange it."""
 
     tiling: ContractionTiles
     promotion: Promotion
@@ -288,12 +273,7 @@ class Copies:
     pads: bool
 
     def limit_memory(self, is_odd: Number, buffers: Number) -> None:
-        """Limit shared memory.
-
-        Args:
-            is_odd: the condition that the number of threads does not match the tiles.
-            buffers: the maximum number of copies of an operand.
-        """
+        """Limit shared memory."""
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
         clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
         least = self.promotion.bits(contraction, clipped)
@@ -314,7 +294,6 @@ class Copies:
         )
 
     def _computed(self) -> list[tuple[int, Operand]]:
-        """Return the operands that other ops compute, with their numbers."""
         return [(index, each) for index, each in enumerate(self._operands) if each.inputs]
 
     def limit_masks(self) -> None:
@@ -353,7 +332,6 @@ class Copies:
         self.tiling.rules.unrolled(gathered, "masked elements of the image", _MOST_GATHERED)
 
     def _is_masked(self, operand: Operand) -> Number:
-        """Return the condition that tiles do not divide a known size of an operand."""
         pairs = [(self.tiling.contraction.sizes[loop], loop) for loop in operand.loops]
         uneven = (size % self.tiling.tiles[loop] != 0 for size, loop in pairs if size is not None)
         return any_of(*uneven)

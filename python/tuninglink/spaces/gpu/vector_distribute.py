@@ -74,9 +74,6 @@ def vector_distribute_spaces(
     """Return the configurations with an intrinsic.
 
     A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
-
-    Raises:
-        UndecidedError: the contraction has another form, or the target has no intrinsic for it.
     """
     contraction = read_contraction(workload)
     static_sizes(workload)
@@ -144,7 +141,6 @@ class _VectorDistributeRules(FormRules):
         )
 
     def _step(self, loop: int) -> Number:
-        """Return the step of the subgroups along a loop."""
         return self._tiling.shapes[loop] * self._tiling.counts.get(loop, 1)
 
     def arrange_threads(self) -> None:
@@ -189,7 +185,6 @@ class _VectorDistributeRules(FormRules):
         return any_of(tile > self._contraction.size(loop), tile % self._step(loop) != 0)
 
     def limit_search(self) -> None:
-        """Add the limits of the compiler's own constraints, if any."""
         if self._contraction.is_plain:
             vector_distribute_limits(self._tiling, self.threads, self.stages, self._promotion)
 
@@ -235,12 +230,7 @@ _REDUCING = (Role.FILTER, Role.INPUT_CHANNEL)
 
 
 def read_igemm(workload: Workload) -> Contraction:
-    """Return the contraction into which the compiler converts a convolution, from the compiler's description.
-
-    Raises:
-        UndecidedError: the compiler does not convert the convolution, the contraction has another form, or sizes are
-            unknown.
-    """
+    """Return the contraction into which the compiler converts a convolution, from the compiler's description."""
     op, problem = StructuredOp(workload.root), workload.problem
     static_sizes(workload)
     if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
@@ -283,9 +273,6 @@ def read_direct_convolution(workload: Workload) -> Contraction:
 
     Intrinsics run over the rows of the image and over the channels. Without strides, the tile of the image for a single
     element of the filter is that of the output.
-
-    Raises:
-        UndecidedError: the convolution has another form, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     loops = {role: problem.loops(role) for role in _KNOWN}
@@ -338,9 +325,6 @@ def direct_convolution_spaces(
 
     The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose tiles
     the threads cannot share evenly.
-
-    Raises:
-        UndecidedError: the convolution has another form or strides, or the target has no intrinsic for it.
     """
     intrinsics = intrinsics_for(read_igemm(workload), device)
     op, problem = StructuredOp(workload.root), workload.problem
@@ -364,14 +348,7 @@ def direct_convolution_spaces(
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution without strides.
-
-    Attributes:
-        sizes: the sizes of its loops.
-        roles: the roles of the loops.
-        matrix_loops: the loops that intrinsics run over: m, n and k.
-        operands: the image and the filters.
-    """
+    """A convolution without strides."""
 
     sizes: tuple[int, ...]
     roles: Sequence[Role]
@@ -442,7 +419,6 @@ class _ConvolutionRules(FormRules):
         return steps
 
     def limit_search(self) -> None:
-        """Propose nothing: the compiler's own constraints make the proposals."""
         self.rules.propose_nothing("the compiler's own constraints propose")
 
     def slots(self) -> dict[str, Slot]:

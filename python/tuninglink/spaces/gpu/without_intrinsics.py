@@ -84,9 +84,6 @@ def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
     """Return the configurations without an intrinsic.
 
     Tiles need not divide the loops: the generated code checks bounds.
-
-    Raises:
-        UndecidedError: the loops are not supported.
     """
     loops = read_loops(workload, device)
     if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
@@ -117,13 +114,7 @@ def threads_space(
 
 @dataclass(frozen=True)
 class _Neighborhood:
-    """The computations before, next to and after a root op.
-
-    Attributes:
-        beside: the ops next to it.
-        contraction: its contraction, if it is a supported one.
-        is_followed: whether another op reads its results; the threads of that op may take other tiles.
-    """
+    """The computations before, next to and after a root op."""
 
     beside: tuple[Beside, ...] = ()
     contraction: Contraction | None = None
@@ -131,16 +122,7 @@ class _Neighborhood:
 
 
 class _ThreadsRules(FormRules):
-    """The rules for ops without intrinsics in the pipeline TileAndFuse.
-
-    Args:
-        problem: the problem to configure.
-        loops: the loops of the root op.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-        neighborhood: the computations around the root op.
-        grade: the grade of the rule on the number of threads.
-    """
+    """The rules for ops without intrinsics in the pipeline TileAndFuse."""
 
     def __init__(
         self,
@@ -246,11 +228,9 @@ class _ThreadsRules(FormRules):
         return copies
 
     def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
         return {**self.table.slots(), **self._promotion_slots}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Return the template, which accepts any arrangement of the threads."""
         return gpu_template(self.pipeline, slots, is_flat=False)
 
 
@@ -297,9 +277,6 @@ def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> l
 
     A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each
     tile, the lanes of a subgroup share its part, and a lane takes some elements at a time.
-
-    Raises:
-        UndecidedError: the loops are not supported.
     """
     loops = read_loops(workload, device)
     if not loops.reductions:
@@ -310,11 +287,7 @@ def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> l
 def lanes_space(
     workload: Workload, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
 ) -> GpuSpace:
-    """Return the configurations of an op with these loops; see `lanes_spaces`.
-
-    Raises:
-        UndecidedError: other ops with further loops are next to the root op.
-    """
+    """Return the configurations of an op with these loops; see `lanes_spaces`."""
     neighbors = read_neighbors(workload, len(loops.parallel))
     outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
     rules = _LanesRules(workload.problem, loops, neighbors, device, pipeline)
@@ -448,7 +421,6 @@ class _LanesRules(FormRules):
 
     @property
     def _results(self) -> Number:
-        """The number of results of a workgroup, in whole steps of its threads."""
         return product_of([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
     def _agree_with(self, neighbor: NeighboringOp) -> None:
@@ -500,7 +472,6 @@ def _is_large(problem: Problem) -> bool:
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:
-    """Return the size in bits of the data exchanged by subgroups that share a reduction."""
     shared = product_of([1, *(subgroups[loop] for loop in loops.reductions)])
     return results * shared * max(loops.bits, 32)
 
@@ -527,11 +498,7 @@ _MOST_DISTRIBUTED_TILE: Final = 1 << 20
 
 
 def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Return the configurations of an elementwise op that is alone in its function.
-
-    Raises:
-        UndecidedError: the loops are not supported.
-    """
+    """Return the configurations of an elementwise op that is alone in its function."""
     if ops_beside(workload, read_loops(workload, device)):
         raise UndecidedError(f"other ops are beside {workload.problem}")
     sizes = tuple(dimension.size for dimension in workload.problem.dimensions)
@@ -539,14 +506,7 @@ def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute)
 
 
 class DistributeSpace(Space):
-    """The tiles of a workgroup and its number of threads, which are independent of each other.
-
-    Args:
-        workload: the op.
-        device: the target GPU.
-        pipeline: the pipeline.
-        sizes: the sizes of its loops.
-    """
+    """The tiles of a workgroup and its number of threads, which are independent of each other."""
 
     def __init__(
         self, workload: Workload, device: Gpu, pipeline: mlir.Attribute, sizes: Sizes
@@ -617,22 +577,14 @@ _ARG_COMPARE: Final = "iree_linalg_ext.arg_compare"
 
 
 def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Return the configurations of a gather, whose loops are the dimensions of its result.
-
-    Raises:
-        UndecidedError: the root op is not a gather, its sizes are unknown, or other ops are next to it.
-    """
+    """Return the configurations of a gather, whose loops are the dimensions of its result."""
     operation = _alone(workload, _GATHER)
     sizes, _ = _sizes(operation.operands[len(operation.operands) - 1], device)
     return [DistributeSpace(workload, device, pipeline, sizes)]
 
 
 def topk_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Return the configurations of a top-k selection, whose loops are the rows that it selects from.
-
-    Raises:
-        UndecidedError: see `gather_spaces`.
-    """
+    """Return the configurations of a top-k selection, whose loops are the rows that it selects from."""
     operation = _alone(workload, _TOPK)
     sizes, _ = _sizes(operation.operands[0], device)
     dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
@@ -641,11 +593,7 @@ def topk_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Se
 
 
 def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes.
-
-    Raises:
-        UndecidedError: see `gather_spaces`.
-    """
+    """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes."""
     operation = _alone(workload, _SCATTER)
     sizes, bits = _sizes(operation.operands[0], device)
     loops = RootLoops(
@@ -657,11 +605,7 @@ def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
 def arg_compare_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> Sequence[Space]:
-    """Return the configurations of an arg_compare, whose loops are the dimensions of the values that it compares.
-
-    Raises:
-        UndecidedError: see `gather_spaces`.
-    """
+    """Return the configurations of an arg_compare, whose loops are the dimensions of the values that it compares."""
     operation = _alone(workload, _ARG_COMPARE)
     sizes, bits = _sizes(operation.operands[0], device)
     dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value

@@ -527,7 +527,6 @@ def _unexpected(path: str, actual: mlir.Attribute) -> MismatchError:
 
 
 def _are_equal(one: mlir.Attribute, other: mlir.Attribute) -> bool:
-    """Return whether attributes are equal, or integers of equal value but different widths."""
     if isinstance(one, mlir.IntegerAttr) and isinstance(other, mlir.IntegerAttr):
         return bool(one.value == other.value)
     return bool(one == other)

@@ -57,14 +57,7 @@ _FIRST_STEPS: Final = 4
 
 
 class SolutionSet:
-    """The assignments of knobs that satisfy assertions.
-
-    Attributes:
-        pipeline: the pipeline that the knobs configure.
-        auxiliaries: unknowns in the assertions that are not knobs.
-        assertions: the assertions that must hold.
-        unknown: why no assignment is known to be valid; empty if the assertions decide.
-    """
+    """The assignments of knobs that satisfy assertions."""
 
     def __init__(
         self,
@@ -84,15 +77,7 @@ class SolutionSet:
         self._decider = Decider(assertions, names, auxiliaries, self._solver)
 
     def enumerate(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
-        """Yield every valid assignment once.
-
-        Args:
-            seed: fixes the order.
-            limits: the limits of the search, without the time that the caller spends between assignments.
-
-        Raises:
-            UndecidedError: a limit is reached before all assignments are found.
-        """
+        """Yield every valid assignment once."""
         self._expect_known()
         deadline = limits.start()
         for solution in self._solutions(seed, deadline):
@@ -109,19 +94,7 @@ class SolutionSet:
         *,
         without: Collection[int] = (),
     ) -> Iterator[dict[str, int]]:
-        """Yield every valid assignment that differs from a given one in a few knobs, once.
-
-        Args:
-            assignment: the given assignment.
-            choices: the permitted values by knob.
-            most_changes: the maximum number of knobs with a different value.
-            limits: the limits of the search, including the time that the caller spends between assignments.
-            without: the indices of assertions that need not hold, see `broken_heuristics`.
-
-        Raises:
-            AssignmentError: a knob is unknown.
-            UndecidedError: a limit is reached before all assignments are found, or only the solver can find them.
-        """
+        """Yield every valid assignment that differs from a given one in a few knobs, once."""
         self._expect_known()
         self._read_partial(dict.fromkeys(choices, 0))
         if not all(choices.values()):
@@ -139,15 +112,6 @@ class SolutionSet:
         """Return `n` distinct valid assignments, or all of them if there are fewer.
 
         The assignments are the first ones that `draws` yields.
-
-        Args:
-            n: the number of assignments.
-            seed: fixes the selection.
-            limits: the limits of the search.
-
-        Raises:
-            UndecidedError: a limit is reached before `n` are found.
-            ValueError: `n` is negative.
         """
         if n < 0:
             raise ValueError(f"the size of a sample must not be negative: {n}")
@@ -159,14 +123,6 @@ class SolutionSet:
 
         All orders are equally likely if the assignments can be counted or listed within half of the limits. Otherwise
         the assignments are the first solutions of searches in random orders.
-
-        Args:
-            seed: fixes the order.
-            limits: the limits of the search, without the time that the caller spends between assignments. The
-                iterator ends where a limit is reached.
-
-        Raises:
-            UndecidedError: the valid assignments are unknown.
         """
         self._expect_known()
         return self._until_limit(seed, limits.start())
@@ -196,11 +152,7 @@ class SolutionSet:
             yield from self._probes(chance, deadline)
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
-        """Count the valid assignments, usually without listing them.
-
-        Args:
-            limits: the limits of the count.
-        """
+        """Count the valid assignments, usually without listing them."""
         if self.unknown:
             return CountAnswer(Verdict.NOT_DECIDED, 0, self.unknown)
         deadline = limits.start()

@@ -69,16 +69,7 @@ MOST_BITS: Final = 4096
 def read_assignment(
     given: Mapping[str, object], names: Collection[str], pipeline: str
 ) -> dict[str, int]:
-    """Return an assignment of all knobs with Python's own integers.
-
-    Args:
-        given: the values by knob; integer types of other libraries are accepted.
-        names: the knobs.
-        pipeline: the pipeline that the knobs configure.
-
-    Raises:
-        AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
-    """
+    """Return an assignment of all knobs with Python's own integers."""
     read = read_partial_assignment(given, names, pipeline)
     missing = [name for name in names if name not in read]
     if missing:
@@ -89,11 +80,7 @@ def read_assignment(
 def read_partial_assignment(
     given: Mapping[str, object], names: Collection[str], pipeline: str
 ) -> dict[str, int]:
-    """Return an assignment of some knobs, as `read_assignment` does.
-
-    Raises:
-        AssignmentError: a knob is unknown, or has a value that is not an integer.
-    """
+    """Return an assignment of some knobs, as `read_assignment` does."""
     for name in given:
         if name not in names:
             knobs = ", ".join(names) or "it has none"

@@ -50,11 +50,7 @@ _LOOP_COUNTS: Final = (3, 4)
 
 
 def matrix_product(workload: Workload) -> Contraction:
-    """Read a product of matrices, or a batch of them, whose last loops are m, n and k.
-
-    Raises:
-        UndecidedError: the root op is another contraction.
-    """
+    """Read a product of matrices, or a batch of them, whose last loops are m, n and k."""
     contraction = read_contraction(workload)
     sizes = static_sizes(workload)
     count = len(sizes)
@@ -88,11 +84,7 @@ def copied_bits(contraction: Contraction, tiles: Mapping[int, Number]) -> Number
 def promoted_spaces(
     workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
 ) -> Sequence[SpirvSpace]:
-    """Return the configurations in MatmulPromoteVectorize.
-
-    Raises:
-        UndecidedError: the root op is not a product of matrices.
-    """
+    """Return the configurations in MatmulPromoteVectorize."""
     contraction = matrix_product(workload)
     for operand in (contraction.lhs, contraction.rhs):
         if not device.has_vectors(operand.element_type):
@@ -101,14 +93,7 @@ def promoted_spaces(
 
 
 class _PromotedRules(SpirvRules):
-    """The rules of the pipeline MatmulPromoteVectorize.
-
-    Args:
-        workload: the root op.
-        contraction: the product.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-    """
+    """The rules of the pipeline MatmulPromoteVectorize."""
 
     def __init__(
         self,
@@ -215,7 +200,6 @@ class _PromotedRules(SpirvRules):
             )
 
     def options(self) -> dict[str, Slot]:
-        """Return the stages of the software pipeline."""
         return {name: IntegerSlot(name) for name in (PIPELINE_DEPTH, STORE_STAGE)}
 
 
@@ -236,11 +220,7 @@ _MOST_MATRICES: Final = 128
 def cooperative_spaces(
     workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
 ) -> Sequence[SpirvSpace]:
-    """Return the configurations in CooperativeMatrixVectorize.
-
-    Raises:
-        UndecidedError: the root op is not a product of matrices, or the target has no cooperative matrices for it.
-    """
+    """Return the configurations in CooperativeMatrixVectorize."""
     contraction = matrix_product(workload)
     types = contraction.element_types
     matrices = [matrix.sizes for matrix in device.matrices if matrix.element_types == types]
@@ -258,22 +238,13 @@ def cooperative_spaces(
 
 
 def _is_strided(value: mlir.Value[Any]) -> bool:
-    """Return whether a value is a part of a tensor whose elements are not contiguous."""
     owner = value.owner
     strides = None if isinstance(owner, mlir.Block) else owner.attributes.get("static_strides")
     return isinstance(strides, mlir.DenseI64ArrayAttr) and any(stride != 1 for stride in strides)
 
 
 class _CooperativeRules(SpirvRules):
-    """The rules of the pipeline CooperativeMatrixVectorize.
-
-    Args:
-        workload: the root op.
-        contraction: the product.
-        matrices: the sizes of the cooperative matrices.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-    """
+    """The rules of the pipeline CooperativeMatrixVectorize."""
 
     def __init__(
         self,
@@ -418,5 +389,4 @@ class _CooperativeRules(SpirvRules):
         return OptionSlot(_MATRIX, tuple(options))
 
     def options(self) -> dict[str, Slot]:
-        """Return the stages of the software pipeline."""
         return {name: IntegerSlot(name) for name in (PIPELINE_DEPTH, STORE_STAGE)}

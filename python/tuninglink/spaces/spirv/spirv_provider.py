@@ -72,11 +72,7 @@ _WORK: Final = 8
 def vector_spaces(
     workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
 ) -> Sequence[SpirvSpace]:
-    """Return the configurations in BaseVectorize.
-
-    Raises:
-        UndecidedError: the loops are not supported.
-    """
+    """Return the configurations in BaseVectorize."""
     return [SpirvSpace(_rules(workload, device, pipeline))]
 
 
@@ -86,9 +82,6 @@ def scalar_spaces(
     """Return the configurations in BaseDistribute.
 
     They are proposed for ops that BaseVectorize does not vectorize.
-
-    Raises:
-        UndecidedError: the loops are not supported.
     """
     rules = _rules(workload, device, pipeline)
     if _has_vectors(workload):
@@ -111,14 +104,7 @@ def _has_vectors(workload: Workload) -> bool:
 
 
 class _ThreadTileRules(SpirvRules):
-    """The rules of the pipelines BaseVectorize and BaseDistribute.
-
-    Args:
-        workload: the root op.
-        loops: its loops.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-    """
+    """The rules of the pipelines BaseVectorize and BaseDistribute."""
 
     def __init__(
         self, workload: Workload, loops: RootLoops, device: SpirvGpu, pipeline: mlir.Attribute
@@ -242,7 +228,6 @@ class _ThreadTileRules(SpirvRules):
 
 
 def _contiguous(op: StructuredOp) -> Iterator[tuple[int, str]]:
-    """Yield the loop over the last dimension of each operand of an op, with the element type."""
     for accessed, element_type in zip(op.operand_loops, op.element_types, strict=False):
         if accessed and accessed[-1] is not None:
             yield accessed[-1], element_type
@@ -290,11 +275,7 @@ _MOST_RESULTS: Final = 1 << 16
 def subgroup_spaces(
     workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
 ) -> Sequence[SpirvSpace]:
-    """Return the configurations in SubgroupReduce.
-
-    Raises:
-        UndecidedError: the reductions are not the last loops, or the loops are not supported.
-    """
+    """Return the configurations in SubgroupReduce."""
     loops = read_loops(workload, device.gpu)
     if loops.reuses_sums:
         raise UndecidedError(f"{workload.problem} does not combine its results by one operation")
@@ -304,14 +285,7 @@ def subgroup_spaces(
 
 
 class _SubgroupRules(SpirvRules):
-    """The rules of the pipeline SubgroupReduce.
-
-    Args:
-        workload: the root op.
-        loops: its loops.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-    """
+    """The rules of the pipeline SubgroupReduce."""
 
     def __init__(
         self,

@@ -67,12 +67,7 @@ _STORAGE: Final = re.compile(r"storage = ([\w|]+)")
 
 @dataclass(frozen=True)
 class CooperativeMatrix:
-    """The sizes of matrices that a subgroup multiplies together.
-
-    Attributes:
-        sizes: the numbers of rows, of columns, and of products of each element.
-        element_types: the element types of the operands and of the result, as MLIR prints them.
-    """
+    """The sizes of matrices that a subgroup multiplies together."""
 
     sizes: tuple[int, int, int]
     element_types: tuple[str, str, str]
@@ -80,14 +75,7 @@ class CooperativeMatrix:
 
 @dataclass(frozen=True)
 class SpirvGpu:
-    """A GPU that runs SPIR-V.
-
-    Attributes:
-        gpu: its properties that do not depend on the backend.
-        workgroup_sizes: the maximum numbers of threads of a workgroup along x, y and z.
-        matrices: its cooperative matrices.
-        stores_bytes: whether it accesses single bytes of memory.
-    """
+    """A GPU that runs SPIR-V."""
 
     gpu: Gpu
     workgroup_sizes: tuple[int, ...]
@@ -95,7 +83,6 @@ class SpirvGpu:
     stores_bytes: bool
 
     def has_vectors(self, element_type: str) -> bool:
-        """Return whether vectors in memory of an element type are legalized for any length."""
         is_byte = element_type.startswith(_BYTES)
         return element_type != _BRAIN and (not is_byte or self.stores_bytes)
 
@@ -113,11 +100,7 @@ class SpirvGpu:
 
 
 def read_spirv_device(workload: Workload) -> SpirvGpu:
-    """Read the target GPU of a dispatch.
-
-    Raises:
-        UndecidedError: the GPU is unknown.
-    """
+    """Read the target GPU of a dispatch."""
     gpu = read_device(workload)
     assert workload.target is not None
     info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
@@ -159,24 +142,14 @@ _MOST_PROPOSED: Final = 1 << 11
 
 @dataclass(frozen=True)
 class LevelsTemplate:
-    """The form of configurations, with slots for knobs.
-
-    Attributes:
-        pipeline: the pipeline.
-        levels: the slots for the sizes of each level.
-        options: the slots of the other entries of the translation info.
-    """
+    """The form of configurations, with slots for knobs."""
 
     pipeline: mlir.Attribute
     levels: tuple[Slot, ...]
     options: DictionarySlot
 
     def read(self, configuration: Configuration) -> dict[str, int]:
-        """Return the values that a configuration gives to the knobs.
-
-        Raises:
-            MismatchError: the configuration does not have the template's form.
-        """
+        """Return the values that a configuration gives to the knobs."""
         info = configuration.translation_info
         levels = read_tile_levels(configuration.lowering_config)
         if levels is None:
@@ -209,11 +182,7 @@ class LevelsTemplate:
         slot.read(path, mlir.ArrayAttr.get([integer(size) for size in padded]), assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the `#iree_codegen.compilation_info` that gives the knobs these values.
-
-        Raises:
-            AssignmentError: the values do not form a configuration.
-        """
+        """Return the `#iree_codegen.compilation_info` that gives the knobs these values."""
         context = self.pipeline.context
         try:
             with context:
@@ -242,11 +211,7 @@ class Form:
 
 
 class SpirvSpace(Space):
-    """The configurations of one form, whose constraints are built on first access.
-
-    Args:
-        rules: the rules of the form.
-    """
+    """The configurations of one form, whose constraints are built on first access."""
 
     def __init__(self, rules: SpirvRules) -> None:
         self._rules = rules
@@ -258,40 +223,24 @@ class SpirvSpace(Space):
 
     @property
     def provider(self) -> str:
-        """The provider."""
         return PROVIDER
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        """The constraints on valid configurations."""
         return self._form.constraints
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Read the values of the knobs from a configuration."""
         return self._read(configuration)
 
     def _read_configuration(self, configuration: Configuration) -> Mapping[str, int]:
         return self._form.template.read(configuration)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a configuration."""
         return self._form.template.write(assignment)
 
 
 class SpirvRules(ABC):
-    """The rules of a form: tiles, threads, memory, then the slots of the knobs.
-
-    Args:
-        problem: the problem to configure.
-        sizes: the sizes of its loops.
-        device: the target GPU.
-        pipeline: the pipeline to configure.
-
-    Attributes:
-        rules: the rules so far.
-        threads: the number of threads along x, y and z; set by `add_workgroup`.
-        subgroup_size: the number of threads in a subgroup; set by `add_workgroup`.
-    """
+    """The rules of a form: tiles, threads, memory, then the slots of the knobs."""
 
     threads: tuple[Number, ...]
     subgroup_size: Number
@@ -330,14 +279,7 @@ class SpirvRules(ABC):
         """Add the rules about shared memory."""
 
     def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
-        """Add the knob for the tile of a loop.
-
-        Args:
-            entry: the entry that the knob is named for.
-            loop: the loop.
-            low: its minimum value; 0 if zero is an ordinary value, which leaves the loop untiled.
-            level: the level that holds the tile, if its name differs from that of the entry.
-        """
+        """Add the knob for the tile of a loop."""
         size = self.sizes[loop]
         name = knob_name(entry, loop)
         slot = IntegerSlot(name, size if low else None)
@@ -345,21 +287,17 @@ class SpirvRules(ABC):
         return self.rules.knob(name, low, max(size, self.device.gpu.threads))
 
     def levels(self) -> tuple[Slot, ...]:
-        """Return the slots of the levels; a loop without a knob has the tile 0."""
         return tuple(map(self.level, SPIRV_LEVELS[str(self.pipeline)]))
 
     def level(self, name: str) -> Slot:
-        """Return the slot of a level."""
         zero = ConstantSlot(integer(0))
         slots = self._slots.get(name, {})
         return ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
 
     def options(self) -> dict[str, Slot]:
-        """Return the entries of the translation info; none by default."""
         return {}
 
     def fix(self, level: str, loop: int, value: int) -> None:
-        """Give the tile of a loop a constant value."""
         with self.pipeline.context:
             self._slots.setdefault(level, {})[loop] = ConstantSlot(integer(value))
 

@@ -390,14 +390,7 @@ def knob_faults(
     op: MatchedOp | None,
     intrinsic: str,
 ) -> Iterator[Fault]:
-    """Yield faults of the entries of a `#iree_gpu.lowering_config`.
-
-    Args:
-        knobs: the entries.
-        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
-        op: the configured op, None if unknown.
-        intrinsic: an intrinsic for the types of the op; empty if no intrinsic exists or the types are unknown.
-    """
+    """Yield faults of the entries of a `#iree_gpu.lowering_config`."""
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
             yield _unread(name)
@@ -419,12 +412,7 @@ def knob_faults(
 
 
 def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
-    """Yield a fault for direct loads into shared memory that the target does not support.
-
-    Args:
-        knobs: the entries of the lowering config.
-        target: the compilation target, None if unknown.
-    """
+    """Yield a fault for direct loads into shared memory that the target does not support."""
     types = knobs.get(gpu.PROMOTION_TYPES)
     if target is None or not target.architecture or not isinstance(types, mlir.ArrayAttr):
         return
@@ -553,7 +541,6 @@ def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list
 
 
 def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
-    """Return the sizes of a knob resized to another number of loops, with 0 for additional loops."""
     zeros = [0] * (loops - len(sizes))
     return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
 
@@ -672,13 +659,7 @@ _WAVES: Final = "amdgpu-waves-per-eu"
 def thread_faults(
     workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
 ) -> Iterator[Fault]:
-    """Yield faults of the thread counts of a `translation_info`.
-
-    Args:
-        workgroup_size: the threads of a workgroup in each dimension; empty if missing.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-        target: the compilation target, None if unknown.
-    """
+    """Yield faults of the thread counts of a `translation_info`."""
     if not workgroup_size:
         yield Fault(
             "its 'translation_info' has no 'workgroup_size'",
@@ -709,13 +690,7 @@ def thread_faults(
 def subgroup_faults(
     knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
 ) -> Iterator[Fault]:
-    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
-
-    Args:
-        knobs: the entries of the lowering config.
-        workgroup_size: the threads of a workgroup in each dimension.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-    """
+    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis."""
     basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
     if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
         return
@@ -733,11 +708,7 @@ def subgroup_faults(
 
 
 def idle_faults(knobs: Mapping[str, mlir.Attribute]) -> Iterator[Fault]:
-    """Yield a fault for each basis with counts that no loop is mapped to: these threads compute what others compute.
-
-    Args:
-        knobs: the entries of the lowering config.
-    """
+    """Yield a fault for each basis with counts that no loop is mapped to: these threads compute what others compute."""
     for name in gpu.BASES:
         basis = gpu.read_basis(knobs.get(name))
         if basis is None or not {*basis.mapping} <= {*range(len(basis.counts))}:
@@ -792,13 +763,7 @@ def _without_repetition(
 
 
 def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
-
-    Args:
-        name: the intrinsic, None if unknown.
-        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-    """
+    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size."""
     threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
     if name is not None and not subgroup_size:
         yield Fault(
@@ -821,12 +786,7 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
 def function_faults(
     attributes: Mapping[str, mlir.Attribute], target: Target | None
 ) -> Iterator[Fault]:
-    """Yield faults of the attributes of the LLVM function, which may set the subgroups of a compute unit.
-
-    Args:
-        attributes: the entries of `llvm_func_attrs`.
-        target: the compilation target, None if unknown.
-    """
+    """Yield faults of the attributes of the LLVM function, which may set the subgroups of a compute unit."""
     for name in attributes:
         if misspelt(name, (_WAVES,)):
             message = f"LLVM reads no function attribute '{name}'"
@@ -845,21 +805,13 @@ def function_faults(
 
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
-    """Return the possible subgroup sizes of a target; empty if unknown."""
     architecture = target.architecture or "" if target is not None else ""
     sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
     return next(sizes, ())
 
 
 def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
-    """Yield the fault of a basis: counts, and for each loop the index of its count.
-
-    Args:
-        name: the knob.
-        value: its value.
-        loops: the number of loops of the configured op.
-        asked: the description of that number.
-    """
+    """Yield the fault of a basis: counts, and for each loop the index of its count."""
     basis = gpu.read_basis(value)
     if basis is None:
         return
@@ -900,6 +852,5 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
 
 
 def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
-    """Return the index of a count greater than 1 that several loops share, or None if no count is shared."""
     shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
     return next(shared, None)

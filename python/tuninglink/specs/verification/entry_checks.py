@@ -122,9 +122,6 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     """Run the compiler's verifier on `module` and forward its diagnostics.
 
     A `foreach_match` that uses a matcher twice is an error; the compiler's verifier is then not run.
-
-    Returns:
-        Whether the compiler accepts `module`.
     """
     if any(op.name == names.MODULE for op in body(module)):
         # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
@@ -175,11 +172,7 @@ def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribut
 
 
 class EntryChecks:
-    """Checks of the actions of entries and of the values that matchers pass to them.
-
-    Args:
-        diagnostics: receives the findings.
-    """
+    """Checks of the actions of entries and of the values that matchers pass to them."""
 
     def __init__(self, diagnostics: DiagnosticSink) -> None:
         from iree.compiler.dialects import transform  # noqa: PLC0415 - slow to import
@@ -301,7 +294,6 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
 
 
 def _has_ranges(action: mlir.Operation) -> bool:
-    """Return whether a spec has ranges of sizes; it may deliberately leave some ranges to the compiler."""
     module = action.parent
     return module is not None and any(RANGES in op.attributes for op in body(module.operation))
 
@@ -309,11 +301,7 @@ def _has_ranges(action: mlir.Operation) -> bool:
 def check_entry_points(
     module: mlir.Operation, table: SequenceTable, diagnostics: DiagnosticSink
 ) -> list[mlir.Operation]:
-    """Check the entry points of a spec, and sequences that resemble an entry point.
-
-    Returns:
-        The entry points whose bodies can be checked further.
-    """
+    """Check the entry points of a spec, and sequences that resemble an entry point."""
     usable = []
     children = list(body(module))
     marked = [op for op in children if is_entry_point(op) and _is_marked(op)]
@@ -417,11 +405,7 @@ def _check_visibility(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> 
 
 
 class PayloadEffects:
-    """Effects of ops and sequences on the payload.
-
-    Args:
-        reach: provides the sequences that a sequence includes.
-    """
+    """Effects of ops and sequences on the payload."""
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
@@ -519,12 +503,7 @@ def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
 
 
 class MatcherChecks:
-    """A checker that checks every matcher of a spec once, even if many entries use it.
-
-    Args:
-        reach: the sequences that run when the spec is applied.
-        diagnostics: receives the findings.
-    """
+    """A checker that checks every matcher of a spec once, even if many entries use it."""
 
     def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
         self._reach = reach
@@ -647,15 +626,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True)
 class MatchedOp:
-    """The requirements of a matcher on an op.
-
-    Attributes:
-        parallel: for each loop, whether it is parallel rather than a reduction.
-        types: the element types of its first two operands; empty if unknown.
-        operands: the number of its operands, including results.
-        is_product: whether the op is a contraction or a convolution, for which each knob was tested individually.
-        parts: the products of an attention, by the names of their attributes.
-    """
+    """The requirements of a matcher on an op."""
 
     parallel: tuple[bool, ...]
     types: tuple[str, str] = ("", "")
@@ -722,16 +693,7 @@ def _root_of_dag(operation: mlir.Operation) -> MatchedOp | None:
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """A named sequence that runs.
-
-    Attributes:
-        sequence: the op.
-        table: resolves the sequences that it refers to.
-        top: the ops of its body; empty if it is only declared.
-        operations: the ops in `top` and all nested ops, parents before their children.
-        matchers: the matchers that the ops refer to.
-        callees: all sequences that the ops refer to, including matchers.
-    """
+    """A named sequence that runs."""
 
     sequence: mlir.Operation
     table: SequenceTable
@@ -742,26 +704,16 @@ class Code:
 
     @property
     def is_declaration(self) -> bool:
-        """Whether the sequence has no body."""
         return not self.top
 
     @property
     def yielded(self) -> Sequence[Handle]:
-        """The values that the sequence yields."""
         return list(self.top[-1].operands)
 
 
 @dataclass(frozen=True, eq=False)
 class ReachedEntry:
-    """An entry of a `foreach_match`.
-
-    Attributes:
-        matcher: the matcher's symbol, as written in the `foreach_match`.
-        action: the action's symbol, as written in the `foreach_match`.
-        matcher_code: the matcher.
-        action_code: the action.
-        table: the table that resolves both symbols.
-    """
+    """An entry of a `foreach_match`."""
 
     matcher: str
     action: str
@@ -780,13 +732,6 @@ class Reach:
     """All sequences reachable from the entry points, collected in one walk.
 
     Undefined references are ignored, since the compiler's verifier rejects them.
-
-    Args:
-        table: the sequences of the module.
-        entry_points: the sequences at which the walk starts.
-
-    Attributes:
-        codes: all sequences that run, in the order of discovery.
     """
 
     def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
@@ -801,7 +746,6 @@ class Reach:
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
-        """Return the sequence that `path` refers to in an op of `code`."""
         resolved = code.table.resolve(path)
         return self._codes[resolved[1]] if resolved else None
 

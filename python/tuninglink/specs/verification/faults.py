@@ -21,17 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a configuration.
-
-    Attributes:
-        message: its description.
-        remedy: the advice on how to fix it; may be empty.
-        is_error: whether code generation fails, or no device runs the code; otherwise the compiler silently uses another
-            configuration.
-        knob: the faulty word in the spec; empty for the configuration as a whole.
-        suggestion: the word to write in its place; empty if unknown.
-        rule: the rule that is broken.
-    """
+    """A fault of a configuration."""
 
     message: str
     remedy: str = ""
@@ -195,11 +185,6 @@ def level_faults(
     """Yield faults in the levels of a `#iree_cpu.lowering_config`.
 
     The compiler ignores levels with unknown names. It rejects a level with a negative size.
-
-    Args:
-        lowering: a lowering config; those of other kinds have no faults.
-        loops: the number of loops of the op, None if unknown.
-        target: the compilation target, None if unknown.
     """
     levels = read_cpu_configuration(lowering) or {}
     for name, tiling in levels.items():
@@ -243,13 +228,7 @@ _TILE_SIZES: Final = "tile_sizes"
 
 
 def tile_size_faults(lowering: mlir.Attribute, pipeline: str, loops: int | None) -> Iterator[Fault]:
-    """Yield faults in the levels of a `#iree_codegen.lowering_config`. The compiler ignores surplus sizes.
-
-    Args:
-        lowering: a lowering config; those of other kinds have no faults.
-        pipeline: the configured pipeline, as MLIR prints it.
-        loops: the number of loops of the op, None if unknown.
-    """
+    """Yield faults in the levels of a `#iree_codegen.lowering_config`. The compiler ignores surplus sizes."""
     levels = gpu.read_tile_levels(lowering) or ()
     names_of_levels = gpu.SPIRV_LEVELS.get(pipeline, ())
     if names_of_levels and len(levels) > len(names_of_levels):

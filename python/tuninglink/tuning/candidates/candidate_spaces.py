@@ -271,7 +271,6 @@ class CandidateSpaces:
 
 
 def _unlike(candidate: Candidate, others: Iterable[Candidate | None]) -> list[Candidate]:
-    """Return the candidates that differ from a given one, without duplicates."""
     made = {other.key: other for other in others if other is not None}
     made.pop(candidate.key, None)
     return list(made.values())
@@ -504,11 +503,7 @@ class SpaceSampler:
 
 
 class _Sample:
-    """The candidates drawn from one space so far, in random order.
-
-    Args:
-        make: constructs candidates from assignments.
-    """
+    """The candidates drawn from one space so far, in random order."""
 
     def __init__(self, make: CandidateMaker) -> None:
         self._make = make
@@ -516,13 +511,7 @@ class _Sample:
         self.candidates: dict[str, Candidate] = {}
 
     def extend(self, n: int, end: float, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
-        """Draw until there are `n` candidates, no more assignments, or too many rejected ones in a row.
-
-        Args:
-            n: the requested number of candidates.
-            end: the time limit, in seconds of `time.thread_time()`.
-            draw: restarts the draw of assignments if the last one ended at a limit.
-        """
+        """Draw until there are `n` candidates, no more assignments, or too many rejected ones in a row."""
         if not self._take(n, end):
             self._assignments = draw()
             self._take(n, end)

@@ -233,11 +233,7 @@ def prepare_whole_worker(flags: Sequence[str]) -> None:
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
-    """Compile a candidate in this process, whose command line holds the flags.
-
-    Returns:
-        The module, or the first error of the compiler, or the reason why its code overflows the stack.
-    """
+    """Compile a candidate in this process, whose command line holds the flags."""
     try:
         with compiler_run(template, (), verify=False) as run:
             apply_candidate(run.module, candidate)
@@ -313,14 +309,7 @@ _ROOT: Final = "tuninglink.root"
 
 @dataclass(frozen=True)
 class ConfiguredDispatch:
-    """A dispatch configured by the compiler.
-
-    Attributes:
-        dispatch: the dispatch without its configuration.
-        configuration: the removed configuration; None if there was none or several ops were configured.
-        template: the configured benchmark with a marked root op, as bytecode.
-        has_microkernel: whether the compiler chose a microkernel.
-    """
+    """A dispatch configured by the compiler."""
 
     dispatch: Workload | None
     configuration: Configuration | None

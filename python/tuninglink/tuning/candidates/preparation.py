@@ -68,12 +68,7 @@ class NotTunableError(Exception):
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A candidate that rewrites the root op instead of configuring it.
-
-    Attributes:
-        entry: the entry that rewrites it.
-        content: the benchmark with the rewritten op, configured by the compiler.
-    """
+    """A candidate that rewrites the root op instead of configuring it."""
 
     entry: SpecEntry
     content: bytes
@@ -88,7 +83,6 @@ class Rewriting:
         return op.name == names.GENERIC and set(op.strides) == {1}
 
     def candidate(self, default: Candidate) -> Candidate:
-        """Return the candidate; see `rewriting_candidate`."""
         return rewriting_candidate(default, self.entry.copies)
 
 
@@ -246,11 +240,7 @@ def _has_windows(content: bytes) -> bool:
 
 
 def tunable_parts(configured: ConfiguredDispatch) -> tuple[Workload, Configuration]:
-    """Return the dispatch of a configured benchmark and the compiler's choice.
-
-    Raises:
-        NotTunableError: the compiler makes no choice.
-    """
+    """Return the dispatch of a configured benchmark and the compiler's choice."""
     dispatch, default = configured.dispatch, configured.configuration
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")

@@ -141,14 +141,7 @@ class Trial:
 
 
 def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield the trials of an exported database.
-
-    Args:
-        data: the JSON document.
-
-    Raises:
-        KeyError, TypeError, ValueError: the document has another version or form.
-    """
+    """Yield the trials of an exported database."""
     if data["version"] != EXPORT_VERSION:
         raise ValueError(f"version {data['version']}")
     problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
@@ -328,11 +321,7 @@ class Database:
     # --- Reading and writing ---------------------------------------------------------------------------------
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
-        """Yield trials, and report those that cannot be read once all others were yielded.
-
-        Raises:
-            DatabaseError: trials cannot be read, and nothing else was to be done about them.
-        """
+        """Yield trials, and report those that cannot be read once all others were yielded."""
         lost, last = 0, 0
         with translated(self._name):
             try:
@@ -501,11 +490,7 @@ def _latest(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _trial(row: Sequence[Any]) -> Trial:
-    """Return the trial in a row.
-
-    Raises:
-        ValueError, TypeError, AttributeError, RecursionError: the row is damaged.
-    """
+    """Return the trial in a row."""
     problem = ProblemRecord(*row[:4])
     environment = EnvironmentRecord(*row[4:13])
     configuration = ConfigurationRecord(
@@ -571,14 +556,7 @@ def database_error(message: str, remedy: str = "") -> DatabaseError:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Convert SQLite's errors to `DatabaseError`.
-
-    Args:
-        name: the name of the database.
-
-    Raises:
-        DatabaseError: SQLite raised an error.
-    """
+    """Convert SQLite's errors to `DatabaseError`."""
     try:
         yield
     except sqlite3.Error as failure:
@@ -686,16 +664,7 @@ BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 def open_connection(
     path: Path | None, *, read_only: bool = False, on_wait: Callable[[], None] | None = None
 ) -> sqlite3.Connection:
-    """Open the file of a database; a missing or empty file becomes a database.
-
-    Args:
-        path: the file; None for a database in memory.
-        read_only: whether nothing will be written. Then the file must exist.
-        on_wait: called if another process has locked the file, before waiting for it.
-
-    Raises:
-        DatabaseError: the file cannot be opened, is not a database, has a newer version, or stays locked.
-    """
+    """Open the file of a database; a missing or empty file becomes a database."""
     name = str(path) if path else ":memory:"
     if read_only and path is not None and not path.is_file():
         hint = meant(path, FileNotFoundError())
@@ -791,11 +760,7 @@ def _check(connection: sqlite3.Connection, name: str) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a file has Tuninglink's tables; False if it is empty.
-
-    Raises:
-        DatabaseError: the file belongs to another program.
-    """
+    """Return whether a file has Tuninglink's tables; False if it is empty."""
     # Before the mark: tables that another process makes between the two queries come with our mark.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     mark = _pragma(connection, "application_id")

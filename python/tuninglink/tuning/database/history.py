@@ -62,13 +62,7 @@ class HistoryFilter:
 
 @dataclass(frozen=True)
 class Software:
-    """The versions that a time depends on.
-
-    Attributes:
-        compiler: the version of the compiler.
-        runtime: the version of the runtime.
-        driver: the driver of the runtime, with the version of the vendor's.
-    """
+    """The versions that a time depends on."""
 
     compiler: str
     runtime: str
@@ -76,7 +70,6 @@ class Software:
 
     @property
     def order(self) -> list[tuple[int, str]]:
-        """A key that puts older versions first."""
         parts = re.split(r"(\d+)", f"{self.compiler} {self.runtime} {self.driver}")
         return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 

@@ -46,14 +46,7 @@ _FOLDS: Final = 5
 
 @dataclass(frozen=True)
 class HeuristicStep:
-    """A condition of a heuristic with its evidence.
-
-    Attributes:
-        condition: the condition.
-        regret: the regret of the heuristic up to this condition.
-        winners: the number of problems whose fastest candidate meets the condition.
-        defaults: the number of problems for which the compiler's choice meets it.
-    """
+    """A condition of a heuristic with its evidence."""
 
     condition: QuantityCondition = field(metadata=FLAT)
     regret: float
@@ -132,16 +125,7 @@ def to_html(insights: Insights) -> str:
 
 @dataclass(frozen=True)
 class _Measured:
-    """Measured candidates with knobs, a row for each.
-
-    Attributes:
-        quantities: their quantities.
-        problems: the index of the problem.
-        slowdowns: the logarithm of the time divided by the best time of the problem.
-        limits: the slowdown of the compiler's choice of the problem, at least that of `_SLOW`; candidates beyond it are
-            equally slow.
-        are_defaults: whether the candidate is the compiler's choice.
-    """
+    """Measured candidates with knobs, a row for each."""
 
     quantities: Quantities
     problems: NDArray[np.int_]
@@ -272,7 +256,6 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
 
 
 def _slowdown(trial: Trial, group: Sequence[Trial]) -> float:
-    """Return the logarithm of the time of a trial divided by the best of its problem."""
     return float(np.log2((trial.median or 0.0) / (group[0].median or 0.0)))
 
 
@@ -300,13 +283,7 @@ _DIGITS: Final = 4
 
 @dataclass(frozen=True)
 class QuantityCondition:
-    """A comparison of a quantity with a constant.
-
-    Attributes:
-        quantity: a feature of the search, in its own unit instead of as a logarithm, or a product of two knobs.
-        relation: `<=` or `>=`; `==` or `!=` for a pipeline.
-        value: the constant.
-    """
+    """A comparison of a quantity with a constant."""
 
     quantity: str
     relation: str
@@ -318,7 +295,6 @@ class QuantityCondition:
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """The bounded quantity: of two conditions with one subject, the tighter one implies the other."""
         return self.quantity, self.relation, self.value if isinstance(self.value, str) else ""
 
 
@@ -409,7 +385,6 @@ def _problem(program: str, device: str) -> SearchProblem | None:
 
 
 def _unit(name: str, value: float) -> float:
-    """Convert a feature from a logarithm to its own unit."""
     if name.startswith(_PIPELINE) or name in _FRACTIONS:
         return round(value, _DIGITS)
     return 0.0 if name.startswith(_KNOB) and value < 0 else round(2.0**value, _DIGITS)
@@ -420,19 +395,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class FailureRule:
-    """Conditions met by candidates that failed for one reason, and by no measured candidate.
-
-    Attributes:
-        kind: the kind of the root op.
-        target: the architecture.
-        conditions: the conditions, all of which hold.
-        failure: the kind of failure.
-        reason: the first line of the diagnostic, with `N` for every number.
-        explained: the number of failures that meet the conditions.
-        failures: the number of failures for this reason.
-        successes: the number of measured candidates.
-        problems: the number of problems of the explained failures.
-    """
+    """Conditions met by candidates that failed for one reason, and by no measured candidate."""
 
     kind: str
     target: str

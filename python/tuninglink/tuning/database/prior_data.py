@@ -144,24 +144,17 @@ def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
 
 @dataclass(frozen=True)
 class RecordedTimes:
-    """The recorded times of the dispatches of a program.
-
-    Attributes:
-        by_dispatch: for each dispatch, by its name, the times of its configurations.
-        device: the device that measured the times; empty if there were several.
-    """
+    """The recorded times of the dispatches of a program."""
 
     by_dispatch: Mapping[str, Times]
     device: str = ""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return the time of a call of a dispatch in its configuration; None if it was not measured."""
         if len(dispatch.operations) != 1:
             return None
         return self._time(dispatch, dispatch.operations[0].configuration)
 
     def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return the time of a call with the compiler's choice; None if it was not measured."""
         choices = [operation.compilers_choice for operation in dispatch.operations]
         return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
 

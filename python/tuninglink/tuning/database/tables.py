@@ -53,13 +53,7 @@ def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
 
 @dataclass(frozen=True)
 class RecordedTrial:
-    """A trial of a table.
-
-    Attributes:
-        candidate: the tried candidate.
-        microseconds: its time, None if it failed.
-        failure: the kind of failure, None if there is a time.
-    """
+    """A trial of a table."""
 
     candidate: Candidate = field(metadata=FLAT)
     microseconds: float | None
@@ -68,12 +62,7 @@ class RecordedTrial:
 
 @dataclass(frozen=True)
 class DefaultTrial:
-    """The compiler's choice in a table.
-
-    Attributes:
-        candidate: its configuration; None if unknown.
-        microseconds: its time.
-    """
+    """The compiler's choice in a table."""
 
     candidate: Candidate | None = field(metadata=FLAT)
     microseconds: float
@@ -159,7 +148,6 @@ def _read_table(data: Mapping[str, Any]) -> RecordedTable:
 
 
 def _candidate_of_table(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
-    """Return a candidate of a table; the key stays that of the names in the table."""
     return replace(recorded_candidate(pipeline, knobs), knobs=current_names(knobs))
 
 
@@ -227,11 +215,7 @@ def problem_of_table(table: RecordedTable) -> SearchProblem:
 
 
 def problem_of_program(program: str, device: str) -> SearchProblem:
-    """Return the problem of a program, as MLIR text, on a device of this name.
-
-    Raises:
-        TuninglinkError: the program cannot be parsed, or computes nothing.
-    """
+    """Return the problem of a program, as MLIR text, on a device of this name."""
     try:
         module = mlir.Module.parse(program, mlir.Context())
     except mlir.MLIRError as failure:
@@ -333,12 +317,7 @@ _INVALIDITY: Final = {
 
 @dataclass(frozen=True)
 class ExportedTrial:
-    """A trial with its result.
-
-    Attributes:
-        trial: the trial.
-        result: the correctness of the results of its configuration.
-    """
+    """A trial with its result."""
 
     trial: Trial = field(metadata=FLAT)
     result: str
@@ -346,14 +325,7 @@ class ExportedTrial:
 
 @dataclass(frozen=True)
 class DatabaseExport:
-    """Trials with all their data, as a JSON document.
-
-    Attributes:
-        problems: the problems, each once.
-        trials: the trials.
-        format: the kind of the document.
-        version: the version of its form.
-    """
+    """Trials with all their data, as a JSON document."""
 
     format: str = field(default=EXPORT_FORMAT, init=False)
     version: int = field(default=EXPORT_VERSION, init=False)
@@ -454,9 +426,6 @@ def to_tables(
     """Return the first measurements of each candidate, as a table for each problem and environment.
 
     Races and confirmations are left out, since they measure few candidates, with more samples.
-
-    Returns:
-        The tables; None where the compiler's choice, or every candidate with knobs, has no known time.
     """
     groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:

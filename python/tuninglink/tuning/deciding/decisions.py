@@ -301,7 +301,6 @@ def _ratios(rounds: ArrayLike) -> np.ndarray:
 
 
 def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of the fastest times in each row."""
     count = max(1, round(_UNDISTURBED * times.shape[1]))
     fastest: NDArray[np.float64] = np.partition(times, count - 1, axis=1)[:, :count].mean(axis=1)
     return fastest
@@ -378,18 +377,15 @@ class ModelSamples:
 
     @property
     def _by_function(self) -> NDArray[np.float64]:
-        """The times by round, function and program."""
         return np.array(self._samples).reshape(len(self), len(self._functions), 2)
 
     @property
     def _weighted(self) -> NDArray[np.float64]:
-        """The weighted sums over the functions by round, without and with the spec."""
         weights = np.array([function.weight for function in self._functions])
         sums: NDArray[np.float64] = (self._by_function * weights[:, None]).sum(axis=1)
         return sums
 
     def _times(self, pairs: NDArray[np.float64]) -> tuple[float, float, ConfidenceInterval]:
-        """Return the times without other work on the machine, in milliseconds, and the speedup."""
         default, tuned = pairs.T
         speedup = undisturbed_speedup(default, tuned, self._seed)
         return undisturbed_us(default) / 1000, undisturbed_us(tuned) / 1000, speedup
@@ -513,21 +509,18 @@ class Standings:
         return min(contenders, key=self.milliseconds, default=None)
 
     def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
-        """Return the microseconds of a function, or the weighted sums of all, by round."""
         times = np.array(self._rounds[program], np.float64)
         return times @ self._weights if function is None else times[:, function]
 
     def _speedup(
         self, times: NDArray[np.float64], others: NDArray[np.float64]
     ) -> ConfidenceInterval:
-        """Return the speedup without other work on the machine, in the rounds in which both programs took part."""
         count = min(times.shape[-1], len(others))
         return undisturbed_speedup(times[..., :count], others[:count], self._seed)
 
     def _usual_speedup(
         self, times: NDArray[np.float64], others: NDArray[np.float64]
     ) -> ConfidenceInterval:
-        """Return the median of the ratios in these rounds."""
         count = min(len(times), len(others))
         return interval(times[:count] / others[:count], self._seed)
 

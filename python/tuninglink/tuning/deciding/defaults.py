@@ -318,17 +318,7 @@ class OutputChecks:
 def judge_default(
     device: Device, default: Benchmark, task: TuningTask, references: References
 ) -> OutputVerdict:
-    """Return the verdict of a task's reference on the compiler's choice.
-
-    Args:
-        device: the device that runs it.
-        default: the compiler's choice.
-        task: the task.
-        references: the references.
-
-    Raises:
-        DeviceError: the device is lost.
-    """
+    """Return the verdict of a task's reference on the compiler's choice."""
     outputs = device.outputs(default)
     if isinstance(outputs, Failure):
         return OutputVerdict(Correctness.UNCHECKED, outputs.message)

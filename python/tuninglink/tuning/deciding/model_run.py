@@ -298,13 +298,7 @@ class ModelRunError(Exception):
 
 @dataclass(frozen=True)
 class _Duration:
-    """The duration of a run of the program.
-
-    Attributes:
-        total: the seconds with loading.
-        calling: the seconds of the calls.
-        reloading: the seconds of loading the program again.
-    """
+    """The duration of a run of the program."""
 
     total: float
     calling: float
@@ -312,7 +306,6 @@ class _Duration:
 
     @property
     def rounds(self) -> float:
-        """The duration of the minimum number of rounds, including reloading and a warm-up call, in seconds."""
         return self.reloading + (1 + FEWEST_ROUNDS) * self.calling
 
 
@@ -424,11 +417,7 @@ class ModelRuns:
         return self.program.calls
 
     def _functions(self) -> list[FunctionCall]:
-        """Return the callable functions.
-
-        Raises:
-            ModelRunError: the program has no callable function.
-        """
+        """Return the callable functions."""
         calls = self._calls()
         callable_ = [function for function in calls.functions if not function.obstacle]
         if not callable_:
@@ -491,11 +480,7 @@ class ModelRuns:
         )
 
     def _require(self, seconds: float) -> None:
-        """Check that enough time is left.
-
-        Raises:
-            ModelRunError: too little time is left.
-        """
+        """Check that enough time is left."""
         if seconds > max(_LEAST_SECONDS, self.deadline - time.monotonic()):
             reason = f"its runs take about {seconds:.0f} s, which the budget did not leave"
             raise ModelRunError(reason)
@@ -549,7 +534,6 @@ def _skipped(function: FunctionCall) -> str:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Return whether all elements of an array are finite; integers are."""
     return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
 
 
@@ -665,7 +649,6 @@ def _with_note(comparison: ModelComparison, repairs: int) -> ModelComparison:
 
 
 def _of_default(outputs: OutputComparison | None) -> OutputComparison | None:
-    """Return the errors without the spec."""
     return None if outputs is None else replace(outputs, tuned_error=None)
 
 

@@ -432,7 +432,6 @@ def race_seconds(
 
 
 def _warm_ups(contestants: Sequence[Contestant]) -> int:
-    """Return the number of rounds for determining batch sizes."""
     return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS
 
 
@@ -483,20 +482,7 @@ _ROUND_SLACK: Final = 4.0
 
 
 class Confirmation:
-    """Fresh rounds of the default and the fastest finalist, block by block.
-
-    Args:
-        device: the device that runs them.
-        default: the compiler's choice.
-        winner: the fastest finalist.
-        rules: the rules of the race.
-
-    Attributes:
-        decision: the verdict of the blocks so far; None before the first.
-        failure: the reason why a block could not be run; None if all ran.
-        due: the earliest time of the next block, in seconds of `time.monotonic()`.
-        is_over: whether the last block is done.
-    """
+    """Fresh rounds of the default and the fastest finalist, block by block."""
 
     def __init__(
         self, device: Device, default: Contestant, winner: Contestant, rules: RaceRules
@@ -513,15 +499,10 @@ class Confirmation:
 
     @property
     def rounds(self) -> tuple[Rounds, ...]:
-        """The rounds so far, by block."""
         return tuple(rounds for block in self._blocks for rounds in block)
 
     def advance(self) -> None:
-        """Run the next block.
-
-        Raises:
-            DeviceError: the device is lost.
-        """
+        """Run the next block."""
         began = time.monotonic()
         position = self._count % self._rules.blocks
         block = self._run_block(self._rules.seed + 1000 + self._count)
@@ -562,7 +543,6 @@ class Confirmation:
         )
 
     def _is_clear(self, rounds: Rounds) -> bool:
-        """Return whether all ratios are far from the threshold and on the same side."""
         threshold = 1 + self._rules.min_gain
         ratios = [default / winner for default, winner in rounds.samples]
         return min(ratios) > threshold * _FAR_RATIO or max(ratios) < threshold / _FAR_RATIO

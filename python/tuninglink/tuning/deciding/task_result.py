@@ -209,7 +209,6 @@ class WrongDefaults:
 
 
 def _whole(seconds: float) -> str:
-    """Return a budget in command-line syntax, rounded up to ten seconds."""
     return f"{math.ceil(seconds / 10) * 10}s"
 
 

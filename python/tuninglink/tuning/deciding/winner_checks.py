@@ -108,11 +108,7 @@ class SizeChecks:
 def compare_sizes(
     device: Device, default: Benchmark, benchmark: Benchmark, seed: int
 ) -> tuple[SizeComparison, ...] | Failure:
-    """Compare a benchmark of a dynamic dispatch with the default at each size, up to the first failure.
-
-    Raises:
-        DeviceError: the device is lost.
-    """
+    """Compare a benchmark of a dynamic dispatch with the default at each size, up to the first failure."""
     comparisons: list[SizeComparison] = []
     for function in benchmark.measured:
         comparison = compare_at(

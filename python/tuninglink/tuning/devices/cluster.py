@@ -48,17 +48,7 @@ class DeviceLostError(DeviceError):
 
 
 class RemoteDevice(Device):
-    """A device of a worker, with one request at a time.
-
-    Args:
-        cluster: the cluster.
-        worker: the address of the worker.
-        key: the device there.
-
-    Raises:
-        DeviceLostError: the worker is lost.
-        DeviceError: the device cannot be opened.
-    """
+    """A device of a worker, with one request at a time."""
 
     def __init__(self, cluster: Cluster, worker: str, key: DeviceKey) -> None:
         self._cluster = cluster
@@ -69,21 +59,17 @@ class RemoteDevice(Device):
 
     @property
     def description(self) -> DeviceDescription:
-        """The description of the device."""
         return self._description
 
     @property
     def place(self) -> tuple[str, str]:
-        """The worker and the device."""
         return self._worker, self._key.uri
 
     @property
     def use(self) -> DeviceUse:
-        """The time that the device was in use so far; loading times stay on the worker."""
         return self._meter.use
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """See `Device`."""
         return self._submit(ask_device, request)
 
     def _submit(self, function: Callable[..., Returned], *arguments: object) -> Returned:
@@ -281,7 +267,6 @@ class _FirstDevice(Device):
 
     @property
     def description(self) -> DeviceDescription:
-        """See `Device`."""
         return self._devices.current().description
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
@@ -309,14 +294,7 @@ def versions() -> Versions:
 
 @dataclass(frozen=True)
 class PoolKey:
-    """A pool that is the same on all workers.
-
-    Attributes:
-        session: the tuner that owns the pool.
-        initializer: the function that each new process runs.
-        arguments: the arguments of the initializer.
-        versions: the versions that the tuner expects.
-    """
+    """A pool that is the same on all workers."""
 
     session: str
     initializer: Callable[..., object]
@@ -326,15 +304,7 @@ class PoolKey:
 
 @dataclass(frozen=True)
 class DeviceKey:
-    """A device of this worker, as a tuner has opened it.
-
-    Attributes:
-        session: the tuner.
-        uri: the device.
-        settings: the settings of measurements.
-        timeout: the seconds after which a benchmark counts as hanging.
-        versions: the versions that the tuner expects.
-    """
+    """A device of this worker, as a tuner has opened it."""
 
     session: str
     uri: str
@@ -351,12 +321,7 @@ _devices: dict[DeviceKey, DeviceProcess] = {}
 def run_job(
     key: PoolKey, function: Callable[..., object], arguments: tuple[object, ...], seconds: float
 ) -> object:
-    """Run a job in a process of a pool of this worker, and return its result.
-
-    Raises:
-        TuninglinkError: the versions on this worker differ.
-        Exception: the same as the futures of `Pool.submit`.
-    """
+    """Run a job in a process of a pool of this worker, and return its result."""
     _expect(key.versions)
     with _lock:
         if key not in _pools:
@@ -371,12 +336,7 @@ def describe_device(key: DeviceKey) -> DeviceDescription:
 
 
 def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
-    """Pass a request to a device of this worker. The first request opens the device.
-
-    Raises:
-        TuninglinkError: the versions on this worker differ.
-        DeviceError: the device cannot be opened, or is lost.
-    """
+    """Pass a request to a device of this worker. The first request opens the device."""
     return _opened(key).ask(request)
 
 
@@ -494,11 +454,6 @@ class ClusterPool:
     """A pool whose processes are on the workers of a cluster: each worker has one for each of its threads.
 
     A job on a worker that dies runs again on another one.
-
-    Args:
-        cluster: the cluster.
-        initializer: the function that each new process runs before its first job.
-        arguments: the arguments of the initializer.
     """
 
     def __init__(
@@ -511,10 +466,8 @@ class ClusterPool:
     def submit(
         self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
     ) -> Future[T]:
-        """Call a function in a process on a worker; see `Pool.submit`."""
         job: Future[T] = self._executor.submit(self._run, function, arguments, seconds)
         return job
 
     def close(self) -> None:
-        """Cancel all jobs."""
         self._executor.shutdown(wait=False)

@@ -224,14 +224,12 @@ def _processor() -> str:
 
 
 def _driver_version(driver: str) -> str:
-    """Return the version of a vendor's kernel module, if the system reports it."""
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
     file = Path(f"/sys/module/{module}/version")
     return file.read_text().strip() if file.is_file() else ""
 
 
 def _reason(failure: Exception) -> str:
-    """Return the runtime's message, without the chain of its source positions."""
     text = " ".join(str(failure).split())
     match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
     return f"{match_[2]} ({match_[1]})" if match_ else text

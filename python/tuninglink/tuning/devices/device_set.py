@@ -147,13 +147,7 @@ REPEATS: Final = 5
 
 @dataclass(frozen=True)
 class Scale:
-    """The time of a benchmark on the first device over its time on another one.
-
-    Attributes:
-        low: the lower bound of the interval.
-        median: the estimate.
-        high: the upper bound.
-    """
+    """The time of a benchmark on the first device over its time on another one."""
 
     low: float
     median: float
@@ -161,7 +155,6 @@ class Scale:
 
     @property
     def factor(self) -> float:
-        """The factor for times on the other device: 1 if the interval does not show that the devices differ."""
         return 1.0 if self.low <= 1.0 <= self.high else self.median
 
 
@@ -420,11 +413,7 @@ def may_run(driver: str, backend: str) -> bool:
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
-    """Return the processors of each device: threaded CPU devices divide them among themselves.
-
-    Raises:
-        TuninglinkError: there are fewer processors than devices.
-    """
+    """Return the processors of each device: threaded CPU devices divide them among themselves."""
     if len(uris) == 1 or THREADED_DRIVER not in uris:
         return [[] for _ in uris]
     cores = physical_cores()

@@ -67,14 +67,7 @@ _COLD_FACTOR: Final = 4
 
 
 class BenchmarkLoader:
-    """Loads benchmarks, and keeps shared data: buffers, overheads of calls, and repetitions by size.
-
-    Args:
-        uri: the device.
-        device: the same, opened.
-        loader: loads the functions of benchmarks.
-        settings: the settings of measurements.
-    """
+    """Loads benchmarks, and keeps shared data: buffers, overheads of calls, and repetitions by size."""
 
     def __init__(self, uri: str, device: rt.HalDevice, loader: Loader, settings: Settings) -> None:
         self._uri = uri
@@ -87,26 +80,16 @@ class BenchmarkLoader:
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
 
     def overhead(self, layout: BufferLayout) -> float:
-        """Return the seconds that a call of a benchmark with a layout takes in addition to its iterations."""
         return self._overheads[layout].seconds
 
     def subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
-        """Load copies of a benchmark, to be sampled.
-
-        Args:
-            benchmark: the benchmark.
-            copies: the keys of the copies of its module.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
+        """Load copies of a benchmark, to be sampled."""
         loaded = [self._load(benchmark, copy) for copy in copies]
         repeated = self._repetitions.get(benchmark.measured)
         stretch = 1.0 if repeated is None else repeated.stretch
         return Subject(loaded, self._settings.sample_seconds / stretch)
 
     def copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
-        """Return the keys of the copies of a module for rounds with a seed."""
         if self._is_local and len(image) <= _MOST_COPIED_BYTES:
             return [(seed, position) for position in range(_LOCAL_COPIES)]
         return [None]
@@ -135,13 +118,7 @@ class BenchmarkLoader:
     def _load_function(
         self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
     ) -> LoadedBenchmark:
-        """Load a benchmark on its buffer.
-
-        Args:
-            benchmark: the benchmark, at one combination of sizes.
-            copy: the number of the copy of the module.
-            layouts: the layouts whose buffers are kept.
-        """
+        """Load a benchmark on its buffer."""
         layout = benchmark.layout
         return LoadedBenchmark(
             self._loader.load(benchmark.image, benchmark.function, copy),
@@ -173,11 +150,7 @@ class BenchmarkLoader:
 
 
 def _first_time(benchmark: Runnable) -> float:
-    """Return the time of a benchmark that was just loaded, in microseconds.
-
-    Raises:
-        MeasurementError: it cannot be run.
-    """
+    """Return the time of a benchmark that was just loaded, in microseconds."""
     benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
     return benchmark.sample(benchmark.least_batch)
 
@@ -199,12 +172,7 @@ FEWEST_ROUNDS: Final = 3
 
 
 class Subject:
-    """A sampled program, in one or several copies that differ only in their place in memory.
-
-    Args:
-        copies: the loaded copies.
-        sample_seconds: the duration of a sample, if more than one iteration fits.
-    """
+    """A sampled program, in one or several copies that differ only in their place in memory."""
 
     def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:
         self._copies = copies
@@ -212,18 +180,13 @@ class Subject:
         self._microseconds = math.inf
 
     def sample(self, batch: int, copy: int = 0) -> float:
-        """Run a batch and return the microseconds of an iteration.
-
-        Raises:
-            MeasurementError: it fails.
-        """
+        """Run a batch and return the microseconds of an iteration."""
         microseconds = self._copies[copy].sample(batch)
         if batch >= self._least_batch:
             self._microseconds = min(self._microseconds, microseconds)
         return microseconds
 
     def sample_any(self, batch: int, chance: random.Random) -> float:
-        """Run a batch on one of the copies; see `sample`."""
         return self.sample(batch, chance.randrange(len(self._copies)))
 
     def fitting_batch(self) -> int:
@@ -247,12 +210,10 @@ class Subject:
         return max(min(fitting, _LARGEST_BATCH), self._least_batch)
 
     def longest_batch(self) -> int:
-        """Return the maximum number of iterations in a sample, once `fitting_batch` was called."""
         longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
         return max(min(longest, _LARGEST_BATCH), self._least_batch)
 
     def warm_up(self) -> None:
-        """Run each further copy once, unless that takes more time than it saves."""
         if self._microseconds * self._least_batch < _SLOW * self._wanted:
             for copy in range(1, len(self._copies)):
                 self.sample(self._least_batch, copy)
@@ -264,13 +225,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Interleaving:
-    """The settings of interleaved measurements.
-
-    Attributes:
-        count: the number of rounds.
-        seed: fixes the order within the rounds, and which copies run.
-        seconds: the time after which no further round begins, unless there are too few.
-    """
+    """The settings of interleaved measurements."""
 
     count: int
     seed: int
@@ -284,12 +239,6 @@ class Interleaving:
         All subjects have equal batches, since times from unequal batches are not quite comparable. The exception is a
         subject that is several times as slow as another: the inaccuracy does not matter there, and a smaller batch
         saves time.
-
-        Returns:
-            The microseconds of an iteration by round and subject, and the batch of each subject.
-
-        Raises:
-            MeasurementError: a subject fails.
         """
         chance = random.Random(self.seed)  # noqa: S311 - no secret
         shared = max(subject.fitting_batch() for subject in subjects)
@@ -309,13 +258,7 @@ class Interleaving:
 
 @dataclass(frozen=True)
 class SizedPart:
-    """A loaded benchmark at one combination of sizes.
-
-    Attributes:
-        benchmark: the benchmark.
-        weight: the weight of its time.
-        repeats: its iterations for each iteration of the whole; more where an iteration is short.
-    """
+    """A loaded benchmark at one combination of sizes."""
 
     benchmark: Runnable
     weight: int
@@ -323,34 +266,21 @@ class SizedPart:
 
 
 class SizedBenchmark:
-    """A benchmark that runs at several sizes, one after another. An iteration takes the mean of their times.
-
-    Args:
-        parts: the benchmark at each of the sizes.
-    """
+    """A benchmark that runs at several sizes, one after another. An iteration takes the mean of their times."""
 
     def __init__(self, parts: Sequence[SizedPart]) -> None:
         self.least_batch = max(part.benchmark.least_batch for part in parts)
         self._parts = parts
 
     def sample(self, batch: int) -> float:
-        """Run a batch at each of the sizes; return the microseconds of an iteration.
-
-        Raises:
-            MeasurementError: it fails.
-        """
+        """Run a batch at each of the sizes; return the microseconds of an iteration."""
         times = [part.benchmark.sample(batch * part.repeats) for part in self._parts]
         return weighted_mean(times, [part.weight for part in self._parts])
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """The repetitions of a benchmark at each of its sizes, so that short ones are measured as exactly as long ones.
-
-    Attributes:
-        counts: the repetitions by size.
-        stretch: the time of all of them over the weighted geometric mean of the times.
-    """
+    """The repetitions of a benchmark at each of its sizes, so that short ones are measured as exactly as long ones."""
 
     counts: tuple[int, ...]
     stretch: float
@@ -402,11 +332,7 @@ def input_bytes(
 
 
 def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
-    """Return the module that programs load their parameters from; see `parameter_indexes`.
-
-    Raises:
-        MeasurementError: a file cannot be read.
-    """
+    """Return the module that programs load their parameters from; see `parameter_indexes`."""
     indexes = parameter_indexes(source, seed)
     providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
     return rt.create_io_parameters_module(instance, *providers)
@@ -451,13 +377,7 @@ _MOST_LOADED: Final = 6
 
 
 class ProgramRunner:
-    """Runs whole programs on a device.
-
-    Args:
-        device: the device.
-        seed: fixes random inputs and weights.
-        timer: runs calls and times them.
-    """
+    """Runs whole programs on a device."""
 
     def __init__(self, device: rt.HalDevice, seed: int, timer: CallTimer) -> None:
         self._device = device
@@ -467,33 +387,17 @@ class ProgramRunner:
 
     @property
     def loading_seconds(self) -> float:
-        """The time spent on loading modules so far, in seconds."""
         return self._loader.seconds
 
     def outputs(self, program: CompiledProgram) -> CallOutputs:
-        """Run a program once from its initial state.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
+        """Run a program once from its initial state."""
         (loaded,) = self.load(program, [None])
         return loaded.outputs()
 
     def traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
-        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`.
-
-        Args:
-            program: the program.
-            directory: the directory for the values of its dispatches.
-
-        Returns:
-            Its outputs, see `outputs`, and the executions of its dispatches.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
+        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`."""
         tracer = ValueTracer(self._device, directory)
         loader = Loader(self._device, 1, sink=tracer.sink)
         place = self._place(program, loader)
@@ -501,15 +405,7 @@ class ProgramRunner:
         return loaded.outputs().arrays, tracer.dispatches()
 
     def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
-        """Return a program ready to run, in several places in memory.
-
-        Args:
-            program: the program.
-            copies: the keys of the places.
-
-        Raises:
-            MeasurementError: it cannot be loaded.
-        """
+        """Return a program ready to run, in several places in memory."""
         return [
             LoadedProgram(
                 self._device,
@@ -623,6 +519,5 @@ class LoadedProgram:
 
 
 def _value(results: rt.VmVariantList, number: int) -> Any:
-    """Return a result: a buffer view, or a number."""
     value = results.get_variant(number)
     return results.get_as_object(number, rt.HalBufferView) if isinstance(value, rt.VmRef) else value

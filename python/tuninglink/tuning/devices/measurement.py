@@ -245,7 +245,6 @@ class Measurer:
 
 
 def _needs_more(samples: int, taken: float, seconds: float) -> bool:
-    """Return whether more samples are needed after some time."""
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds
@@ -269,7 +268,6 @@ class NoSensors:
     """The sensors of a device that reports nothing."""
 
     def read(self) -> DeviceReading:
-        """See `Sensors`."""
         return DeviceReading()
 
 
@@ -334,12 +332,7 @@ def _nvml() -> ctypes.CDLL | None:
 
 
 class NvidiaSensors:
-    """The sensors of a GPU of NVIDIA.
-
-    Args:
-        library: the management library, initialized.
-        identifier: the UUID of the GPU.
-    """
+    """The sensors of a GPU of NVIDIA."""
 
     def __init__(self, library: ctypes.CDLL, identifier: str) -> None:
         self._library = library
@@ -502,7 +495,6 @@ def _temperatures(system: Path) -> list[Path]:
 
 
 def _first_number(files: list[Path], unit: float) -> float | None:
-    """Return the number in the first file that can be read, in a unit."""
     numbers = (_number_in(file, unit) for file in files)
     return next((number for number in numbers if number is not None), None)
 

@@ -48,17 +48,7 @@ _NARROW_BYTES: Final = 1
 
 @dataclass(frozen=True)
 class ElementDifferences:
-    """The differences of the elements of a binding from the expected ones.
-
-    Attributes:
-        agrees: whether all are within the tolerance.
-        index: the element farthest outside its tolerance; this and the next three are set only if there is one.
-        expected: its expected value.
-        actual: its value.
-        tolerance: its tolerance.
-        wrong: the number of elements that are outside.
-        count: the number of elements.
-    """
+    """The differences of the elements of a binding from the expected ones."""
 
     agrees: bool
     index: tuple[int, ...] = ()
@@ -145,12 +135,7 @@ def compare(
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Return the tolerance for rounding in another order, relative to the magnitude of elements.
-
-    Args:
-        dtype: a floating-point type.
-        reduction: the number of products in an element.
-    """
+    """Return the tolerance for rounding in another order, relative to the magnitude of elements."""
     precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
     roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
@@ -171,14 +156,7 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
 ) -> ElementDifferences:
-    """Compare elements, each with its own tolerance.
-
-    Args:
-        actual: the elements, as float64.
-        expected: the expected values, as float64.
-        tolerance: the tolerance of each; infinite where any value is right.
-        shape: the shape in which the place of the worst element is given.
-    """
+    """Compare elements, each with its own tolerance."""
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(actual - expected)
         if (distance <= tolerance).all():
@@ -303,7 +281,6 @@ def _repeated(pattern: Bytes, length: int) -> Bytes:
 
 
 def _canaries(length: int) -> Bytes:
-    """Return a buffer of canaries. Whole words are several times as fast as `numpy.tile`."""
     (word,) = _CANARY.view(np.uint32)
     return np.full(-(-length // len(_CANARY)), word, np.uint32).view(np.uint8)[:length]
 
@@ -406,7 +383,6 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fill a part of a buffer, which may have gigabytes, with repetitions of a short byte string."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]
@@ -460,14 +436,7 @@ def _protected_blocks(layout: BufferLayout) -> Iterator[slice]:
 def random_bytes(
     name: str, count: int, seed: Sequence[int], largest_integer: int = _LARGEST_INTEGER
 ) -> Bytes:
-    """Return elements of a type that are random and not zero.
-
-    Args:
-        name: the element type, in MLIR syntax; elements of an unknown type are bytes.
-        count: the number of elements.
-        seed: fixes the values.
-        largest_integer: the largest integer of more than one byte.
-    """
+    """Return elements of a type that are random and not zero."""
     if count > _PERIOD:
         return _repeated(random_bytes(name, _PERIOD, seed, largest_integer), count * _width(name))
     random = np.random.default_rng(seed)

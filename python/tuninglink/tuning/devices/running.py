@@ -61,11 +61,7 @@ class Runnable(Protocol):
     """The smallest batch that shows the time of an iteration."""
 
     def sample(self, batch: int) -> float:
-        """Run a batch and return the microseconds of an iteration.
-
-        Raises:
-            MeasurementError: it fails.
-        """
+        """Run a batch and return the microseconds of an iteration."""
 
 
 _MOST_LOADED: Final = 24
@@ -77,13 +73,7 @@ def _nothing() -> None:
 
 
 class LoadedFunction:
-    """A function of a module in a context, which holds the module's state.
-
-    Args:
-        context: the context.
-        function: the function.
-        timer: runs calls and times them.
-    """
+    """A function of a module in a context, which holds the module's state."""
 
     def __init__(self, context: rt.VmContext, function: rt.VmFunction, timer: CallTimer) -> None:
         self._context = context
@@ -91,21 +81,12 @@ class LoadedFunction:
         self._timer = timer
 
     def __call__(self, arguments: Sequence[Any]) -> float:
-        """Run the function; see `run`."""
         return self.run(arguments)[0]
 
     def run(
         self, arguments: Sequence[Any], wait: Callable[[], object] = _nothing
     ) -> tuple[float, rt.VmVariantList]:
-        """Run the function and return the seconds that it took, and its results.
-
-        Args:
-            arguments: its arguments.
-            wait: waits for the results if the function returns before they are computed.
-
-        Raises:
-            MeasurementError: it fails.
-        """
+        """Run the function and return the seconds that it took, and its results."""
         values = rt.VmVariantList(len(arguments))
         for argument in arguments:
             if isinstance(argument, int):
@@ -127,13 +108,7 @@ class LoadedFunction:
 
 
 class LoadedModule:
-    """A module in a context, which holds its state.
-
-    Args:
-        module: the module.
-        context: the context.
-        timer: runs calls and times them.
-    """
+    """A module in a context, which holds its state."""
 
     def __init__(self, module: rt.VmModule, context: rt.VmContext, timer: CallTimer) -> None:
         self._module = module
@@ -141,11 +116,7 @@ class LoadedModule:
         self._timer = timer
 
     def function(self, name: str) -> LoadedFunction:
-        """Return a function of the module.
-
-        Raises:
-            MeasurementError: the function does not exist.
-        """
+        """Return a function of the module."""
         function = self._module.lookup_function(name)
         if function is None:
             message = f"the module has no function '{name}'"
@@ -282,11 +253,7 @@ _HAL_TYPES: Final = {
 
 
 def hal_type(name: str) -> Any:
-    """Return the runtime's equivalent of an MLIR element type.
-
-    Raises:
-        MeasurementError: the runtime has no such type.
-    """
+    """Return the runtime's equivalent of an MLIR element type."""
     hal_type = _HAL_TYPES.get(name.lstrip("su"))
     if hal_type is None:
         message = f"inputs of type '{name}' cannot be made"
@@ -402,15 +369,7 @@ class DispatchTrace:
 
 
 class ValueTracer:
-    """Receives the tensors that a program traces, in the order in which it runs.
-
-    Args:
-        device: the device that runs the program.
-        directory: the directory for the files.
-
-    Attributes:
-        sink: the receiver of the runtime's tensors.
-    """
+    """Receives the tensors that a program traces, in the order in which it runs."""
 
     def __init__(self, device: rt.HalDevice, directory: str) -> None:
         self._device = device

@@ -205,7 +205,6 @@ class WorkerThread:
             threading.stack_size(before)
 
     def __call__(self, call: Callable[[], object]) -> float:
-        """Run a call and return the processor time that it took, in seconds."""
         return self._thread.submit(_processor_seconds, call).result()
 
 
@@ -328,13 +327,11 @@ class UseMeter:
             self._state = (self.use, None)
 
     def loaded(self, seconds: float) -> None:
-        """Add seconds of loading in the current request."""
         use, began = self._state
         self._state = (use + DeviceUse(0.0, seconds), began)
 
     @property
     def use(self) -> DeviceUse:
-        """The use so far."""
         use, began = self._state
         return use if began is None else use + DeviceUse(time.monotonic() - began)
 

@@ -228,12 +228,7 @@ def _comparison(options: TuneOptions, seconds: float, judge: OutputJudge) -> Fla
 
 
 def _judge(options: TuneOptions, seconds: float) -> OutputJudge:
-    """Return the judge of outputs, with a reference for the program if needed.
-
-    Args:
-        options: the options.
-        seconds: the time limit of the comparison.
-    """
+    """Return the judge of outputs, with a reference for the program if needed."""
     settings = options.settings
     if not settings.checks_defaults or settings.numerics is not Numerics.ROUNDING:
         return OutputJudge(numerics=settings.numerics)

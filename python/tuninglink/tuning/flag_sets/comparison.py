@@ -145,15 +145,7 @@ class FlagComparison:
         device: Device,
         select: Callable[[Sequence[Result], ProgramTimes], Result | None],
     ) -> FlagsResult:
-        """Time the distinct programs, interleaved.
-
-        Args:
-            default: the program with the user's flags.
-            jobs: the compilations of the others.
-            results: their results, which get times and outputs.
-            device: runs the programs.
-            select: selects the best of the possibly fastest programs, given all times.
-        """
+        """Time the distinct programs, interleaved."""
         # Require functions that can be called.
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
@@ -208,7 +200,6 @@ class FlagComparison:
 
     @property
     def _left(self) -> float:
-        """The remaining time in seconds."""
         return max(0.0, self.seconds - (time.monotonic() - self._began))
 
     def _right_images(
@@ -265,13 +256,7 @@ def _fastest_pair(results: Sequence[Result], times: ProgramTimes) -> Result | No
 
 
 def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -> list[Result]:
-    """Add times to the results of the programs that were timed, and return these results.
-
-    Args:
-        times: the times.
-        numbers: the positions of the programs among the results.
-        results: all results.
-    """
+    """Add times to the results of the programs that were timed, and return these results."""
     for number, milliseconds, speedup, slower in zip(
         numbers, times.milliseconds, times.speedups, times.slower, strict=True
     ):
@@ -284,14 +269,7 @@ def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -
 
 
 class _SetOutputs:
-    """Judges the outputs of programs: against the reference, else against the default.
-
-    Args:
-        timer: runs programs.
-        calls: the calls of the program.
-        default: the default.
-        judge: compares outputs with expected ones.
-    """
+    """Judges the outputs of programs: against the reference, else against the default."""
 
     def __init__(
         self, timer: ProgramTimer, calls: ProgramCalls, default: bytes, judge: OutputJudge
@@ -305,20 +283,12 @@ class _SetOutputs:
 
     @cached_property
     def expected(self) -> Outputs | Failure:
-        """The outputs of the default."""
         return self._timer.outputs(self._default)
 
     def judge(
         self, image: bytes, result: Result, expected: Outputs, most_seconds: float
     ) -> Result | Failure:
-        """Return the result of a program with the error of its outputs, or the failure of its run.
-
-        Args:
-            image: the program.
-            result: its result without the error.
-            expected: the outputs of the default.
-            most_seconds: the longest time limit of each call.
-        """
+        """Return the result of a program with the error of its outputs, or the failure of its run."""
         outputs = self._timer.outputs(image, most_seconds)
         if isinstance(outputs, Failure):
             return outputs
@@ -528,13 +498,7 @@ class ProgramTimer:
         return self._run_seconds.get(image, 0.0)
 
     def _worth_rounds(self, default: bytes, images: Sequence[bytes], seconds: float) -> list[int]:
-        """Return the programs to time in rounds: as many possibly fastest programs as the time allows.
-
-        Args:
-            default: the default, which each round runs twice.
-            images: the programs, numbered from 1.
-            seconds: the time.
-        """
+        """Return the programs to time in rounds: as many possibly fastest programs as the time allows."""
         self._repeat_calls([image for image in images if not self._is_near(image, images)], seconds)
         running = sorted(
             (number for number, image in enumerate(images, 1) if self._is_near(image, images)),
@@ -551,7 +515,6 @@ class ProgramTimer:
         return sorted(running)
 
     def _is_near(self, image: bytes, images: Sequence[bytes]) -> bool:
-        """Return whether a program may be the fastest one after its first call."""
         call = self.call_seconds(image)
         fastest = min(map(self.call_seconds, images))
         return call <= _LOADING_CALL or call <= self._uncertainty(fastest) * fastest
@@ -574,11 +537,9 @@ class ProgramTimer:
         return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
 
     def _uncertainty(self, seconds: float) -> float:
-        """Return the possible error factor of the ratio of two first calls, given the time of the shorter call."""
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether a first call is long enough, on a local device, to show the time of later calls."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(
@@ -604,5 +565,4 @@ def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
 
 
 def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
-    """Return the noise of two calls: a speedup's interval with squared bounds."""
     return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)

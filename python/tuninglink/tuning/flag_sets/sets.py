@@ -471,12 +471,7 @@ class CompiledSource:
 
 @dataclass(frozen=True)
 class FormedSource:
-    """A program after the formation of dispatches.
-
-    Attributes:
-        program: the program.
-        backend: the backend of its first dispatch.
-    """
+    """A program after the formation of dispatches."""
 
     program: SavedProgram
     backend: str
@@ -518,23 +513,13 @@ class SetCompiler:
 def _compile(
     source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
 ) -> CompiledSource | str:
-    """Compile a program in a separate process."""
     return _in_process(flags, deadline, compile_source, source, spec)
 
 
 def form_sources(
     source: ProgramSource, flags: tuple[str, ...], deadline: float
 ) -> FormedSource | str:
-    """Form the dispatches of a program in a separate process.
-
-    Args:
-        source: the program.
-        flags: all flags of the compiler.
-        deadline: the time limit, in seconds of `time.monotonic()`.
-
-    Returns:
-        The program or the failure.
-    """
+    """Form the dispatches of a program in a separate process."""
     return _in_process(flags, deadline, formed_source, source)
 
 
@@ -578,15 +563,7 @@ def formed_source(source: ProgramSource) -> FormedSource | str:
 
 
 def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
-    """Compile a program in this process, whose command line holds the flags.
-
-    Args:
-        source: the program.
-        spec: the spec to apply; empty for none.
-
-    Returns:
-        The program, or the first error.
-    """
+    """Compile a program in this process, whose command line holds the flags."""
     began = time.monotonic()
     try:
         with compiler_run(source.path, ()) as run:

@@ -110,15 +110,7 @@ MIOPEN_COMMAND: Final = re.compile(
 
 
 def read_miopen(line: str, command: re.Match[str]) -> tuple[Problem, ...]:
-    """Read an operation of MIOpen's driver: a convolution and its gradients, a product or a normalization.
-
-    Args:
-        line: the line.
-        command: the match of `MIOPEN_COMMAND` in it.
-
-    Raises:
-        ProblemError: a flag is missing or invalid, or the operation is not supported.
-    """
+    """Read an operation of MIOpen's driver: a convolution and its gradients, a product or a normalization."""
     operation = command["driver"] or command["alone"]
     operations = {
         name + end: (read, element)
@@ -211,7 +203,6 @@ _MIOPEN_READERS: Final[
 
 
 def _switched_type(flags: CommandFlags, element: ElementType) -> ElementType:
-    """Return the type of the operands: a switch in Fusilli, and a part of the operation's name in MIOpen."""
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
     given = [switched for name, switched in switches.items() if flags.has(name)]
     return given[0] if given else element
@@ -299,15 +290,7 @@ _FUSILLI_NAMES: Final = {
 
 
 def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention | Normalization:
-    """Read a benchmark of Fusilli.
-
-    Args:
-        line: the line.
-        command: the match of `FUSILLI_COMMAND` in it.
-
-    Raises:
-        ProblemError: a size is missing, or the problem is not supported.
-    """
+    """Read a benchmark of Fusilli."""
     flags = CommandFlags(line, command.end(), _FUSILLI_NAMES)
     return _FUSILLI_READERS[command["operation"]](flags)
 
@@ -413,11 +396,7 @@ TUNABLE_OP: Final = re.compile(r"^\s*(\w+TunableOp)_")
 
 
 def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
-    """Read a line of TunableOp, which `TUNABLE_OP` matches.
-
-    Raises:
-        ProblemError: the operation, its type or its sizes are unknown.
-    """
+    """Read a line of TunableOp, which `TUNABLE_OP` matches."""
     indent = len(line) - len(line.lstrip())
     # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.
     operation_text, _, rest = line.strip().partition(",")
@@ -487,15 +466,7 @@ _SCALES_OF_RESULTS: Final = ("0", "1", "2", "s", "v")
 
 
 def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `hipblaslt-bench`.
-
-    Args:
-        line: the line.
-        command: the match of `HIPBLASLT_COMMAND` in it.
-
-    Raises:
-        ProblemError: a size is missing or a value unknown.
-    """
+    """Read a product of `hipblaslt-bench`."""
     flags = CommandFlags(line, command.end(), _BLAS_NAMES)
     for name in ("scaleA", "scaleB"):
         # Scales of whole matrices and of rows are applied after the product.
@@ -507,30 +478,14 @@ def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
 
 
 def read_rocblas(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `rocblas-bench`.
-
-    Args:
-        line: the line.
-        command: the match of `ROCBLAS_COMMAND` in it.
-
-    Raises:
-        ProblemError: it is another function, a size is missing or a value unknown.
-    """
+    """Read a product of `rocblas-bench`."""
     flags = CommandFlags(line, command.end(), _BLAS_NAMES)
     _check_function(flags)
     return _read_product(flags)
 
 
 def read_logged_function(line: str, start: re.Match[str]) -> Product:
-    """Read a product of a log in YAML.
-
-    Args:
-        line: the line.
-        start: the match of `LOGGED_FUNCTION` in it.
-
-    Raises:
-        ProblemError: it is another function, a size is missing or a value unknown.
-    """
+    """Read a product of a log in YAML."""
     entries = MappingEntries(line, start.end(), _BLAS_NAMES)
     _check_function(entries)
     return _read_product(entries)
@@ -577,23 +532,14 @@ _ATEN_TYPES: Final = {
 
 @dataclass(frozen=True)
 class _Tensor:
-    """A tensor among the arguments.
-
-    Attributes:
-        shape: its sizes.
-        order: its dimensions in the order in which they are stored.
-    """
+    """A tensor among the arguments."""
 
     shape: tuple[int, ...]
     order: tuple[int, ...]
 
     @classmethod
     def of(cls, shape: Sequence[int], strides: Sequence[int]) -> _Tensor:
-        """Return a tensor with a shape and strides.
-
-        Raises:
-            UnsupportedError: the elements are not contiguous.
-        """
+        """Return a tensor with a shape and strides."""
         order = sorted(range(len(shape)), key=lambda index: -strides[index])
         step = 1
         for index in reversed(order):
@@ -608,11 +554,7 @@ class _Tensor:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether the last two dimensions are stored in reverse order.
-
-        Raises:
-            UnsupportedError: the other dimensions are not in order.
-        """
+        """Whether the last two dimensions are stored in reverse order."""
         *outer, row, column = range(len(self.shape))
         if self.order not in ((*outer, row, column), (*outer, column, row)):
             raise UnsupportedError(
@@ -621,11 +563,7 @@ class _Tensor:
         return self.order[-1] == row
 
     def rows(self, first: int) -> tuple[int, int]:
-        """Return the sizes of the matrix whose rows are the dimensions from `first` on, stored in order.
-
-        Raises:
-            UnsupportedError: the dimensions are stored in another order.
-        """
+        """Return the sizes of the matrix whose rows are the dimensions from `first` on, stored in order."""
         if self.order != tuple(range(len(self.shape))):
             raise UnsupportedError(
                 f"dimensions stored in the order {[*self.order]} are not supported"
@@ -635,12 +573,7 @@ class _Tensor:
 
 @dataclass(frozen=True)
 class _Call:
-    """The arguments of an operation.
-
-    Attributes:
-        arguments: tensors and values of other arguments.
-        element: the type of the tensors.
-    """
+    """The arguments of an operation."""
 
     arguments: tuple[Any, ...]
     element: ElementType
@@ -653,20 +586,11 @@ class _Call:
         return tensors
 
     def value(self, position: int, default: Any = None) -> Any:
-        """Return an argument."""
         return self.arguments[position] if position < len(self.arguments) else default
 
 
 def read_aten(line: str, command: re.Match[str]) -> Problem:
-    """Read an operation of PyTorch.
-
-    Args:
-        line: the line.
-        command: the match of `ATEN_COMMAND` in it.
-
-    Raises:
-        ProblemError: the arguments are malformed, or the operation is not supported.
-    """
+    """Read an operation of PyTorch."""
     column = command.start() + 1
     read = _ATEN_READERS.get(command["operation"])
     if read is None:
@@ -746,12 +670,7 @@ def _attention(call: _Call) -> Attention:
 
 
 def _convolution(call: _Call, groups: int) -> Convolution:
-    """Read a convolution.
-
-    Args:
-        call: the call.
-        groups: the position of the number of groups.
-    """
+    """Read a convolution."""
     image, filters = call.tensors(0, 1)
     strides, padding, dilations = (tuple(call.value(position)) for position in (3, 4, 5))
     if groups > _FLAT_GROUPS and call.value(_FLAT_GROUPS):

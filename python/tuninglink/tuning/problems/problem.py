@@ -160,7 +160,6 @@ class Layout:
 
 
 def _of_result(image: str) -> str:
-    """Return the order of a result that corresponds to the order of an image."""
     return image.replace("c", "f")
 
 
@@ -168,13 +167,7 @@ _Value = TypeVar("_Value")
 
 
 class CommandFlags:
-    """The flags of a command line with their values; the command may begin anywhere in a line.
-
-    Args:
-        line: the line.
-        start: the position after the name of the command.
-        long_names: the short names of flags by their long names.
-    """
+    """The flags of a command line with their values; the command may begin anywhere in a line."""
 
     _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
     _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
@@ -188,16 +181,13 @@ class CommandFlags:
             self._values[name] = match
 
     def has(self, switch: str) -> bool:
-        """Return whether a flag without a value is given."""
         return switch in self._names
 
     def text(self, name: str, default: str) -> str:
-        """Return the value of a flag."""
         match = self._values.get(name)
         return match[2] if match else default
 
     def column(self, name: str) -> int:
-        """Return the position of a flag's value, or of the end of the line."""
         match = self._values.get(name)
         return match.start(2) + 1 if match else self._end
 
@@ -238,7 +228,6 @@ class CommandFlags:
         return number
 
     def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
-        """Return the values of flags with one letter as numbers."""
         return tuple(self.number(name, least, default) for name in names)
 
     def sizes(self, name: str, least: int) -> tuple[int, ...]:
@@ -263,15 +252,7 @@ class MappingEntries(CommandFlags):
 
 
 class _Windows:
-    """A problem whose windows slide over padded images.
-
-    Attributes:
-        size: the extents of an image, without padding.
-        kernel: the extents of a window.
-        strides: the steps of the window.
-        padding: the elements added on each side of an image.
-        dilations: the steps between elements of a window.
-    """
+    """A problem whose windows slide over padded images."""
 
     size: tuple[int, ...]
     kernel: tuple[int, ...]
@@ -281,7 +262,6 @@ class _Windows:
 
     @property
     def padded_size(self) -> tuple[int, ...]:
-        """The extents of a padded image."""
         sizes = zip(self.size, self.padding, strict=True)
         return tuple(size + 2 * margin for size, margin in sizes)
 
@@ -310,15 +290,7 @@ class _Windows:
 
 @dataclass(frozen=True)
 class Spread:
-    """The places of elements in a longer dimension.
-
-    Attributes:
-        first: the first element that has a place.
-        count: the number of elements with places.
-        stride: the distance between two places.
-        start: the place of the first element.
-        extent: the size of the longer dimension.
-    """
+    """The places of elements in a longer dimension."""
 
     first: int
     count: int
@@ -328,12 +300,10 @@ class Spread:
 
     @classmethod
     def whole(cls, size: int) -> Spread:
-        """Return the places of elements that stay where they are."""
         return cls(0, size, 1, 0, size)
 
     @property
     def margins(self) -> tuple[int, int]:
-        """The numbers of places before and after the elements, where these are next to each other."""
         return self.start, self.extent - self.start - self.count
 
 

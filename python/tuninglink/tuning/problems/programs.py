@@ -106,14 +106,7 @@ def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
 def _elementwise(
     build: Callable[..., Value], first: Value, second: Value | None = None, access: str = "r"
 ) -> Value:
-    """Compute 32-bit numbers element by element.
-
-    Args:
-        build: builds a number from those of the operands.
-        first: a matrix, or a number for each of its rows.
-        second: another matrix, or numbers for each row or column.
-        access: the dimensions of the second operand: rows (`r`), columns (`c`) or both.
-    """
+    """Compute 32-bit numbers element by element."""
     shape, kind = mlir.RankedTensorType(first.type).shape, mlir.F32Type.get()
     loops = "rc"[: len(shape)]
     operands, accesses = (
@@ -145,8 +138,6 @@ def _sum(left: Value, right: Value) -> Value:
 
 
 def _mean(sums: Value, count: int) -> Value:
-    """Divide sums of rows by their number of elements."""
-
     def divided(number: Value) -> Value:
         return value_of(arith.divf(number, value_of(arith.constant(number.type, float(count)))))
 
@@ -154,7 +145,6 @@ def _mean(sums: Value, count: int) -> Value:
 
 
 def _inverse_root(variance: Value) -> Value:
-    """Return the inverse of the root of a variance, which PyTorch's epsilon keeps from 0."""
     epsilon = value_of(arith.constant(variance.type, 1e-5))
     return value_of(math_ops.RsqrtOp(value_of(arith.addf(variance, epsilon))))
 
@@ -347,7 +337,6 @@ def _larger(element: Value, _window: Value, largest: Value) -> Value:
 
 
 def _divided(sums: Value, problem: Pooling) -> Value:
-    """Divide sums of windows to get averages."""
     count = mlir.FloatAttr.get(accumulator_type(problem.element), math.prod(problem.kernel))
     counts = mlir.DenseElementsAttr.get_splat(sums.type, count)
     return narrowed(arith.divf(sums, value_of(arith.constant(sums.type, counts))), problem.element)
@@ -388,12 +377,7 @@ def convolution_parts(problem: Convolution) -> tuple[list[list[int]], Callable[.
 
 @dataclass(frozen=True)
 class _Operands:
-    """The operands of a convolution.
-
-    Attributes:
-        problem: the convolution.
-        accesses: the dimensions of image, filters and result.
-    """
+    """The operands of a convolution."""
 
     problem: Convolution
     accesses: tuple[str, str, str]
@@ -691,12 +675,7 @@ _PARTS: Final[dict[type, Callable[[Any], Parts]]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """An argument whose element type differs from that of the problem.
-
-    Attributes:
-        shape: its sizes.
-        kind: the type of the elements, as MLIR prints it.
-    """
+    """An argument whose element type differs from that of the problem."""
 
     shape: list[int]
     kind: str
@@ -751,14 +730,7 @@ def computed(
     init: Value,
     element: Callable[..., Value],
 ) -> Value:
-    """Return the result of an op.
-
-    Args:
-        operands: the operands.
-        maps: the indexing maps of the operands and of the result, whose loops are the parallel ones.
-        init: the initial value of the result.
-        element: builds an element of the result from those of the operands and of the initial value.
-    """
+    """Return the result of an op."""
     *_, result = maps
     parallel = indexing_loops(result)
     iterators = [

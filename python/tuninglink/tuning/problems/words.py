@@ -64,11 +64,7 @@ _Choice = TypeVar("_Choice", bound="Enum")
 
 
 class _Words:
-    """The words of a line, which a reader takes one after the other.
-
-    Args:
-        text: the line.
-    """
+    """The words of a line, which a reader takes one after the other."""
 
     def __init__(self, text: str) -> None:
         self._rest = list(re.finditer(r"\S+", text))[::-1]
@@ -79,11 +75,7 @@ class _Words:
         return bool(self._rest)
 
     def take(self, form: str) -> str:
-        """Return the next word.
-
-        Args:
-            form: the description of the word in the error if the line has no more words.
-        """
+        """Return the next word."""
         if not self._rest:
             raise ProblemError(f"expected {form}", self._end)
         word = self._rest.pop()
@@ -91,7 +83,6 @@ class _Words:
         return word[0]
 
     def sizes(self, *forms: str) -> tuple[int, ...]:
-        """Return the next word as sizes; their number must be that of one of the forms."""
         return self.read_sizes(self.take(f"sizes {' or '.join(forms)}"), forms)
 
     def read_sizes(self, text: str, forms: Sequence[str], least: int = 1) -> tuple[int, ...]:
@@ -188,12 +179,7 @@ def _read_convolution(words: _Words) -> Convolution:
 
 
 class _Steps:
-    """The steps and the padding of windows.
-
-    Args:
-        extents: the form of a window's extents.
-        stride: the default strides.
-    """
+    """The steps and the padding of windows."""
 
     def __init__(self, extents: str, stride: Sequence[int]) -> None:
         self._extents = extents
@@ -289,7 +275,6 @@ def _read_move(operation: MoveOperation, words: _Words) -> RowMove:
 
 
 def _last_type(words: _Words, operation: str) -> ElementType:
-    """Return the last word as the type of a floating-point operation and of its results."""
     element = _wide_type(words, operation)
     _check_end(words)
     return element
@@ -376,13 +361,7 @@ _COMMANDS: Final[
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """The problems of a file.
-
-    Attributes:
-        name: the name of the file.
-        problems: the problems.
-        unsupported: the number of lines of other tools whose problems are not supported, by reason.
-    """
+    """The problems of a file."""
 
     name: str
     problems: tuple[Problem, ...]
@@ -390,7 +369,6 @@ class ProblemFile:
 
     @property
     def unsupported_lines(self) -> str:
-        """The number of unsupported lines, in words."""
         return counted(sum(self.unsupported.values()), "line")
 
 
@@ -428,11 +406,7 @@ def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
 
 
 def _lines(path: str) -> list[str]:
-    """Return the lines of a file or of standard input.
-
-    Raises:
-        TuninglinkError: the input cannot be read.
-    """
+    """Return the lines of a file or of standard input."""
     try:
         is_stream = path == STANDARD_STREAM
         show_lines_of(path)

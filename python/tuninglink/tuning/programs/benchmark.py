@@ -37,13 +37,7 @@ class Access(Enum):
 
 @dataclass(frozen=True)
 class TypedPart:
-    """A part of a binding that a dispatch reads as another type.
-
-    Attributes:
-        element_type: the element type, in MLIR syntax.
-        offset: the offset of the part in the binding, in bytes.
-        byte_length: its length in bytes.
-    """
+    """A part of a binding that a dispatch reads as another type."""
 
     element_type: str
     offset: int
@@ -159,13 +153,7 @@ _RESOURCE: Final = "dense_resource<"
 def problem_key(
     variant: mlir.Operation, layout: BufferLayout, sized: Sequence[SizedFunction] = ()
 ) -> str:
-    """Return a hash of a dispatch that depends neither on its symbols nor on the contents of resources.
-
-    Args:
-        variant: the variant of the dispatch.
-        layout: the buffer of its benchmark.
-        sized: of a dynamic dispatch, the functions of its benchmark, whose weights distinguish its problem.
-    """
+    """Return a hash of a dispatch that depends neither on its symbols nor on the contents of resources."""
     copy = variant.operation.clone().operation
     anonymous = mlir.StringAttr.get("dispatch", copy.context)
 
@@ -204,25 +192,13 @@ _STORES: Final = frozenset(
 def buffer_layout(
     module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]
 ) -> BufferLayout:
-    """Return the buffer of a benchmark.
-
-    Args:
-        module: the benchmark at `executable-sources`.
-        lengths: the bytes of each binding.
-        constants: the constants that the dispatch gets.
-    """
+    """Return the buffer of a benchmark."""
     contents = _contents(module, SizeEvaluator(arguments=constants))
     return _layout(lengths, contents, largest_index(module))
 
 
 def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]) -> bool:
-    """Return whether all tensors of a dispatch lie inside its bindings; False if a place is unknown.
-
-    Args:
-        module: the benchmark at `executable-sources`.
-        lengths: the bytes of each binding.
-        constants: the constants that the dispatch gets.
-    """
+    """Return whether all tensors of a dispatch lie inside its bindings; False if a place is unknown."""
     sizes = SizeEvaluator(arguments=constants)
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]
@@ -237,15 +213,7 @@ def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence
 
 @dataclass(frozen=True)
 class _Content:
-    """The content of one binding of a dispatch.
-
-    Attributes:
-        access: its use of the binding.
-        element_type: the element type.
-        element_bytes: the bytes of one element in memory.
-        shape: the sizes of the largest tensor in it; None if unknown.
-        parts: the tensors that are loaded from it.
-    """
+    """The content of one binding of a dispatch."""
 
     access: Access
     element_type: str
@@ -255,11 +223,9 @@ class _Content:
 
     @property
     def elements(self) -> int:
-        """The number of elements of the tensor; 0 if unknown."""
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
-        """Return the sizes of a tensor that fills a binding of the given number of bytes."""
         if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)
@@ -283,7 +249,6 @@ def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Conten
 
 
 def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:
-    """Return the part of a binding that a tensor takes, if it is loaded and its place is known."""
     if offset is None or content.shape is None or content.access is Access.WRITE:
         return ()
     return (TypedPart(content.element_type, offset, content.elements * content.element_bytes),)

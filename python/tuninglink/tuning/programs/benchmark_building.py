@@ -55,9 +55,6 @@ def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
 
     The compiler writes them as text without the contents of resources, so the code of each dispatch is copied from
     the program again.
-
-    Args:
-        program: a program at `executable-sources`; it must outlive the benchmarks.
     """
     with temporary_directory() as directory:
         pipeline = f"builtin.module(iree-hal-dump-executable-benchmarks{{path={directory}}})"
@@ -87,15 +84,7 @@ class NoBenchmarkError(Exception):
 
 @dataclass(frozen=True)
 class _Parts:
-    """The operations of a dumped benchmark that are changed.
-
-    Attributes:
-        function: the function.
-        loop: its loop over the batch.
-        dispatch: the dispatch in the loop.
-        lengths: the bytes of each binding.
-        constants: the constants that the dispatch gets.
-    """
+    """The operations of a dumped benchmark that are changed."""
 
     function: mlir.Operation
     loop: mlir.Operation
@@ -106,13 +95,7 @@ class _Parts:
 
 @dataclass(frozen=True)
 class BenchmarkFunction:
-    """A function of a benchmark on a given buffer.
-
-    Attributes:
-        name: its name.
-        layout: the buffer that it expects.
-        constants: the constants that the dispatch gets, among which are the sizes that are dynamic in its code.
-    """
+    """A function of a benchmark on a given buffer."""
 
     name: str
     layout: BufferLayout
@@ -122,19 +105,7 @@ class BenchmarkFunction:
 def build_benchmark(
     module: mlir.Operation, calls: Iterable[tuple[int | None, ...]] = ()
 ) -> BenchmarkFunction:
-    """Turn a benchmark that the compiler dumped into one on a given buffer, in place.
-
-    Args:
-        module: the benchmark, at `executable-sources`. All functions but the first are removed: they run the same
-            dispatch with other parameters.
-        calls: the constants that each call in the program passes.
-
-    Returns:
-        Its function.
-
-    Raises:
-        NoBenchmarkError: the module does not have the form that the compiler dumps.
-    """
+    """Turn a benchmark that the compiler dumped into one on a given buffer, in place."""
     parts = _read(module)
     layout = buffer_layout(module, parts.lengths, parts.constants)
     others = other_variants(module, parts.lengths, layout, parts.constants, calls)
@@ -179,7 +150,6 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
 
 
 def _segments(operation: mlir.Operation) -> list[range]:
-    """Return the positions of each group of operands."""
     sizes: Any = operation.attributes["operandSegmentSizes"]
     ends = list(accumulate(sizes))
     return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
@@ -290,15 +260,7 @@ def other_variants(
     constants: tuple[int, ...],
     calls: Iterable[tuple[int | None, ...]],
 ) -> list[tuple[int, ...]]:
-    """Return the constants of further variants of a benchmark.
-
-    Args:
-        module: the benchmark at `executable-sources`.
-        lengths: the bytes of each binding.
-        layout: the buffer of the benchmark.
-        constants: its constants.
-        calls: the constants of each call in the program.
-    """
+    """Return the constants of further variants of a benchmark."""
     if argument_bytes(layout):
         return []  # copies of the bindings have weights of their own
     variants = []
@@ -317,14 +279,7 @@ def select_constants(
     variant: Value,
     variants: Sequence[tuple[int, ...]],
 ) -> None:
-    """Make a dispatch use the constants of a variant where the variants differ.
-
-    Args:
-        dispatch: the dispatch.
-        positions: the positions of the constants among its operands.
-        variant: the number of the variant.
-        variants: the constants of all variants.
-    """
+    """Make a dispatch use the constants of a variant where the variants differ."""
     operands = dispatch.operands
     predicate = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
     for position, values in zip(positions, zip(*variants, strict=True), strict=True):
@@ -380,14 +335,7 @@ _CPU_BOUND: Final = 128.0
 
 @dataclass(frozen=True)
 class DispatchUse:
-    """The use of a dispatch by its program.
-
-    Attributes:
-        layout: the buffer of its benchmark.
-        source: the dispatch at `executable-sources`, as bytecode.
-        calls: the calls in a run of the program.
-        backend: the backend that compiles it.
-    """
+    """The use of a dispatch by its program."""
 
     layout: BufferLayout
     source: bytes
@@ -396,7 +344,6 @@ class DispatchUse:
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether it runs on a CPU."""
         return self.backend == CPU
 
 
@@ -434,12 +381,7 @@ def _waits_for_weights(use: DispatchUse, cost: DispatchCost) -> bool:
 
 
 def _weight_bytes(layout: BufferLayout, cost: DispatchCost) -> int:
-    """Return the bytes of arguments that a dispatch reads, if it mostly reads these; else 0.
-
-    Args:
-        layout: the bindings.
-        cost: the cost of a call.
-    """
+    """Return the bytes of arguments that a dispatch reads, if it mostly reads these; else 0."""
     arguments = argument_bytes(layout)
     return arguments if 2 * arguments > (cost.bytes or 0) else 0
 
@@ -473,13 +415,7 @@ _FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
 
 @dataclass(frozen=True)
 class DynamicBenchmark:
-    """The benchmark of a dynamic dispatch.
-
-    Attributes:
-        name: the dispatch.
-        module: the benchmark, at `executable-sources`.
-        functions: its functions in the order of the sizes; functions whose times count come first.
-    """
+    """The benchmark of a dynamic dispatch."""
 
     name: str
     module: mlir.Operation
@@ -487,7 +423,6 @@ class DynamicBenchmark:
 
     @property
     def smallest(self) -> SizedFunction:
-        """The function for the least work that is measured."""
         measured = [function for function in self.functions if function.weight]
         return min(measured, key=lambda function: prod(size or 1 for size in function.loops))
 
@@ -495,13 +430,7 @@ class DynamicBenchmark:
 def dynamic_benchmarks(
     program: mlir.Operation, given: Sequence[GivenSizes], others: Container[str]
 ) -> list[DynamicBenchmark]:
-    """Return the benchmarks of the dynamic dispatches of a program.
-
-    Args:
-        program: the program at `executable-sources`; it must outlive the benchmarks.
-        given: the sizes of dynamic dimensions of its arguments.
-        others: the names of dispatches that are left out, such as the static ones.
-    """
+    """Return the benchmarks of the dynamic dispatches of a program."""
     between = set(_between(given))
     dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
     for combination in (*combinations(given), *_checked(given)):
@@ -571,13 +500,7 @@ def _joined(
     modules: Sequence[tuple[SizeCombination, mlir.Operation]],
     between: Container[tuple[int, ...]],
 ) -> DynamicBenchmark | None:
-    """Return the benchmark with the functions of all modules, in the first one; None if none is measured.
-
-    Args:
-        name: the dispatch.
-        modules: a benchmark for each combination of sizes.
-        between: the sizes that lie between the given ones.
-    """
+    """Return the benchmark with the functions of all modules, in the first one; None if none is measured."""
     functions: dict[str, SizedFunction] = {}
     target: mlir.Operation | None = None
     for combination, module in modules:

@@ -103,14 +103,6 @@ def read_calls(
     """Return the calls of a program that a user selects.
 
     A function with dynamic arguments is called once at each combination of sizes.
-
-    Args:
-        module: the program at `abi`.
-        options: the user's options.
-        sizes: the sizes of dynamic dimensions.
-
-    Raises:
-        CompileError: a function or a dynamic dimension does not exist, or an input does not fit.
     """
     entries = {entry.name: entry for entry in read_entry_functions(module)}
     _expect_functions(entries, options)

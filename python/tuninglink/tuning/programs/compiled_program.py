@@ -101,11 +101,7 @@ class ParameterSource:
 
 
 def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
-    """Return the parameters of a program, in order.
-
-    Args:
-        module: a program at `abi`.
-    """
+    """Return the parameters of a program, in order."""
     return tuple(_parameters(module))
 
 
@@ -217,16 +213,7 @@ _LITERAL: Final = re.compile(r"(?:((?:\d+x)*)([a-zA-Z]\w*)=)?(.+)", re.DOTALL)
 
 
 def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInput:
-    """Return an argument with the value that was given for it.
-
-    Args:
-        given: the value: `@FILE.npy`, `2x3xf32=1,2,3,4,5,6`, `2x3xf32=0` or a number.
-        argument: the argument.
-        place: the name of the argument in diagnostics.
-
-    Raises:
-        CompileError: the value cannot be read, or its type or shape differs.
-    """
+    """Return an argument with the value that was given for it."""
     dtype = element_type(argument.element_type)
     if dtype is None:
         raise CompileError(
@@ -262,16 +249,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
 
 
 def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArray[Any]:
-    """Return a value that a function is expected to return.
-
-    Args:
-        given: the value, as for `read_input`; any floating-point type is accepted.
-        result: the result of the function; None if that cannot be read.
-        place: the name of the result in diagnostics.
-
-    Raises:
-        CompileError: the value cannot be read, or its type or shape differs.
-    """
+    """Return a value that a function is expected to return."""
     is_file = given.text.startswith("@")
     value = _load(given) if is_file else _literal(given)[0]
     if result is None:
@@ -325,7 +303,6 @@ def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
 
 
 def _is_same_type(actual: np.dtype, expected: np.dtype) -> bool:
-    """Return whether an array holds elements of a type; NumPy stores unsupported types as plain bytes."""
     is_alike = actual.kind == "V" or (actual.kind in "iu" and expected.kind == "i")
     return actual.itemsize == expected.itemsize if is_alike else actual == expected
 
@@ -348,13 +325,7 @@ _STORES: Final = ("util.global.store", "util.global.store.indirect")
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a function.
-
-    Attributes:
-        element_type: the element type, in MLIR syntax.
-        shape: the sizes of a tensor, None if dynamic; None for a scalar.
-        is_updated: whether the function writes results to the argument.
-    """
+    """An argument of a function."""
 
     element_type: str
     shape: tuple[int | None, ...] | None
@@ -363,12 +334,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Result:
-    """A result of a function.
-
-    Attributes:
-        element_type: the element type, in MLIR syntax.
-        shape: the sizes of a tensor, None if dynamic; empty for a scalar.
-    """
+    """A result of a function."""
 
     element_type: str
     shape: tuple[int | None, ...] = ()
@@ -380,15 +346,7 @@ class Result:
 
 @dataclass(frozen=True)
 class EntryFunction:
-    """A public function of a program.
-
-    Attributes:
-        name: its symbol.
-        arguments: its arguments without fences.
-        has_fences: whether a fence to wait for and a fence to signal follow its arguments.
-        obstacle: the reason why it cannot be called; empty if it can.
-        results: its results without the arguments that it updates; None if they cannot be read.
-    """
+    """A public function of a program."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -425,11 +383,7 @@ class _UnsupportedError(Exception):
 
 
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
-    """Return the public functions of a program, in order.
-
-    Args:
-        module: a program at `abi`.
-    """
+    """Return the public functions of a program, in order."""
     functions = {symbol_name(function) or "": function for function in public_functions(module)}
     entries = []
     for name, function in functions.items():

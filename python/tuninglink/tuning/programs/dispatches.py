@@ -260,14 +260,7 @@ def _tasks(
     arguments: Mapping[str, Sequence[tuple[int | None, ...]]],
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
-    """Return the distinct problems of benchmarks, and the dispatches without a benchmark.
-
-    Args:
-        benchmarks: the compiler's dumps of static dispatches.
-        calls: the number of calls of dispatches; None for one each.
-        arguments: the constants that each call passes, by dispatch.
-        dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.
-    """
+    """Return the distinct problems of benchmarks, and the dispatches without a benchmark."""
     tasks: dict[str, TuningTask] = {}
     omissions: list[Omission] = []
     seen: set[str] = set()

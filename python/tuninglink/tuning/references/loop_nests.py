@@ -38,9 +38,6 @@ class NestEvaluation:
 
     Parallel loops take the requested positions. Reduction loops get additional axes after those of the positions.
     Operands that do not depend on a loop have size 1 on its axis, so that nothing is computed twice.
-
-    Attributes:
-        query: the query for elements of a result.
     """
 
     query: PointQuery
@@ -49,11 +46,7 @@ class NestEvaluation:
     _values: dict[Value, Array] = field(default_factory=dict)
 
     def result(self) -> Array:
-        """Return the elements.
-
-        Raises:
-            UnsupportedOperationError: this form of nest is not supported.
-        """
+        """Return the elements."""
         value = self._terminator.operands[self.query.result]
         if not self._reductions:
             self._enter([])
@@ -94,7 +87,6 @@ class NestEvaluation:
 
     @property
     def _accumulators(self) -> Sequence[Value]:
-        """The arguments that hold the outputs."""
         return list(self._block.arguments)[-len(self._operation.results) :]
 
     @cached_property
@@ -123,11 +115,7 @@ class NestEvaluation:
     # --- Loops and operands --------------------------------------------------------------------------------
 
     def _enter(self, reductions: Sequence[Array]) -> None:
-        """Set the loops, and forget the values of other iterations.
-
-        Args:
-            reductions: the positions of the reduction loops, with one axis for each loop or one for all.
-        """
+        """Set the loops, and forget the values of other iterations."""
         self._axes = max((part.ndim for part in reductions), default=0)
         kinds = mlir.ArrayAttr(self._operation.attributes["iterator_types"])
         self._loops = [np.zeros((), np.int64)] * len(kinds)
@@ -147,7 +135,6 @@ class NestEvaluation:
                 self._values[argument] = self._operand(position, map_)
 
     def _initial(self, number: int) -> Array:
-        """Return the initial content of an output at the positions of the query."""
         position = len(self._maps) - len(self._operation.results) + number
         value = self._operand(position, self._maps[position])
         # The output does not depend on reduction loops: their axes have size 1.
@@ -253,13 +240,7 @@ class NestEvaluation:
             yield list(np.unravel_index(order[start : start + _CHUNK], sizes))
 
     def _step(self, value: Value, step: int, values: dict[Value, Array]) -> Array:
-        """Return a value of the region in one iteration.
-
-        Args:
-            value: the value.
-            step: the number of the iteration in its chunk.
-            values: values of this iteration, to which the value is added.
-        """
+        """Return a value of the region in one iteration."""
         if value not in values:
             if self._accumulates(value):
                 operation = defining_operation(value)
@@ -307,14 +288,7 @@ def _gathered(query: PointQuery) -> Array:
 
 
 def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: int) -> list[Array]:
-    """Return the indices that an operand of indices has at positions of its batch.
-
-    Args:
-        query: the query.
-        operand: the number of the operand; its last dimension may be omitted if it has size 1.
-        batch: the positions.
-        depth: the number of indices at each.
-    """
+    """Return the indices that an operand of indices has at positions of its batch."""
     if len(query.shape(operand)) == len(batch):
         return [query.operand(operand, batch)]
     return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
@@ -332,25 +306,19 @@ def _line(query: PointQuery, operand: int, dimension: int) -> Array:
 
 
 def _along(query: PointQuery, dimension: int, lines: Array) -> Array:
-    """Return the element of each line at the requested position."""
     place = np.broadcast_arrays(*query.index)[dimension][..., np.newaxis]
     result: Array = np.take_along_axis(lines, place, axis=-1)[..., 0]
     return result
 
 
 def _yielded(operation: mlir.Operation) -> tuple[mlir.Block, mlir.Operation]:
-    """Return the block of a region, and the operation that defines its yielded value."""
     block = operation.regions[0].blocks[0]
     terminator = list(block.operations)[-1]
     return block, defining_operation(terminator.operands[0])
 
 
 def _order(query: PointQuery) -> tuple[int, bool]:
-    """Return the index of the pair of values that a region compares, and whether larger ones come first.
-
-    Raises:
-        UnsupportedOperationError: the region does something other than compare two values.
-    """
+    """Return the index of the pair of values that a region compares, and whether larger ones come first."""
     block, comparison = _yielded(query.operation)
     predicate = (
         mlir.IntegerAttr(comparison.attributes["predicate"]).value

@@ -31,7 +31,6 @@ def _divide(left: Array, right: Array) -> Array:
 
 
 def _divide_up(left: Array, right: Array) -> Array:
-    """Divide integers towards positive infinity."""
     return -(-left // right)
 
 
@@ -202,9 +201,6 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
     """Return the result of a scalar operation on arrays that broadcast.
 
     The operation may be on tensors, too, element by element.
-
-    Raises:
-        UnsupportedOperationError: the operation is not supported.
     """
     name = operation.name
     if name == "arith.cmpi":
@@ -243,12 +239,10 @@ def widened(value: Array, result: mlir.Type) -> Array:
 
 
 def _element(kind: mlir.Type) -> mlir.Type:
-    """Return the type of the elements of a tensor, or the type itself."""
     return kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
 
 
 def _width(kind: mlir.Type) -> int:
-    """Return the bits of an integer."""
     return kind.width if isinstance(kind, mlir.IntegerType) else _MOST_BITS
 
 
@@ -285,7 +279,6 @@ def _narrowed(name: str, value: Array, result: mlir.Type) -> Array:
 
 
 def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:
-    """Return the bits of values as another type."""
     source, result = _element(operation.operands[0].type), _element(operation.results[0].type)
     bits = np.ascontiguousarray(value.astype(_dtype(source)))
     return widened(bits.view(_dtype(result)).reshape(value.shape), result)
@@ -308,15 +301,7 @@ _BITS: Final[dict[str, Array]] = {
 
 @dataclass(frozen=True)
 class PointQuery:
-    """A query for some elements of a result.
-
-    Attributes:
-        at: evaluates elements of an operand, or a scalar.
-        operation: the operation.
-        result: the number of the result.
-        index: the positions of the elements in each dimension, as arrays that broadcast.
-        is_reversed: whether loops without a defined order run in reverse.
-    """
+    """A query for some elements of a result."""
 
     at: Callable[[Value, Sequence[Array]], Array]
     operation: mlir.Operation
@@ -325,34 +310,23 @@ class PointQuery:
     is_reversed: bool = False
 
     def operand(self, number: int, index: Sequence[Array]) -> Array:
-        """Return elements of an operand."""
         return self.at(self.operation.operands[number], index)
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """Return the sizes of an operand.
-
-        Raises:
-            UnsupportedOperationError: a size, an offset or a stride is dynamic.
-        """
+        """Return the sizes of an operand."""
         return static_shape(self.operation.operands[number])
 
     def integers(self, name: str) -> list[int]:
-        """Return an attribute that is a list of integers; empty if absent."""
         if name not in self.operation.attributes:
             return []
         return list(mlir.DenseI64ArrayAttr(self.operation.attributes[name]))
 
     def integer(self, name: str) -> int:
-        """Return an attribute that is an integer."""
         return int(mlir.IntegerAttr(self.operation.attributes[name]).value)
 
 
 def static_shape(value: Value) -> tuple[int, ...]:
-    """Return the sizes of a tensor.
-
-    Raises:
-        UnsupportedOperationError: a size, an offset or a stride is dynamic.
-    """
+    """Return the sizes of a tensor."""
     shape = tuple(mlir.RankedTensorType(value.type).shape)
     if any(size < 0 for size in shape):
         raise UnsupportedOperationError("a dynamic size")
@@ -360,11 +334,7 @@ def static_shape(value: Value) -> tuple[int, ...]:
 
 
 def defining_operation(value: Value) -> mlir.Operation:
-    """Return the operation that defines a value.
-
-    Raises:
-        UnsupportedOperationError: the value is a block argument.
-    """
+    """Return the operation that defines a value."""
     owner = value.owner
     if isinstance(owner, mlir.Block):
         raise UnsupportedOperationError("an argument of a block")
@@ -372,11 +342,7 @@ def defining_operation(value: Value) -> mlir.Operation:
 
 
 def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:
-    """Return the static offsets, sizes and strides of an operation on a slice.
-
-    Raises:
-        UnsupportedOperationError: a size, an offset or a stride is dynamic.
-    """
+    """Return the static offsets, sizes and strides of an operation on a slice."""
     parts = [
         list(mlir.DenseI64ArrayAttr(operation.attributes[f"static_{name}"]))
         for name in ("offsets", "sizes", "strides")
@@ -389,16 +355,7 @@ def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...],
 def in_slice(
     operation: mlir.Operation, shape: Sequence[int], index: Sequence[Array]
 ) -> list[Array]:
-    """Return positions in the whole tensor for positions in a slice of it.
-
-    Args:
-        operation: the operation with the slice.
-        shape: the sizes of the slice, perhaps without some dimensions of size 1.
-        index: the positions.
-
-    Raises:
-        UnsupportedOperationError: the slice is dynamic.
-    """
+    """Return positions in the whole tensor for positions in a slice of it."""
     offsets, sizes, strides = static_slice(operation)
     remaining, parts = list(shape), list(index)
     places: list[Array] = []

@@ -55,16 +55,7 @@ _END_POINTS: Final = 4
 
 @dataclass(frozen=True)
 class PointQuestion:
-    """A request to evaluate some elements with NumPy.
-
-    Attributes:
-        source: the benchmark of a dispatch at `executable-sources`.
-        layout: the layout of its buffer.
-        actual: the contents of bindings written by a kernel.
-        reference: the outputs of a reference, by `StoredTensor.key`; empty without one.
-        summation: the tolerance of sums; see `summation_error`.
-        seed: the seed of the inputs and of the choice of elements.
-    """
+    """A request to evaluate some elements with NumPy."""
 
     source: bytes
     layout: BufferLayout
@@ -76,16 +67,7 @@ class PointQuestion:
 
 @dataclass(frozen=True)
 class PointComparison:
-    """Elements of one output from three computations.
-
-    Attributes:
-        binding: the binding of the output.
-        positions: the positions of the elements.
-        actual: the judged result.
-        reference: the reference; None if there is none.
-        exact: the values from NumPy.
-        tolerance: the tolerance of each element.
-    """
+    """Elements of one output from three computations."""
 
     binding: int
     positions: tuple[tuple[int, ...], ...]
@@ -199,14 +181,7 @@ _TO_GENERICS: Final = (
 
 @dataclass(frozen=True)
 class StoredOutput:
-    """A tensor stored by a dispatch.
-
-    Attributes:
-        target: the tensor in a binding to which it is stored.
-        value: the tensor.
-        shape: its sizes.
-        region: the part of the target that it fills.
-    """
+    """A tensor stored by a dispatch."""
 
     target: StoredTensor
     value: Value
@@ -214,26 +189,12 @@ class StoredOutput:
     region: tuple[slice, ...]
 
     def elements(self, content: Bytes) -> np.ndarray:
-        """Return its elements in row-major order, from the bytes of its target."""
         whole = elements(self.target.part, content)[: math.prod(self.target.part.shape)]
         return whole.reshape(self.target.part.shape)[self.region].reshape(-1)
 
 
 class PointEvaluator:
-    """Evaluates the outputs of a dispatch at single elements.
-
-    Args:
-        benchmark: the benchmark of the dispatch at `executable-sources`; it is changed.
-        layout: the layout of its buffer.
-        inputs: the contents of the bindings before it runs.
-        is_reversed: whether loops run in reverse: values that change by this are undefined.
-
-    Attributes:
-        outputs: the stored tensors.
-
-    Raises:
-        UnsupportedOperationError: this form of dispatch is not supported.
-    """
+    """Evaluates the outputs of a dispatch at single elements."""
 
     def __init__(
         self,
@@ -260,18 +221,7 @@ class PointEvaluator:
         self.outputs = [self._output(store) for store in stores]
 
     def at(self, value: Value, index: Sequence[Array]) -> Array:
-        """Return elements of a tensor, or a scalar.
-
-        Args:
-            value: the tensor.
-            index: the positions in each dimension, as arrays that broadcast.
-
-        Returns:
-            An array that broadcasts to the shape of the positions.
-
-        Raises:
-            UnsupportedOperationError: an operation on which it depends is not supported.
-        """
+        """Return elements of a tensor, or a scalar."""
         key = (value, *((part.shape, part.tobytes()) for part in index))
         if key not in self._computed:
             self._computed[key] = self._evaluate(defining_operation(value), value, index)
@@ -378,23 +328,16 @@ SUBSPAN = "hal.interface.binding.subspan"
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor that is stored, whole or in part.
-
-    Attributes:
-        binding: the binding that contains it.
-        part: the part of the binding that it takes; its offset is from the start of the binding.
-    """
+    """A tensor that is stored, whole or in part."""
 
     binding: int
     part: Binding
 
     @property
     def key(self) -> tuple[int, int]:
-        """The binding and the offset in it."""
         return self.binding, self.part.offset
 
     def content(self, bindings: Mapping[int, Bytes]) -> Bytes:
-        """Return the bytes of the tensor, from the bytes of bindings."""
         return bindings[self.binding][self.part.offset : self.part.offset + self.part.byte_length]
 
 
@@ -427,15 +370,7 @@ def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
 
 
 def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
-    """Return the place of a tensor of a binding.
-
-    Args:
-        value: the result of `hal.interface.binding.subspan`.
-        layout: the buffer of the bindings.
-
-    Raises:
-        UnsupportedOperationError: its place or its size is not static.
-    """
+    """Return the place of a tensor of a binding."""
     subspan = value.owner
     if isinstance(subspan, mlir.Block) or subspan.name != SUBSPAN:
         raise UnsupportedOperationError("a binding that is passed on")
@@ -481,24 +416,12 @@ def static_integer(value: Value) -> int | None:
 
 @dataclass(frozen=True)
 class DrawnInputs:
-    """The contents of a benchmark's bindings before it runs.
-
-    Attributes:
-        patterns: the patterns of each binding; later ones overwrite earlier ones.
-    """
+    """The contents of a benchmark's bindings before it runs."""
 
     patterns: Sequence[Sequence[Pattern]]
 
     def elements(self, tensor: StoredTensor, position: Array) -> Array:
-        """Return elements of a tensor in a binding.
-
-        Args:
-            tensor: the tensor.
-            position: their positions in row-major order.
-
-        Raises:
-            UnsupportedOperationError: the elements are not aligned to their size.
-        """
+        """Return elements of a tensor in a binding."""
         dtype = element_type(tensor.part.element_type)
         pattern = self._pattern(tensor)
         start = tensor.part.offset - pattern.start
@@ -510,11 +433,7 @@ class DrawnInputs:
         return result
 
     def _pattern(self, tensor: StoredTensor) -> Pattern:
-        """Return the last pattern that contains a tensor.
-
-        Raises:
-            UnsupportedOperationError: the tensor spans several patterns.
-        """
+        """Return the last pattern that contains a tensor."""
         begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
         for pattern in reversed(self.patterns[tensor.binding]):
             if pattern.start <= begin and end <= pattern.start + pattern.length:

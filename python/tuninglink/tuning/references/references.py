@@ -245,15 +245,7 @@ _DEVICE_TARGET: Final = "#hal.device.target<"
 
 @dataclass(frozen=True)
 class ReferenceTarget:
-    """A target whose code is a reference for other targets.
-
-    Attributes:
-        name: its name in messages.
-        device: the runtime's device.
-        flags: the compiler flags that select it.
-        pipeline: the pipeline of all dispatches, as the text of an attribute; empty leaves the choice to the compiler.
-        is_independent: whether its lowering differs from that of the targets that it is a reference for.
-    """
+    """A target whose code is a reference for other targets."""
 
     name: str
     device: str
@@ -333,15 +325,7 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
 
 
 def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
-    """Change the target of a program.
-
-    Args:
-        module: the program at `executable-sources`.
-        target: the target.
-
-    Raises:
-        CompileError: the program has no device or no executable to retarget.
-    """
+    """Change the target of a program."""
     executable_text, device_text = _targets_in_text(target.flags)
     with module.context:
         executable, device = (
@@ -709,7 +693,6 @@ class ProgramVerification:
 
 
 def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
-    """Return a dispatch without a result, which counts as wrong unless the machine is the cause."""
     correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
     verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
     return VerifiedDispatch(task, verdict, failure)

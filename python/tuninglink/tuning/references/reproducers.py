@@ -34,13 +34,7 @@ _CLEAN_UP: Final = "builtin.module(canonicalize)"
 
 @dataclass(frozen=True)
 class TensorFunction:
-    """A dispatch as a function.
-
-    Attributes:
-        text: a module with the function `NAME`.
-        inputs: the tensors in bindings that correspond to its arguments.
-        outputs: the bindings that correspond to its results.
-    """
+    """A dispatch as a function."""
 
     text: str
     inputs: tuple[StoredTensor, ...]
@@ -48,15 +42,7 @@ class TensorFunction:
 
 
 def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
-    """Return the computation of a dispatch as a function on tensors.
-
-    Args:
-        source: its benchmark at `executable-sources`.
-        layout: the layout of its buffer.
-
-    Raises:
-        UnsupportedOperationError: it loads parts of bindings or tensors of dynamic size.
-    """
+    """Return the computation of a dispatch as a function on tensors."""
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
     loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
@@ -113,12 +99,10 @@ def summation_error(source: bytes) -> float:
 
 
 def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
-    """Return the accumulator type of an operation: f32 for attention, the result type for others."""
     return np.dtype(np.float32) if op.kind is OpKind.ATTENTION else result
 
 
 def _terms(op: StructuredOp) -> int:
-    """Return the number of summed values: in attention, that of the longer product."""
     loops = zip(op.iterator_types, op.sizes, strict=True)
     sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
     return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)
@@ -257,19 +241,7 @@ def reproducer_script(
     version: str,
     reference_program: str = PROGRAM,
 ) -> str:
-    """Return a Python script that shows a wrong result.
-
-    Args:
-        function: the dispatch as a function.
-        layout: the buffer of its benchmark.
-        judgement: the finding.
-        flags: the flags of the compiler that give the wrong result.
-        reference_flags: the flags that give the expected result.
-        device: the runtime's device that computes the wrong result.
-        seed: the seed of the inputs.
-        version: the version of the compiler.
-        reference_program: the file of the program for the expected result.
-    """
+    """Return a Python script that shows a wrong result."""
     inputs = [
         (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
         for tensor in function.inputs
@@ -390,13 +362,7 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True)
 class RunnableBenchmark:
-    """A benchmark of a dispatch as text.
-
-    Attributes:
-        text: the module; its function returns its buffer.
-        phase: the phase of the module.
-        flags: the flags of the compiler.
-    """
+    """A benchmark of a dispatch as text."""
 
     text: str
     phase: Phase
@@ -404,13 +370,7 @@ class RunnableBenchmark:
 
 
 def runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> RunnableBenchmark:
-    """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file.
-
-    Args:
-        module: a benchmark on a buffer; it is changed.
-        phase: the phase of the module.
-        flags: the flags of the compiler.
-    """
+    """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file."""
     function = next(op for op in body(module) if op.name == names.UTIL_FUNCTION)
     block = function.regions[0].blocks[0]
     buffer, end = block.arguments[0], list(block.operations)[-1]
@@ -453,17 +413,7 @@ def failing_run_script(
     seed: int,
     version: str,
 ) -> str:
-    """Return a Python script that runs a benchmark and shows how it fails.
-
-    Args:
-        programs: the benchmark as `BENCHMARK`, and its reference as `REFERENCE` if there is one.
-        function: the name of its function.
-        layout: the layout of its buffer.
-        finding: the recorded failure.
-        device: the runtime's device.
-        seed: the seed of the inputs.
-        version: the version of the compiler.
-    """
+    """Return a Python script that runs a benchmark and shows how it fails."""
     places = [
         (parts[0][0], binding.offset, binding.access is not Access.READ)
         for binding, (*_, parts) in zip(layout.bindings, binding_rows(layout), strict=True)

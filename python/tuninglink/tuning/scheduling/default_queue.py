@@ -60,7 +60,6 @@ def potentials(
     most_moved = max((moved[key] / times[key] for key in times), default=0.0)
 
     def efficiency(key: str) -> float:
-        """Return the least time of a task as a fraction of its time."""
         computing = flops[key] / times[key] / most_flops if most_flops else 0.0
         moving = moved[key] / times[key] / most_moved if most_moved else 0.0
         return max(computing, moving)
@@ -195,11 +194,7 @@ class DefaultQueue:
                 self._tuner.judgements.begin(measured.task, measured.benchmark)
 
     def _measure_next(self, seconds: float) -> None:
-        """Measure the default of the heaviest waiting task.
-
-        Args:
-            seconds: the time for samples.
-        """
+        """Measure the default of the heaviest waiting task."""
         task = self._waiting.popleft()
         with self._tuner.timeline.stage(Stage.DEFAULTS):
             try:
@@ -236,11 +231,9 @@ class DefaultQueue:
     def _measure_compiled(
         self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
     ) -> MeasuredTask | Failure:
-        """Measure a default once it is compiled. May be called from any thread."""
         return measure_default(task, job.result(), self._tuner.devices, seconds)
 
     def _await_compilations(self) -> None:
-        """Wait for the batch: compilation would disturb measurements."""
         for job in self._jobs.values():
             job.exception()
 

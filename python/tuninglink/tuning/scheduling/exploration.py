@@ -206,7 +206,6 @@ class Exploration:
             job.cancel()
 
     def _is_over(self, budget: Budget) -> bool:
-        """Return whether no further candidates may be requested."""
         return self.is_exhausted or (budget.trials is not None and self._asked >= budget.trials)
 
     # --- Choosing and compiling ------------------------------------------------------------------------------
@@ -263,7 +262,6 @@ class Exploration:
     # --- Measuring -------------------------------------------------------------------------------------------
 
     def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        """Receive a measured candidate. Called from any thread."""
         self._events.put(partial(self._take_measured, candidate, benchmark, job, time.monotonic()))
 
     def _take_measured(
@@ -371,22 +369,7 @@ _IMAGES: Final = 2 * FINALISTS
 
 
 class TaskTrials:
-    """The trials of a task, in turns.
-
-    Args:
-        tuner: compiles and measures.
-        prepared: the task.
-        default_us: the time of the compiler's choice.
-        compile_seconds: its compilation time.
-        at_any_speed: whether candidates slower than the compiler's choice may win, so that all are measured as precisely.
-
-    Attributes:
-        all: all trials, in order. The best ones have their images.
-        progress: the progress of the best time.
-
-    Raises:
-        DatabaseError: a result cannot be read.
-    """
+    """The trials of a task, in turns."""
 
     def __init__(
         self,
@@ -428,17 +411,7 @@ class TaskTrials:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates for one turn, which ends with the budget or between two batches.
-
-        Args:
-            budget: the time, and the trials of all turns.
-            is_over: returns whether to start no further batch.
-            meanwhile: see `Exploration.run`.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-        """
+        """Try candidates for one turn, which ends with the budget or between two batches."""
         self._budget, self._since = budget, time.monotonic()
 
         def is_done() -> bool:
@@ -451,23 +424,16 @@ class TaskTrials:
 
     @property
     def compiling(self) -> int:
-        """The number of candidates that are being compiled."""
         return self._exploration.compiling
 
     def prefer(self, candidates: Sequence[Candidate]) -> None:
-        """Try these candidates next."""
         self._exploration.prefer(candidates)
 
     def begin(self, budget: Budget) -> None:
-        """Start to compile the candidates of the next turn; see `Exploration.begin`."""
         self._exploration.begin(budget)
 
     def ending(self, budget: Budget) -> Ending | None:
-        """Return the reason for trying no further candidates; None if more may be tried.
-
-        Args:
-            budget: the limit on the trials of all turns.
-        """
+        """Return the reason for trying no further candidates; None if more may be tried."""
         if self._exploration.is_exhausted:
             if not self.all:
                 return Ending.NO_CANDIDATES
@@ -480,11 +446,7 @@ class TaskTrials:
         return None
 
     def reject(self, trial: TrialResult, failure: Failure) -> None:
-        """Mark a measured candidate as failed.
-
-        Raises:
-            DatabaseError: the failure cannot be stored.
-        """
+        """Mark a measured candidate as failed."""
         rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
         self.all[self.all.index(trial)] = rejected
         if self._tuner.journal:
@@ -494,7 +456,6 @@ class TaskTrials:
         self.progress.withdraw(min([self._default_us, *times]))
 
     def close(self) -> None:
-        """Cancel compilations and drop candidates waiting for a device."""
         self._exploration.close()
 
     def _search(self) -> Search:
@@ -534,7 +495,6 @@ class TaskTrials:
             tuner.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
-        """Add the elapsed time of this turn to the progress."""
         now = time.monotonic()
         self.progress.seconds += now - self._since
         self._since = now

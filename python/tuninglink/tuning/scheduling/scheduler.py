@@ -237,7 +237,6 @@ class Scheduler:
 
     @property
     def _first_trials(self) -> int:
-        """The number of candidates of a first turn."""
         return max(TURN_TRIALS, self._tuner.compiler.jobs)
 
     def _explore_first(self, task: OpenTask, run: TaskRun, budget: Budget) -> None:
@@ -283,12 +282,10 @@ class Scheduler:
         return is_over
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepare a task for its first turn, or merge it into an equal one."""
         if reason := self._start.begin(task, self._endings.open):
             self._endings.lose(task, reason)
 
     def _work_aside(self) -> bool:
-        """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:_AHEAD])
 
@@ -392,9 +389,6 @@ class TaskChoice:
 
     Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
     was among the first ones of a small task, its further turns come first for half of the time only.
-
-    Args:
-        judgements: the verdicts on the compiler's choices; None without judgement.
     """
 
     def __init__(self, judgements: DefaultJudgements | None) -> None:
@@ -406,12 +400,7 @@ class TaskChoice:
         self._repair_turns = 0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
-        """Record the start of a task.
-
-        Args:
-            progress: its future progress.
-            seconds: the duration of the start.
-        """
+        """Record the start of a task."""
         self._progress.append(progress)
         self._start_seconds += seconds
 
@@ -424,7 +413,6 @@ class TaskChoice:
 
     @property
     def repair_seconds(self) -> float:
-        """The mean time of the turns that searched for right candidates."""
         if not self._repair_turns:
             return _REPAIR_SECONDS
         return self._repair_seconds / self._repair_turns
@@ -458,27 +446,16 @@ class TaskChoice:
         return sorted(tasks, key=promise, reverse=True)
 
     def needs_repair(self, task: OpenTask) -> bool:
-        """Return whether the search for a right candidate of a task comes first."""
         if task.run is not None:
             return task.run.needs_repair
         return self.is_wrong(task.measured.task)
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Return whether the compiler's choice for a task was shown to compute a wrong result."""
         return self._judgements is not None and self._judgements.is_wrong(task)
 
 
 class TaskStart:
-    """Begins tasks.
-
-    Args:
-        tuner: compiles and measures.
-        prepare: prepares a task; raises an exception if it cannot be tuned.
-        choice: records the duration of the start.
-
-    Attributes:
-        related: candidates of repaired tasks.
-    """
+    """Begins tasks."""
 
     def __init__(
         self,
@@ -493,18 +470,7 @@ class TaskStart:
         self.related = RelatedTrials()
 
     def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
-        """Prepare a task for its first turn, or add its weight to the task that the same entry configures.
-
-        Args:
-            task: the task.
-            tasks: all open tasks.
-
-        Returns:
-            The reason for not starting; empty if the task starts.
-
-        Raises:
-            Exception: the task cannot be tuned.
-        """
+        """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
         began = time.monotonic()
         with self._tuner.timeline.stage(Stage.SPACES):
             prepared = self._prepare(task.measured.task)
@@ -521,12 +487,7 @@ class TaskStart:
 
 
 class PreparationAhead:
-    """Prepares tasks and draws their first candidates.
-
-    Args:
-        tuner: the tuner of the tasks.
-        prepare: prepares a task; raises an exception if it cannot be tuned.
-    """
+    """Prepares tasks and draws their first candidates."""
 
     def __init__(self, tuner: TaskTuner, prepare: Callable[[TuningTask], PreparedTask]) -> None:
         self._tuner = tuner
@@ -553,7 +514,6 @@ class PreparationAhead:
         return True
 
     def has_prepared(self, task: TuningTask) -> bool:
-        """Return whether a task was prepared ahead of its turn."""
         return task.key in self._done
 
     def has_drawn(self, task: TuningTask) -> bool:

@@ -73,25 +73,7 @@ NO_RACE: Final = "the run ends after measurement"
 
 
 class TaskRun:
-    """The tuning of one task, in turns, with a decision at the end.
-
-    Args:
-        tuner: compiles and measures.
-        prepared: the task.
-        measured: the compiler's choice.
-        related: candidates of repaired tasks; those of this task are added.
-
-    Attributes:
-        prepared: the task.
-        measured: the compiler's choice.
-        default_us: its time, in microseconds.
-        trials: the trials so far.
-        is_repaired: whether the compiler's choice is wrong and a right candidate was found.
-
-    Raises:
-        DeviceError: the device is lost.
-        DatabaseError: a result cannot be stored.
-    """
+    """The tuning of one task, in turns, with a decision at the end."""
 
     def __init__(
         self,
@@ -133,13 +115,11 @@ class TaskRun:
 
     @property
     def _judgement(self) -> OutputVerdict | None:
-        """The verdict on the compiler's choice; None until it is computed."""
         judgements = self._tuner.judgements
         return judgements.verdict(self.prepared.task) if judgements else None
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether the compiler's choice was shown to compute a wrong result."""
         judgement = self._judgement
         return judgement is not None and judgement.correctness is Correctness.WRONG
 
@@ -154,7 +134,6 @@ class TaskRun:
 
     @property
     def is_first_repair(self) -> bool:
-        """Whether no candidates were tried in the search for a right one."""
         return self.needs_repair and not self._repair_turns
 
     def can_begin_repair(self) -> bool:
@@ -177,16 +156,11 @@ class TaskRun:
 
     @property
     def _repair_trials(self) -> int:
-        """The candidates of the next turn that searches for a right one."""
         is_short = self._has_related and not self._repair_turns
         return MOST_RELATED if is_short else _REPAIR_TRIALS
 
     def begin_repair(self, budget: Budget) -> None:
-        """Start to compile the candidates that `repair` will try.
-
-        Args:
-            budget: the time, and the trials of all turns.
-        """
+        """Start to compile the candidates that `repair` will try."""
         self._begin_with_related()
         self.trials.begin(budget.limited(len(self.trials) + self._repair_trials))
 
@@ -196,17 +170,7 @@ class TaskRun:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates, and check the best ones until one is right.
-
-        Args:
-            budget: the time, and the trials of all turns.
-            is_over: returns whether to start no further batch once a right candidate was found.
-            meanwhile: see `Exploration.run`.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-        """
+        """Try candidates, and check the best ones until one is right."""
         if self.needs_repair:
             self._begin_with_related()
             before, count = len(self.trials), self._repair_trials
@@ -250,7 +214,6 @@ class TaskRun:
     # --- Deciding --------------------------------------------------------------------------------------------
 
     def _ranked(self) -> list[TrialResult]:
-        """Return the candidates that may win, best first."""
         is_wrong = self.default_is_wrong
         return best_trials(self.trials.all, self.default_us, at_any_speed=is_wrong)
 
@@ -264,29 +227,19 @@ class TaskRun:
         return self._race_seconds(self._ranked()[:_RESERVED])
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
-        """Return the price of a race of the best candidates."""
         finalists = [contestant(trial, self._default) for trial in ranked]
         return task_race_seconds(self._default, finalists, self._rules)
 
     @property
     def _default(self) -> Contestant:
-        """The compiler's choice as a contestant."""
         return Contestant(self.measured.benchmark, self.default_us, stretch=self.measured.stretch)
 
     @property
     def _rules(self) -> RaceRules:
-        """The rules of a race without a deadline."""
         return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
-        """Return the result, or the race of the best candidates that yields it.
-
-        Args:
-            budget: the time limit.
-
-        Raises:
-            TuninglinkError: the spec does not reproduce the binary measured in an earlier run.
-        """
+        """Return the result, or the race of the best candidates that yields it."""
         self.trials.close()
         tuner = self._tuner
         # The result without a winner.
@@ -324,7 +277,6 @@ class TaskRun:
 
     @property
     def _needs_no_race(self) -> bool:
-        """Whether a right candidate wins without a race: the task is small, and any speed beats a wrong default."""
         return self.default_is_wrong and self.measured.is_small
 
     @property
@@ -370,34 +322,25 @@ def tune_task(
 
 @dataclass
 class OpenTask:
-    """A task that may get another turn.
-
-    Attributes:
-        measured: the compiler's choice and the share of the task.
-        run: the tuning of the task; None before its first turn.
-    """
+    """A task that may get another turn."""
 
     measured: MeasuredTask
     run: TaskRun | None = None
 
     @property
     def is_new(self) -> bool:
-        """Whether too few candidates were tried to estimate the possible gain."""
         return self.run is None or len(self.run.trials) < FIRST_TRIALS
 
     @property
     def is_promising(self) -> bool:
-        """Whether tuning may save more than a small share of the program's time."""
         return self.measured.share * self.measured.potential >= SMALL
 
     @property
     def progress(self) -> Progress:
-        """The progress of the best time."""
         return self.run.trials.progress if self.run else Progress(self.measured.default_us)
 
     @property
     def gain(self) -> float:
-        """The program's gain if the race confirms it; the whole time of a wrong default that is repaired."""
         is_repaired = self.run is not None and self.run.is_repaired
         best_us = 0.0 if is_repaired else self.progress.best_us
         return self.measured.weight * (self.measured.default_us - best_us)
@@ -405,14 +348,7 @@ class OpenTask:
 
 @dataclass
 class _OpenRace:
-    """An unfinished race.
-
-    Attributes:
-        task: the task of its candidates.
-        race: the race.
-        seconds: its estimated duration.
-        taken: the seconds that its steps took so far.
-    """
+    """An unfinished race."""
 
     task: OpenTask
     race: TaskRace
@@ -421,13 +357,7 @@ class _OpenRace:
 
 
 class OpenRaces:
-    """The unfinished races. Each advances after its pause.
-
-    Args:
-        timeline: records the time of the pauses.
-        end: receives the result of a task.
-        lose: receives a task that ends with an error, and the reason.
-    """
+    """The unfinished races. Each advances after its pause."""
 
     def __init__(
         self,
@@ -447,35 +377,25 @@ class OpenRaces:
 
     @property
     def due(self) -> float:
-        """The time of the next step, in seconds of `time.monotonic()`; infinity without a race."""
         return min((race.race.due for race in self._races), default=math.inf)
 
     @property
     def seconds(self) -> float:
-        """The estimated duration of the rest of all races."""
         return sum(max(0.0, self.slowdown * race.seconds - race.taken) for race in self._races)
 
     @property
     def slowdown(self) -> float:
-        """The factor by which races take longer than estimated: others may use the machine, too."""
         return max(1.0, self._taken / self._estimated) if self._estimated else 1.0
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
-        """Add a race with its estimated duration."""
         self._races.append(_OpenRace(task, race, seconds))
 
     def advance(self) -> None:
-        """Run the steps that are due.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-        """
+        """Run the steps that are due."""
         while due := [race for race in self._races if race.race.due <= time.monotonic()]:
             self._advance(due[0])
 
     def wait(self) -> None:
-        """Wait until a step is due."""
         with self._timeline.stage(Stage.CONFIRMATION):
             time.sleep(max(0.0, self.due - time.monotonic()))
 
@@ -498,19 +418,7 @@ class OpenRaces:
 
 
 class TaskEndings:
-    """Ends open tasks with a result, or omits them.
-
-    Args:
-        tuner: runs races.
-        ledger: the time of the run.
-        omit: receives the omitted tasks.
-        is_wrong: returns whether the default of a task computes a wrong result.
-
-    Attributes:
-        open: the tasks that have neither ended nor started a race.
-        races: the unfinished races.
-        results: the decided tasks.
-    """
+    """Ends open tasks with a result, or omits them."""
 
     def __init__(
         self,
@@ -528,7 +436,6 @@ class TaskEndings:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the limit on tuned tasks is reached."""
         top = self._tuner.settings.top
         return top is not None and len(self.open) + len(self.races) + len(self.results) >= top
 
@@ -582,13 +489,7 @@ class TaskEndings:
     def decide(
         self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
     ) -> None:
-        """Start the race of a task's best candidates, or take its result without one.
-
-        Args:
-            task: the task.
-            reserved: the seconds to keep; by default, those for the races of all open tasks.
-            is_last: whether a task ends if there is too little time for its race; else it stays open.
-        """
+        """Start the race of a task's best candidates, or take its result without one."""
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
         if not len(task.run.trials) and task.run.trials.ending(budget) is None:
@@ -638,5 +539,4 @@ class TaskEndings:
 
 
 def _part(share: float) -> str:
-    """Return a phrase for the untuned share of the program's time; empty if it is small."""
     return f" ({share:.0%} of the time)" if share >= SMALL else ""

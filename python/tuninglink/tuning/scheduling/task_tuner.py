@@ -40,29 +40,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskRace:
-    """A race whose outcome becomes the result of a task.
-
-    Attributes:
-        race: the race.
-        conclude: returns the result of the task from the outcome.
-    """
+    """A race whose outcome becomes the result of a task."""
 
     race: Race
     conclude: Callable[[RaceResult], TaskResult]
 
     @property
     def due(self) -> float:
-        """The earliest time of the next step, in seconds of `time.monotonic()`."""
         return self.race.due
 
     def advance(self) -> TaskResult | None:
-        """Run the next step; return the result of the task after the last one.
-
-        Raises:
-            DeviceError: the device is lost.
-            DatabaseError: a result cannot be stored.
-            TuninglinkError: the spec does not reproduce the measured binary.
-        """
+        """Run the next step; return the result of the task after the last one."""
         self.race.advance()
         return None if self.race.result is None else self.conclude(self.race.result)
 
@@ -314,7 +302,6 @@ class TaskTuner:
     def _decided(
         self, result: TaskResult, best: TrialResult | None, decision: Decision
     ) -> TaskResult:
-        """Return the result with the decision on the best candidate."""
         # Against a wrong default, a right candidate deserves an entry at any speed.
         verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
         winner = best if verdict is TaskOutcome.WON else None
@@ -323,15 +310,7 @@ class TaskTuner:
     def _verified(
         self, result: TaskResult, verification: WinnerVerification | None = None
     ) -> TaskResult:
-        """Verify that a spec reproduces the binary of the winner, if there is one, and return the result.
-
-        Args:
-            result: the result.
-            verification: the verification, which may have been started before.
-
-        Raises:
-            TuninglinkError: the binaries differ, which is a bug in the tuner.
-        """
+        """Verify that a spec reproduces the binary of the winner, if there is one, and return the result."""
         if result.winner is None:
             return result
         winner = self.compiled(result.prepared, result.winner)

@@ -322,11 +322,6 @@ class Ensemble:
     """Extremely randomized trees, each on a bootstrap sample of the rows.
 
     scikit-learn's own forests spend most of their time copying the trees' parameters.
-
-    Args:
-        table: a row of features for each known value.
-        values: the known values.
-        seed: fixes trees and samples.
     """
 
     def __init__(self, table: Table, values: Values, seed: int) -> None:
@@ -347,7 +342,6 @@ class Ensemble:
                 self._trees.append(tree.tree_)
 
     def guesses(self, table: Table) -> Values:
-        """Return the predictions of the trees for the rows, by tree and row."""
         return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
 
 
@@ -359,10 +353,6 @@ class Transfer:
     """Corrections of the estimates of candidates, from the errors of estimates for other problems.
 
     Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
-
-    Args:
-        measured: the other problems.
-        seed: fixes the trees.
     """
 
     def __init__(self, measured: Sequence[MeasuredProblem], seed: int) -> None:
@@ -381,7 +371,6 @@ class Transfer:
         self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
 
     def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        """Return the corrections of the estimates of candidates, given their features."""
         mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
         return self._weight * mean
 
@@ -472,7 +461,6 @@ class ModelSearch(Search):
         return chosen
 
     def draw_ahead(self) -> None:
-        """Draw the candidates that the model will choose from."""
         if self._tried >= _FEWEST:
             self._pool.begin_sample(MOST_CANDIDATES, self._seed)
 
@@ -579,7 +567,6 @@ class ModelSearch(Search):
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates without duplicates."""
     return list({candidate.key: candidate for candidate in candidates}.values())
 
 

@@ -111,11 +111,7 @@ _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 
 
 def estimate(described: Mapping[str, float]) -> float:
-    """Return the logarithm of a candidate's estimated time, up to a constant; 0 if unknown.
-
-    Args:
-        described: its features.
-    """
+    """Return the logarithm of a candidate's estimated time, up to a constant; 0 if unknown."""
     value = described.get("estimate", 0.0)
     return value if math.isfinite(value) else 0.0
 
@@ -155,15 +151,7 @@ _THREADS: Final = 16
 
 @dataclass(frozen=True)
 class CpuShape:
-    """The tiles of a candidate on a CPU, in elements of the matrix product.
-
-    Attributes:
-        size: the whole problem: batch and m together, n and k.
-        task: the rows and columns of a workgroup.
-        vector: the part that is computed at once: rows, columns, and steps of the reduction.
-        lanes: the elements of a vector.
-        block: the steps of the reduction between which other tiles of the task are computed.
-    """
+    """The tiles of a candidate on a CPU, in elements of the matrix product."""
 
     size: tuple[int, int, int]
     task: tuple[int, int]
@@ -173,13 +161,11 @@ class CpuShape:
 
     @property
     def accumulators(self) -> int:
-        """The vectors that hold sums."""
         rows, columns, _ = self.vector
         return rows * math.ceil(columns / self.lanes)
 
     @property
     def tasks(self) -> int:
-        """The number of workgroups."""
         pairs = zip(self.size[:2], self.task, strict=True)
         return math.prod(-(-size // tile) for size, tile in pairs)
 
@@ -251,22 +237,7 @@ _BUSY_WARPS: Final = 8
 
 @dataclass(frozen=True)
 class Shape:
-    """The tiles of a candidate on a GPU, in elements of the matrix product.
-
-    Attributes:
-        size: the whole problem: batch, m, n and k.
-        tile: the tile of a workgroup, and the step of its reduction loop.
-        subgroup: the tile of a subgroup: m and n.
-        thread: the tile of a thread without intrinsics: m and n.
-        threads: the threads of a workgroup.
-        subgroups: the subgroups of a workgroup.
-        workgroups: the number of workgroups; tiles that exceed or do not divide the size of a loop are padded.
-        lanes: the lanes of a subgroup.
-        operand_bytes: the size of an operand's element.
-        intermediates: the data that a workgroup keeps in addition to its results: the scores of an attention.
-        units: the compute units of the device.
-        has_intrinsics: whether the candidate uses matrix intrinsics.
-    """
+    """The tiles of a candidate on a GPU, in elements of the matrix product."""
 
     size: tuple[int, int, int, int]
     tile: tuple[int, int, int, int]
@@ -283,23 +254,19 @@ class Shape:
 
     @property
     def idle_lanes(self) -> float:
-        """The ratio of lanes to threads; lanes without a thread are idle."""
         return self.subgroups * self.lanes / self.threads
 
     @property
     def accumulators(self) -> float:
-        """The number of accumulators per thread."""
         return (math.prod(self.tile[:3]) + self.intermediates) / self.threads
 
     @property
     def shared_bytes(self) -> float:
-        """The shared memory for the operands of one step if both are promoted."""
         batch, m, n, k = self.tile
         return batch * (m + n) * k * self.operand_bytes
 
     @property
     def resident(self) -> int:
-        """The number of workgroups resident on a compute unit."""
         registers = min(255, self.accumulators + sum(self.subgroup) / 4 + _BASE_REGISTERS)
         by_registers = _REGISTERS / (registers * 32) // self.subgroups
         return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
