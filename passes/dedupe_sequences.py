@@ -108,24 +108,18 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
     rename_symbols(scope.module, merged)
     for sequence in scope.sequences.values():
         for foreach_match in collect(sequence, names.FOREACH_MATCH):
-            _drop_repeated_matchers(foreach_match)
+            # Remove the unreachable pairs, whose matcher is that of an earlier pair. The compiler crashes when it warns
+            # about them.
+            pairs = pairs_of(foreach_match)
+            first: dict[mlir.Attribute, mlir.Attribute] = {}
+            for matcher, action in pairs:
+                first.setdefault(matcher, action)
+            if len(first) < len(pairs):
+                set_pairs(foreach_match, first.items())
     unused = scope.unused()
     for sequence in unused:
         sequence.erase()
     return Deduplication(len(merged), len(unused))
-
-
-def _drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Remove the unreachable pairs, whose matcher is that of an earlier pair.
-
-    The compiler crashes when it warns about them.
-    """
-    pairs = pairs_of(foreach_match)
-    first: dict[mlir.Attribute, mlir.Attribute] = {}
-    for matcher, action in pairs:
-        first.setdefault(matcher, action)
-    if len(first) < len(pairs):
-        set_pairs(foreach_match, first.items())
 
 
 def _identical(scope: SequenceScope) -> dict[str, str]:

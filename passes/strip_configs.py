@@ -185,22 +185,19 @@ class _Stripping:
             if cleaned is not attribute:
                 self._changes.append((operation, name, cleaned))
         if names.UKERNEL in self._removed:
-            self._inspect_ukernel(operation)
+            # Collect the code of a ukernel: a binary on the same op, or a function.
+            ukernel = operation.attributes.get(names.UKERNEL)
+            if ukernel is not None:
+                self._ukernels.add(ukernel)
+                if _UKERNEL_OBJECTS in operation.attributes:
+                    self._changes.append((operation, _UKERNEL_OBJECTS, None))
+            if operation.name == names.UTIL_FUNCTION:
+                self._functions.append(operation)
+            elif operation.name == names.UTIL_CALL:
+                callee = operation.attributes["callee"]
+                if isinstance(callee, mlir.FlatSymbolRefAttr):
+                    self._called.add(callee.value)
         return None
-
-    def _inspect_ukernel(self, operation: mlir.Operation) -> None:
-        """Collect the code of a ukernel: a binary on the same op, or a function."""
-        ukernel = operation.attributes.get(names.UKERNEL)
-        if ukernel is not None:
-            self._ukernels.add(ukernel)
-            if _UKERNEL_OBJECTS in operation.attributes:
-                self._changes.append((operation, _UKERNEL_OBJECTS, None))
-        if operation.name == names.UTIL_FUNCTION:
-            self._functions.append(operation)
-        elif operation.name == names.UTIL_CALL:
-            callee = operation.attributes["callee"]
-            if isinstance(callee, mlir.FlatSymbolRefAttr):
-                self._called.add(callee.value)
 
     def _is_ukernel(self, function: mlir.Operation) -> bool:
         """Return whether a function is only the code of a ukernel that was removed."""
@@ -236,7 +233,15 @@ class _Stripping:
             dropped = _DECOMPOSED if name == names.DECOMPOSITION_CONFIG else frozenset[str]()
             return self._clean_dictionary(attribute, dropped)
         if isinstance(attribute, mlir.ArrayAttr):
-            return self._clean_array(attribute)
+            # Clean the elements of an array. Emptied elements stay, to keep the positions of the others.
+            elements: list[mlir.Attribute] = []
+            for element in attribute:
+                cleaned = self._clean("", element)
+                emptied = mlir.DictAttr.get({}, context=attribute.context)
+                elements.append(emptied if cleaned is None else cleaned)
+            if elements == list(attribute):
+                return attribute
+            return mlir.ArrayAttr.get(elements, context=attribute.context)
         return attribute
 
     def _clean_dictionary(
@@ -251,14 +256,3 @@ class _Stripping:
         if left == entries:
             return dictionary
         return mlir.DictAttr.get(left, context=dictionary.context) if left else None
-
-    def _clean_array(self, array: mlir.ArrayAttr) -> mlir.Attribute:
-        """Clean the elements of an array. Emptied elements stay, to keep the positions of the others."""
-        elements: list[mlir.Attribute] = []
-        for element in array:
-            cleaned = self._clean("", element)
-            emptied = mlir.DictAttr.get({}, context=array.context)
-            elements.append(emptied if cleaned is None else cleaned)
-        if elements == list(array):
-            return array
-        return mlir.ArrayAttr.get(elements, context=array.context)

@@ -81,7 +81,7 @@ class VerifyConfigs(Pass):
     ) -> None:
         from tuninglink.solver import Limits, Verdict  # noqa: PLC0415
         from tuninglink.spaces import verify_configuration, verify_like_compiler  # noqa: PLC0415
-        from tuninglink.spaces.model import (
+        from tuninglink.spaces.model import (  # noqa: PLC0415
             read_configuration,
             read_workload,
         )

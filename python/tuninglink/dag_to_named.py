@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -125,7 +125,10 @@ class _Conversion:
             # A sequence that one entry needs unchanged stays unchanged for all its users.
             for entry in entries:
                 if entry.reason:
-                    self._keep(self._convertible(entry), entry)
+                    sequences = self._convertible(entry)
+                    for sequence in sequences:
+                        self._reasons[sequence] = f"@{entry.matcher} needs it: {entry.reason}"
+                        self._matcher_ops.pop(sequence, None)
             module = self._converted()
             entries = self._compare(Anatomy(module))
         return ConvertedSpec(to_text(module), tuple(entries))
@@ -173,11 +176,6 @@ class _Conversion:
 
     def _convertible(self, entry: ConvertedEntry) -> list[str]:
         return [name for name in self._used(entry) if name not in self._reasons]
-
-    def _keep(self, sequences: Iterable[str], entry: ConvertedEntry) -> None:
-        for sequence in sequences:
-            self._reasons[sequence] = f"@{entry.matcher} needs it: {entry.reason}"
-            self._matcher_ops.pop(sequence, None)
 
     def _compare(self, fresh: Anatomy) -> list[ConvertedEntry]:
         return [

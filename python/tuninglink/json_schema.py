@@ -82,34 +82,25 @@ class _Builder:
         if origin in (Union, types.UnionType):
             return {"anyOf": [self._type(part) for part in arguments]}
         if isinstance(origin, type):
-            return self._collection(origin, arguments)
+            if issubclass(origin, Mapping):
+                return {"type": "object", "additionalProperties": self._type(arguments[1])}
+            if origin is tuple and Ellipsis not in arguments:
+                parts = list(map(self._type, arguments))
+                return {
+                    "type": "array",
+                    "prefixItems": parts,
+                    "minItems": len(parts),
+                    "maxItems": len(parts),
+                }
+            return {"type": "array", "items": self._type(arguments[0])}
         if isinstance(hint, type) and issubclass(hint, Enum):
             return {"enum": [member.value for member in hint]}
         if isinstance(hint, type) and is_dataclass(hint):
-            return self._reference(hint)
+            if hint.__name__ not in self.definitions:
+                self.definitions[hint.__name__] = {}  # A class may contain itself.
+                self.definitions[hint.__name__] = self.object(hint)
+            return {"$ref": f"#/$defs/{hint.__name__}"}
         return _SCALARS.get(hint, {})
-
-    def _collection(self, origin: type, arguments: tuple[Any, ...]) -> Schema:
-        if issubclass(origin, Mapping):
-            return {"type": "object", "additionalProperties": self._type(arguments[1])}
-        return self._array(origin, arguments)
-
-    def _array(self, origin: type, arguments: tuple[Any, ...]) -> Schema:
-        if origin is tuple and Ellipsis not in arguments:
-            parts = list(map(self._type, arguments))
-            return {
-                "type": "array",
-                "prefixItems": parts,
-                "minItems": len(parts),
-                "maxItems": len(parts),
-            }
-        return {"type": "array", "items": self._type(arguments[0])}
-
-    def _reference(self, kind: type) -> Schema:
-        if kind.__name__ not in self.definitions:
-            self.definitions[kind.__name__] = {}  # A class may contain itself.
-            self.definitions[kind.__name__] = self.object(kind)
-        return {"$ref": f"#/$defs/{kind.__name__}"}
 
 
 def _hint(member: Member, hints: Mapping[str, Any]) -> Any:

@@ -126,7 +126,7 @@ def prepare(folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[tool.tuninglink]\nspecs = ["good.mlir"]\n')
 
 
-def damaged(content: bytes, numbers: random.Random) -> bytes:  # noqa: PLR0911 - one for each kind
+def damaged(content: bytes, numbers: random.Random) -> bytes:
     """Return a file with random damage."""
     data = bytearray(content)
     kind = numbers.randrange(10)

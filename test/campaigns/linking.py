@@ -1,8 +1,8 @@
 """Compares every form that linking and the optimizations give random specs with the specs one by one.
 
 The results are compared with the meaning of linking in `test/support/sequential.py`, which runs the compiler's
-interpreter on each op and each matcher separately. A difference that linking warns about is counted, and is no
-failure. The seed and the number of a scenario determine it, so that
+interpreter on each op and each matcher separately. A difference that linking warns about is counted, and
+does not fail the campaign. The seed and the number of a scenario determine it, so that
 
     python test/campaigns/linking.py --seed 1 --scenario 123
 

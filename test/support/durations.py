@@ -111,7 +111,8 @@ class _Measurements:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "teardown":
             function = function_of(report.nodeid)
-            seconds = dict(report.user_properties)[_PROPERTY]
+            # A process that crashed reports no time.
+            seconds = dict(report.user_properties).get(_PROPERTY, 0.0)
             self._seconds[function] = max(self._seconds[function], float(seconds))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,55 +1,51 @@
-"""Packages import only those below them, and no modules import each other in a circle."""
+"""Packages import only from packages below them, by their faces, and no modules import each other in a circle."""
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import tuninglink
 import tuninglink.passes
+
+sys.path.append(str(ROOT / "tools"))
+import ratchet
 
 ROOTS = {
     "tuninglink": Path(tuninglink.__file__).parent,
     "tuninglink.passes": Path(tuninglink.passes.__file__).parent,
 }
 LAYERS = (
-    (
-        "arguments",
-        "compiler_plugins",
-        "errors",
-        "escaping",
-        "files",
-        "interrupt_hooks",
-        "json_schema",
-        "lazy",
-        "llvm_flags",
-        "mlir",
-        "pages",
-        "plain_data",
-        "rules",
-    ),
-    ("iree",),
-    ("solver",),
-    ("workers",),
-    ("upgrading",),
-    ("specs",),
-    ("matching",),
-    ("spaces",),
-    ("payloads", "emission"),
-    ("passes",),
-    ("compiler",),
-    ("scaffolding",),
-    ("checking", "explaining", "comparing", "dag_to_named"),
+    ("interrupt_hooks", "lazy", "pages", "plain_data", "rules"),
+    ("errors", "json_schema", "workers"),
+    ("mlir",),
+    ("arguments", "compiler_plugins", "files", "solver"),
+    ("iree", "llvm_flags"),
+    ("spaces.model", "upgrading"),
+    ("spaces.cpu", "spaces.gpu", "specs"),
+    ("emission", "matching", "spaces.spirv", "specs.verification"),
+    ("comparing", "compiler", "payloads", "spaces"),
+    ("checking", "dag_to_named", "passes", "tuning.problems"),
+    ("opt", "scaffolding", "tuning.programs"),
+    ("explaining", "tuning.candidates"),
+    ("tuning.devices",),
+    ("tuning.references", "tuning.search"),
+    ("tuning.deciding",),
+    ("tuning.database", "tuning.flag_sets"),
+    ("tuning.scheduling",),
     ("tuning",),
-    ("doctor", "opt", "torch"),
+    ("doctor", "torch"),
     ("cli",),
     ("__main__",),
 )
-"""The packages from the lowest to the highest, as `docs/contributors/architecture.md` lists them."""
+"""The packages and sub-packages from the lowest to the highest, as `docs/background/architecture.md` lists them."""
 
 IMPORT = re.compile(r"^ *from (tuninglink[\w.]*) import (?:\(([^)]*)\)|([^\n(#]+))", re.MULTILINE)
 """Found as text: parsing all modules takes seconds."""
@@ -70,6 +66,7 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
 def imported(name: str) -> set[str]:
@@ -82,8 +79,10 @@ def imported(name: str) -> set[str]:
     return (modules & MODULES.keys()) - {name, "tuninglink"}
 
 
-def level(name: str) -> int:
-    return LEVELS[name.split(".")[1]]
+def package_of(name: str) -> str:
+    """Return the package of a module, without the name of the whole, or the name of a module beside the packages."""
+    package = name if name in PACKAGES else name.rpartition(".")[0]
+    return (package if package != "tuninglink" else name).removeprefix("tuninglink.")
 
 
 @cache
@@ -92,25 +91,60 @@ def imports() -> dict[str, set[str]]:
     return {name: imported(name) for name in MODULES if name != "tuninglink"}
 
 
-def above(name: str) -> set[str]:
-    """Return the imports of a module from packages next to or above its own."""
-    package = name.split(".")[1]
-    return {
-        each
-        for each in imports()[name]
-        if each.split(".")[1] != package
-        and level(each) >= level(name)
-        # Modules beside each other at the bottom: the next test keeps them in order.
-        and not level(each) == level(name) == 0
+def test_packages_import_only_from_below() -> None:
+    above = {
+        (name, module)
+        for name, imported_modules in imports().items()
+        for module in imported_modules
+        if package_of(module) != package_of(name)
+        and LEVELS[package_of(module)] >= LEVELS[package_of(name)]
     }
+    assert not above
 
 
-def test_no_module_knows_a_package_above_its_own() -> None:
-    assert not {name: above(name) for name in imports() if above(name)}
+def test_packages_import_from_faces() -> None:
+    """A module of another package may be imported as a whole, as `names` is, but nothing from inside of it."""
+    deep = {
+        (name, module)
+        for name in MODULES
+        if name != "tuninglink"
+        for module, _, _ in IMPORT.findall(MODULES[name].read_text())
+        if module in MODULES
+        and module not in PACKAGES
+        and "." in package_of(module) + "."
+        and package_of(module) != package_of(name)
+        and module.count(".") > 1
+        and name not in PACKAGES
+        and package_of(module) not in ("cli", "passes")
+    }
+    assert not deep
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
+    # A face only names its modules, and imports none before it is used.
+    graph = {name: found for name, found in imports().items() if name not in PACKAGES}
     try:
-        TopologicalSorter(imports()).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as circle:
         pytest.fail(" -> ".join(circle.args[1]))
+
+
+def test_every_name_of_a_face_is_documented() -> None:
+    undocumented = []
+    for package in PACKAGES:
+        for node in ast.walk(ast.parse(MODULES[package].read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+                tree = ast.parse(MODULES[node.module].read_text())
+                named = {alias.name for alias in node.names}
+                undocumented += [
+                    f"{node.module}.{item.name}"
+                    for item in tree.body
+                    if isinstance(item, ast.FunctionDef | ast.ClassDef)
+                    and item.name in named
+                    and not ast.get_docstring(item)
+                ]
+    assert not undocumented
+
+
+def test_no_package_grows() -> None:
+    assert not ratchet.faults()

@@ -173,14 +173,20 @@ class SpecReport:
     def findings(self) -> Iterator[Diagnostic]:
         """Yield all faults and undecided questions, entry by entry."""
         for diagnostic in self.structure:
-            yield _of_structure(diagnostic, self.kind)
+            rule = diagnostic.rule or (Rule.STRUCTURE if self.kind else Rule.UNREADABLE)
+            of_structure = replace(diagnostic, rule=rule)
+            yield of_structure
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
             yield from _crashing(entry)
             yield from _miscompiled(entry)
             yield from _slow(entry)
-            yield from _spilling(entry)
+            # A finding if the code of an entry spills registers to memory.
+            answer = entry.compiles
+            if answer is not None and answer.spills:
+                message = f"configures slow code: {answer.spills}"
+                yield _finding(Rule.SPILLS, entry, message, [_FEWER_REGISTERS])
             yield from _without_effect(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
@@ -238,11 +244,6 @@ _NARROW: Final = "has a configuration that compiles, although it is outside of t
 """The message about an invalid configuration that compiles."""
 
 
-def _of_structure(diagnostic: Diagnostic, kind: str) -> Diagnostic:
-    rule = diagnostic.rule or (Rule.STRUCTURE if kind else Rule.UNREADABLE)
-    return replace(diagnostic, rule=rule)
-
-
 def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
@@ -287,14 +288,6 @@ def _slow(report: EntryReport) -> Iterator[Diagnostic]:
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
         yield _finding(rule, report, message, answer.details, place=place)
-
-
-def _spilling(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield a finding if the code of an entry spills registers to memory."""
-    answer = report.compiles
-    if answer is not None and answer.spills:
-        message = f"configures slow code: {answer.spills}"
-        yield _finding(Rule.SPILLS, report, message, [_FEWER_REGISTERS])
 
 
 _FEWER_REGISTERS: Final = (
@@ -436,7 +429,11 @@ def _result(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": {"text": "\n".join([diagnostic.message, *placeless])},
         "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
     }
-    related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
+    related = [
+        {**_location(note.place), "message": {"text": note.message}}
+        for note in diagnostic.notes
+        if note.place is not None
+    ]
     if related:
         sarif_result["relatedLocations"] = related
     if diagnostic.fix:
@@ -466,10 +463,6 @@ def _fix(diagnostic: Diagnostic) -> dict[str, Any]:
         "description": {"text": f"Take the {source}."},
         "artifactChanges": [{"artifactLocation": artifact, "replacements": written}],
     }
-
-
-def _related(diagnostic: Diagnostic, place: Place) -> dict[str, Any]:
-    return {**_location(place), "message": {"text": diagnostic.message}}
 
 
 def _location(place: Place) -> dict[str, Any]:

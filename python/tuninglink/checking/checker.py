@@ -184,7 +184,7 @@ class Checker:
         check_sizes(spec.entries, matchers, diagnostics)
         judge = Judge(question, warn, matchers)
         entries = [
-            Asked(position, entry, self._is_for_target(entry))
+            Asked(position, entry, (self._target is not None and is_bound_for(entry, self._target)))
             for position, entry in enumerate(spec.entries)
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
@@ -213,9 +213,6 @@ class Checker:
         target = executable_target(compile_flags(self._target), spec.module.context)
         wants_programs = self._compile_limits is not None
         return JudgingOptions(self._target, str(target), self._limits, wants_programs)
-
-    def _is_for_target(self, entry: Entry) -> bool:
-        return self._target is not None and is_bound_for(entry, self._target)
 
     def _note(self, asked: Asked, judgement: Judgement) -> None:
         self.progress.add(unfinished(asked, judgement))

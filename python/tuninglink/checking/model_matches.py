@@ -14,7 +14,7 @@ from tuninglink.errors import Diagnostic, Place
 from tuninglink.iree import find_dispatches
 from tuninglink.mlir import names, thread_context, to_bytecode, visit
 from tuninglink.solver import Verdict
-from tuninglink.spaces.model import Workload, read_workload, target_around
+from tuninglink.spaces.model import read_workload, target_around
 
 if TYPE_CHECKING:
     from tuninglink.checking.compiling import Model
@@ -82,35 +82,31 @@ class _Judging:
         modules = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
         for operation, application in applied:
             if application.entry is not None:
-                match = self._judge(modules[application.dispatch], operation, application)
+                module = modules[application.dispatch]
+                # The workload of an op in a copy of its dispatch, in a context with all dialects.
+                position = _operations(module).index(operation)
+                context = thread_context()
+                copy = mlir.Module.parse(to_bytecode(module), context).operation
+                root = _operations(copy)[position]
+                function = root
+                while function.parent is not None and function.parent.operation != copy:
+                    function = function.parent.operation
+                target = target_around(operation)
+                if target is not None:
+                    copy.attributes[names.EXECUTABLE_TARGET] = mlir.Attribute.parse(
+                        str(target), context
+                    )
+                workload = read_workload(root, function, copy)
+                if application.ignored:
+                    answer = Answer(Verdict.NOT_DECIDED, application.ignored)
+                else:
+                    answer = self._checks.check(workload)
+                match = ModelMatch(
+                    application.dispatch, str(workload.problem), application.place, answer
+                )
                 self.found.setdefault(
                     (application.entry.matcher, application.entry.action), []
                 ).append(match)
-
-    def _judge(
-        self, module: mlir.Operation, operation: mlir.Operation, applied: Applied
-    ) -> ModelMatch:
-        workload = _copied(module, operation)
-        if applied.ignored:
-            answer = Answer(Verdict.NOT_DECIDED, applied.ignored)
-        else:
-            answer = self._checks.check(workload)
-        return ModelMatch(applied.dispatch, str(workload.problem), applied.place, answer)
-
-
-def _copied(module: mlir.Operation, operation: mlir.Operation) -> Workload:
-    """Return the workload of an op in a copy of its dispatch, in a context with all dialects."""
-    position = _operations(module).index(operation)
-    context = thread_context()
-    copy = mlir.Module.parse(to_bytecode(module), context).operation
-    root = _operations(copy)[position]
-    function = root
-    while function.parent is not None and function.parent.operation != copy:
-        function = function.parent.operation
-    target = target_around(operation)
-    if target is not None:
-        copy.attributes[names.EXECUTABLE_TARGET] = mlir.Attribute.parse(str(target), context)
-    return read_workload(root, function, copy)
 
 
 def _operations(module: mlir.Operation) -> list[mlir.Operation]:

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tuninglink.checking import Answer, Checker, EntryReport
-    from tuninglink.compiler import FlagReader
     from tuninglink.matching import EntryOverlap
     from tuninglink.specs import Entry
 
@@ -219,10 +218,35 @@ def check_command(arguments: Sequence[str]) -> int:
             render_table(("code", "severity", "meaning"), rows, "", sys.stdout).encode(),
         )
         return process.SUCCESS
-    _check_flags(reader, options)
+    # Check that flags have the program or the target that they are for.
+    explicit = reader.flags[len(reader.target_flags) :]
+    if explicit and not options.model:
+        remedy = note("flags of iree-compile are for the program of --model")
+        raise UsageError(error(f"flag '{explicit[0]}' needs a --model", notes=[remedy]))
+    if options.compiles and not options.target:
+        raise no_target()
+    if options.fixes and STANDARD_STREAM in options.specs:
+        message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
+        raise UsageError(error(message))
+    if options.model:
+        check_has_target(options.flags, options.model)
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
     check_output(options.output)
-    checker = _checker(options)
+    # The checker for the options.
+    target = read_target(options.target) if options.target else None
+    model_flags = (flag for flag in options.flags if flag not in options.process_wide)
+    model = Model(options.model, tuple(model_flags)) if options.model else None
+    from tuninglink.checking import Checker  # noqa: PLC0415 - mistakes are reported before
+
+    checker = Checker(
+        target=target,
+        model=model,
+        compile_limits=CompileLimits(options.timeout, options.jobs) if options.compiles else None,
+        limits=Limits(options.limit),
+        upgrade=options.upgrade,
+        processes=options.jobs,
+        proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
+    )
     set_up_command_line("tuninglink check", options.process_wide)
     process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
     writer = _Writer(options)
@@ -239,21 +263,6 @@ def check_command(arguments: Sequence[str]) -> int:
         process.show(*shown_findings(reports), *_unchecked(reports, options))
     writer.write(reports)
     return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
-
-
-def _check_flags(reader: FlagReader, options: CheckOptions) -> None:
-    """Check that flags have the program or the target that they are for."""
-    explicit = reader.flags[len(reader.target_flags) :]
-    if explicit and not options.model:
-        remedy = note("flags of iree-compile are for the program of --model")
-        raise UsageError(error(f"flag '{explicit[0]}' needs a --model", notes=[remedy]))
-    if options.compiles and not options.target:
-        raise no_target()
-    if options.fixes and STANDARD_STREAM in options.specs:
-        message = "--fix writes into files, and cannot fix standard input; --diff shows the change"
-        raise UsageError(error(message))
-    if options.model:
-        check_has_target(options.flags, options.model)
 
 
 def _fix(reports: list[SpecReport], check: Callable[[], list[SpecReport]]) -> list[SpecReport]:
@@ -322,24 +331,6 @@ def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[
                 report = input_
             reports.append(replace(report, selection=selection))
     return reports
-
-
-def _checker(options: CheckOptions) -> Checker:
-    """Return the checker for the options."""
-    target = read_target(options.target) if options.target else None
-    model_flags = (flag for flag in options.flags if flag not in options.process_wide)
-    model = Model(options.model, tuple(model_flags)) if options.model else None
-    from tuninglink.checking import Checker  # noqa: PLC0415 - mistakes are reported before
-
-    return Checker(
-        target=target,
-        model=model,
-        compile_limits=CompileLimits(options.timeout, options.jobs) if options.compiles else None,
-        limits=Limits(options.limit),
-        upgrade=options.upgrade,
-        processes=options.jobs,
-        proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
-    )
 
 
 def _render(reports: Sequence[SpecReport], options: CheckOptions) -> str:

@@ -93,7 +93,12 @@ def compile_command(arguments: Sequence[str]) -> int:
         raise UsageError(error("no input; name a program, or - for standard input"))
     if options.output == STANDARD_STREAM and not options.writes_text:
         process.refuse_binary_on_terminal()
-    _check_outputs(options)
+    # Check that the results can be written before compiling.
+    check_output(options.output)
+    if options.explanation:
+        check_output(options.explanation)
+    if options.spec_dumps and options.spec_dumps != STANDARD_STREAM:
+        check_output_directory(options.spec_dumps)
     check_targets(options.flags)
     if options.needs_target:
         check_has_target(options.flags, options.input)
@@ -111,18 +116,9 @@ def compile_command(arguments: Sequence[str]) -> int:
     return process.SUCCESS
 
 
-def _check_outputs(options: CompileOptions) -> None:
-    """Check that the results can be written before compiling."""
-    check_output(options.output)
-    if options.explanation:
-        check_output(options.explanation)
-    if options.spec_dumps and options.spec_dumps != STANDARD_STREAM:
-        check_output_directory(options.spec_dumps)
-
-
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # Load the modules of explanations only for an explained compilation.
-    from tuninglink.cli.page_output import (
+    from tuninglink.cli.page_output import (  # noqa: PLC0415
         format_for,
         render,
     )

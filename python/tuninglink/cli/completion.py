@@ -117,7 +117,9 @@ _SCRIPTS: Final = {
 def complete(arguments: Sequence[str]) -> int:
     """Write the completions that a shell requests, or write or install its script; return the exit code."""
     if arguments:
-        flag, shell, *_ = *arguments, _running_shell()
+        detect: Callable[[], str | None] = typer.completion._get_shell_name  # type: ignore[attr-defined] # noqa: SLF001
+        running_shell = detect() or ""
+        flag, shell, *_ = *arguments, running_shell
         text = _install(shell) if flag == INSTALL_FLAG else _script(shell)
         write_output(STANDARD_STREAM, text)
         return 0
@@ -136,11 +138,6 @@ def complete(arguments: Sequence[str]) -> int:
         arguments, prog_name="tuninglink", standalone_mode=False
     )
     return code or 0
-
-
-def _running_shell() -> str:
-    detect: Callable[[], str | None] = typer.completion._get_shell_name  # type: ignore[attr-defined] # noqa: SLF001
-    return detect() or ""
 
 
 def _script(shell: str) -> str:

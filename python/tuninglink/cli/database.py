@@ -179,7 +179,17 @@ def show_command(arguments: Sequence[str]) -> int:
     values, (file,) = USAGES["show"].parse(arguments)
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
-    print_problems(result, with_trials=bool(values.get("trials")))
+    # Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials.
+    with_trials = bool(values.get("trials"))
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in result:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    columns = ("problem", "target", "device", "compiler", "trials", "failed")
+    times = ("default µs", "best µs", "speedup", "not checked")
+    print_table((*columns, *times), [_summary(group) for group in groups.values()])
+    if with_trials:
+        for group in groups.values():
+            _print_trials(group)
     return process.SUCCESS
 
 
@@ -274,19 +284,6 @@ def import_command(arguments: Sequence[str]) -> int:
 
 
 # --- Databases of trials as tables: their problems, their trials, their history, and insights ----
-
-
-def print_problems(trials: Sequence[Trial], *, with_trials: bool) -> None:
-    """Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials."""
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
-    columns = ("problem", "target", "device", "compiler", "trials", "failed")
-    times = ("default µs", "best µs", "speedup", "not checked")
-    print_table((*columns, *times), [_summary(group) for group in groups.values()])
-    if with_trials:
-        for group in groups.values():
-            _print_trials(group)
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:

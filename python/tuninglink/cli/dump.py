@@ -79,7 +79,12 @@ def dump_command(arguments: Sequence[str]) -> int:
         module = parse_module(content, name, thread_context())
         specs = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
     if not specs.uses:
-        _warn_about_nothing(name)
+        remedy = "specs are embedded by 'tuninglink compile --compile-to=executable-sources'"
+        process.show(
+            Diagnostic(
+                Severity.WARNING, f"no dispatch of '{name}' carries a spec", notes=(note(remedy),)
+            )
+        )
     if output == STANDARD_STREAM:
         write_output(output, specs.as_stream())
     else:
@@ -97,12 +102,3 @@ def _read(program: str, specs: tuple[str, ...], *, is_compiled: bool) -> tuple[s
     options = CompileOptions(program, compile_to=last, emit_bytecode=True, specs=specs)
     compiler = Compiler(options, specs_of(options, ()), report=process.show)
     return program, compiler.compile_file(program).output
-
-
-def _warn_about_nothing(program: str) -> None:
-    remedy = "specs are embedded by 'tuninglink compile --compile-to=executable-sources'"
-    process.show(
-        Diagnostic(
-            Severity.WARNING, f"no dispatch of '{program}' carries a spec", notes=(note(remedy),)
-        )
-    )

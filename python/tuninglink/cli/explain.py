@@ -129,7 +129,7 @@ class ProgramMeasurement:
         others: Iterable[MeasuredTimes] = (),
     ) -> Explanation:
         """Return an explanation with measured times."""
-        from tuninglink.explaining import (
+        from tuninglink.explaining import (  # noqa: PLC0415
             Status,
             with_times,
         )
@@ -183,7 +183,7 @@ class ProgramMeasurement:
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
         """Measure the compiler's defaults for tuned dispatches by the method used for the tuned configurations."""
-        from tuninglink.compiler import (
+        from tuninglink.compiler import (  # noqa: PLC0415
             Compiler,
             SpecChoice,
         )

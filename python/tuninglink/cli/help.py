@@ -66,8 +66,14 @@ def help_text(usage: Usage, *, is_complete: bool = False) -> str:
     width = help_width()
     is_short = usage.has_more and not is_complete
     arguments = [(argument.metavar, argument.help) for argument in usage.positionals]
+    # Break a usage line between arguments.
+    joined = re.sub(r"\[[^]]* [^]]*\]", lambda match: match[0].replace(" ", "\0"), usage.line)
+    text = textwrap.fill(
+        f"Usage: {joined}", width, subsequent_indent=" " * 7, break_on_hyphens=False
+    )
+    usage_line = text.replace("\0", " ") + "\n"
     parts = [
-        _usage_line(usage.line, width),
+        usage_line,
         _filled(SUMMARIES[usage.name], width),
     ]
     rows = "".join(_rows(arguments, width))
@@ -87,7 +93,10 @@ def help_text(usage: Usage, *, is_complete: bool = False) -> str:
 def flag_lines(flags: Mapping[str, Flag], width: int, *, is_short: bool = False) -> str:
     """Return the lines for flags with a help text; short ones have its first sentence."""
     rows = (
-        (spelling(name, flag), _first_sentence(flag.help) if is_short else flag.help)
+        (
+            spelling(name, flag),
+            (flag.help.partition(". ")[0].removesuffix(".") + ".") if is_short else flag.help,
+        )
         for name, flag in flags.items()
         if flag.help
     )
@@ -102,10 +111,6 @@ def _sections(usage: Usage, width: int, *, is_short: bool) -> Iterator[str]:
         lines = flag_lines(flags, width, is_short=is_short)
         if lines:
             yield (f"{section.heading}:\n" if section.heading else "") + lines
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 def _commands(meanings: Mapping[str, str], width: int) -> str:
@@ -155,15 +160,6 @@ def _runs(paragraph: str) -> Iterator[tuple[bool, list[str]]]:
 
     for is_filled, lines in groupby(paragraph.split("\n"), lambda line: not line.startswith(" ")):
         yield is_filled, list(lines)
-
-
-def _usage_line(line: str, width: int) -> str:
-    """Break a usage line between arguments."""
-    joined = re.sub(r"\[[^]]* [^]]*\]", lambda match: match[0].replace(" ", "\0"), line)
-    text = textwrap.fill(
-        f"Usage: {joined}", width, subsequent_indent=" " * 7, break_on_hyphens=False
-    )
-    return text.replace("\0", " ") + "\n"
 
 
 def _command(example: str, width: int) -> str:

@@ -142,7 +142,10 @@ def continue_in_child() -> None:
     child = os.fork()
     if child == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
-        end_with(parent)
+        # Request that the kernel kill this process when its parent ends.
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)  # It ended before.
         return
     code = _exit_code_of(child, awaited)
     if code >= 0:
@@ -169,13 +172,6 @@ def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
                 os.kill(child, received.si_signo)
         elif (ended := os.waitpid(child, os.WNOHANG))[0]:
             return os.waitstatus_to_exitcode(ended[1])
-
-
-def end_with(parent: int) -> None:
-    """Request that the kernel kill this process when its parent ends."""
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)  # It ended before.
 
 
 def _report_crash(number: signal.Signals) -> None:

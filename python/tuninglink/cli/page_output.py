@@ -22,7 +22,7 @@ from tuninglink.specs import DERIVED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tuninglink.explaining import EntryReference, Explanation, Match, SpecSummary
+    from tuninglink.explaining import EntryReference, Explanation, SpecSummary
 
     Fact = tuple[str, str]
 
@@ -229,7 +229,16 @@ _THOUSAND = 1000
 
 def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
     if operation.match:
-        yield from _facts_of_match(operation.match, specs)
+        match = operation.match
+        spec = f"'{specs[match.spec].source}'"
+        yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+        if match.ignored:
+            yield "ignored", match.ignored
+        provenance = dict(match.provenance)
+        if DERIVED in provenance:
+            yield "derived", str(provenance.pop(DERIVED))
+        if provenance:
+            yield "provenance", ", ".join(f"{name} = {value}" for name, value in provenance.items())
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
     if operation.rewriting:
@@ -245,18 +254,6 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         yield "cannot tell", reason
     if operation.hint:
         yield "layout", operation.hint
-
-
-def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
-    spec = f"'{specs[match.spec].source}'"
-    yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
-    if match.ignored:
-        yield "ignored", match.ignored
-    provenance = dict(match.provenance)
-    if DERIVED in provenance:
-        yield "derived", str(provenance.pop(DERIVED))
-    if provenance:
-        yield "provenance", ", ".join(f"{name} = {value}" for name, value in provenance.items())
 
 
 def _entry(entry: EntryReference) -> str:

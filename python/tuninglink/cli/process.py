@@ -42,7 +42,7 @@ from tuninglink.mlir import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 HELP_FLAGS: Final = ("--help", "-help", "-h", f"--{COMPLETE_HELP}")
@@ -100,16 +100,12 @@ def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
 def _check_group(words: Sequence[str]) -> None:
     *group, word = words
     prefix = "".join(f"{part} " for part in group)
-    names = _next_words(prefix)
+    matches = (name.removeprefix(prefix) for name in SUMMARIES if name.startswith(prefix))
+    names = dict.fromkeys(match.partition(" ")[0] for match in matches)
     if word not in names:
         hint = did_you_mean(word, names)
         remedy = note(f"see 'tuninglink {prefix}--help'")
         raise UsageError(error(f"no such command '{prefix}{word}'{hint}", notes=[remedy]))
-
-
-def _next_words(prefix: str) -> Iterable[str]:
-    matches = (name.removeprefix(prefix) for name in SUMMARIES if name.startswith(prefix))
-    return dict.fromkeys(match.partition(" ")[0] for match in matches)
 
 
 def _versions() -> str:

@@ -111,22 +111,18 @@ command; what was decided so far is written.
 )
 
 
-def _parse(arguments: Sequence[str]) -> RetuneOptions:
-    """Parse the arguments after the program's name."""
-    reader = read_flags(_FLAGS, arguments)
-    for flag in reader.flags:
-        name = flag.partition("=")[0].removeprefix("--")
-        if name in COMPILE_FLAGS:
-            raise UsageError(error(f"flag '--{name}' does not apply: only a spec is written"))
-    return RetuneOptions(specs=reader.inputs, **measuring_values(reader))
-
-
 def retune_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink retune` with the arguments after the command's name.
 
     The command sets process-wide flags, so a process can run it only once.
     """
-    options = _parse(arguments)
+    # Parse the arguments after the program's name.
+    reader = read_flags(_FLAGS, arguments)
+    for flag in reader.flags:
+        name = flag.partition("=")[0].removeprefix("--")
+        if name in COMPILE_FLAGS:
+            raise UsageError(error(f"flag '--{name}' does not apply: only a spec is written"))
+    options = RetuneOptions(specs=reader.inputs, **measuring_values(reader))
     check_targets(options.flags)
     check_has_target(options.flags)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)

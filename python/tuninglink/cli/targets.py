@@ -9,7 +9,7 @@ from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler import set_up_command_line
-from tuninglink.iree import Target, known_target_names
+from tuninglink.iree import known_target_names
 from tuninglink.llvm_flags import switch
 from tuninglink.specs import (
     LIBRARY,
@@ -85,11 +85,12 @@ def _source(provenance: Mapping[str, object]) -> str:
 def _print_known_targets(specs: Sequence[ShippedSpec]) -> None:
     shipped_names = {spec.target.name for spec in specs}
     rows = [
-        (name, target.backend, " > ".join(target.names), _default_spec(target, shipped_names))
+        (
+            name,
+            target.backend,
+            " > ".join(target.names),
+            next((name for name in target.names if name in shipped_names), ""),
+        )
         for name, target in known_target_names().items()
     ]
     print_table(("target", "backend", "looked up as", "default spec"), rows)
-
-
-def _default_spec(target: Target, shipped_names: set[str]) -> str:
-    return next((name for name in target.names if name in shipped_names), "")

@@ -164,15 +164,7 @@ def render_table(
     rows = [[*map(escaped, row)] for row in rows]
     if stream.isatty() or any(map(_is_special, (title, *headings, *chain.from_iterable(rows)))):
         return _rich(headings, rows, title, stream)
-    return _plain(headings, rows, title)
-
-
-def _is_special(cell: str) -> bool:
-    return not cell.isascii()
-
-
-def _plain(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
-    """Return the same table as `_rich` without a terminal, in a hundredth of the time."""
+    # The same table as `_rich` without a terminal, in a hundredth of the time.
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 
@@ -181,6 +173,10 @@ def _plain(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str) -
 
     lines = [line(headings), rule, *map(line, rows)]
     return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
+
+
+def _is_special(cell: str) -> bool:
+    return not cell.isascii()
 
 
 _GAP: Final = "   "
@@ -292,7 +288,10 @@ def folded(text: str, stream: TextIO) -> str:
     erasure = _ERASURE if text.startswith(_ERASURE) else ""
     lines = re.split(r"(?<=\n)", text.removeprefix(erasure))
     return erasure + "".join(
-        line if _is_short(line, width) else _fold(line, width) for line in lines
+        line
+        if (_size(line) <= width or _MOVES.search(line.rstrip("\r\n")) is not None)
+        else _fold(line, width)
+        for line in lines
     )
 
 
@@ -302,10 +301,6 @@ class FoldedText(io.TextIOWrapper):
     def write(self, text: str, /) -> int:
         super().write(folded(text, self))
         return len(text)
-
-
-def _is_short(line: str, width: int) -> bool:
-    return _size(line) <= width or _MOVES.search(line.rstrip("\r\n")) is not None
 
 
 def _fold(line: str, width: int) -> str:

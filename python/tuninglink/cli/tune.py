@@ -115,19 +115,15 @@ def tune_command(arguments: Sequence[str]) -> int:
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
     check_pipelines(options.settings.pipelines)
-    _check_inputs(options)
-    # Mistakes in the arguments are reported before the tuner is loaded.
-
-    run(options, PROGRAM, arguments)
-    return process.SUCCESS
-
-
-def _check_inputs(options: TuneOptions) -> None:
-    """Check that the program and the specs can be read, before sets of flags are compared for minutes."""
+    # Check that the program and the specs can be read, before sets of flags are compared for minutes.
     if not options.problems:
         check_input(options.input)
     read_specs(options.specs, DiagnosticSink(lambda _: None))
     DefaultLibrary(options.spec_directories).check_directories()
+    # Mistakes in the arguments are reported before the tuner is loaded.
+
+    run(options, PROGRAM, arguments)
+    return process.SUCCESS
 
 
 # --- The run of `tuninglink tune` after its arguments are parsed: outputs are checked, and results written and shown

@@ -23,7 +23,7 @@ from tuninglink.tuning.flag_sets import NONE
 from tuninglink.tuning.problems import OPERATIONS, read_problem_file, read_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.problems import Problem
 
@@ -140,10 +140,18 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     files = values.pop("problem_files", ())
     given = values.get("problems", ())
     if given or files:
-        _check_has_no_program(reader.input, values)
+        # Check that neither a program nor flags for one accompany problems.
+        if reader.input is not None:
+            message = f"expected a program or problems, found both: '{reader.input}' is a program"
+            raise UsageError(error(message))
+        for name in _PROGRAM_FLAGS:
+            if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
+                raise UsageError(error(f"flag '--{name}' needs a program, not problems"))
         in_files = _problems_in(files, is_strict=values.pop("strict_problems", False))
         values["problems"] = tuple(dict.fromkeys((*given, *in_files)))
-        return TuneOptions(input="", **_without_whole_program(values))
+        settings = replace(values["settings"], runs_model=False)
+        without_whole_program = {**values, "settings": settings, "flag_sets": NONE}
+        return TuneOptions(input="", **without_whole_program)
     values.pop("strict_problems", None)
     if reader.input is None:
         raise UsageError(
@@ -193,18 +201,3 @@ def _problems_in(paths: Sequence[str], *, is_strict: bool) -> Iterator[Problem]:
 
 _PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags", "profile")
 """The flags that describe a whole program or need one."""
-
-
-def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> None:
-    """Check that neither a program nor flags for one accompany problems."""
-    if program is not None:
-        message = f"expected a program or problems, found both: '{program}' is a program"
-        raise UsageError(error(message))
-    for name in _PROGRAM_FLAGS:
-        if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
-            raise UsageError(error(f"flag '--{name}' needs a program, not problems"))
-
-
-def _without_whole_program(values: Mapping[str, Any]) -> dict[str, Any]:
-    settings = replace(values["settings"], runs_model=False)
-    return {**values, "settings": settings, "flag_sets": NONE}

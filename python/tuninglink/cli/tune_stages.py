@@ -28,9 +28,8 @@ from tuninglink.tuning import (
 from tuninglink.tuning.deciding import LastStage, Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from tuninglink.tuning.candidates import PreparedTask
     from tuninglink.tuning.deciding import TuneOptions
 
 
@@ -39,7 +38,33 @@ def run_stages(options: TuneOptions, command: str) -> None:
     tuning = DispatchTuning(options, progress_listener(command))
     if options.dry_run:
         set_up_compiler(command, options.flags)
-        _show_sizes(prepared_tasks(tuning))
+        tasks = prepared_tasks(tuning)
+        rows = []
+        for task in tasks:
+            with progress(f"counting the spaces of {task.task.short_name}"):
+                sizes = space_sizes(task.spaces)
+            if not sizes:
+                # Configurations from other sources remain, such as a rewriting of the operation.
+                given = f"configurations from other sources: {len(task.spaces.given)}"
+                message = f"{task.task.short_name}: its operation has no space; {given}"
+                process.show(Diagnostic(Severity.REMARK, message))
+            rows += [
+                (
+                    task.task.short_name,
+                    str(task.spaces.problem),
+                    str(task.task.calls),
+                    size.pipeline,
+                    size.provider,
+                    str(size.knobs),
+                    f"{size.count:,}",
+                    "counted" if size.is_exact else f"at least: {size.reason}",
+                )
+                for size in sizes
+            ]
+        print_table(
+            ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size", "how"),
+            rows,
+        )
         return
     if options.output != STANDARD_STREAM:
         check_output_directory(options.output)
@@ -69,34 +94,6 @@ def _measure(tuning: DispatchTuning) -> None:
         raise result.failure
 
 
-def _show_sizes(tasks: Sequence[PreparedTask]) -> None:
-    rows = []
-    for task in tasks:
-        with progress(f"counting the spaces of {task.task.short_name}"):
-            sizes = space_sizes(task.spaces)
-        if not sizes:
-            # Configurations from other sources remain, such as a rewriting of the operation.
-            given = f"configurations from other sources: {len(task.spaces.given)}"
-            message = f"{task.task.short_name}: its operation has no space; {given}"
-            process.show(Diagnostic(Severity.REMARK, message))
-        rows += [
-            (
-                task.task.short_name,
-                str(task.spaces.problem),
-                str(task.task.calls),
-                size.pipeline,
-                size.provider,
-                str(size.knobs),
-                f"{size.count:,}",
-                "counted" if size.is_exact else f"at least: {size.reason}",
-            )
-            for size in sizes
-        ]
-    print_table(
-        ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size", "how"), rows
-    )
-
-
 def _show(options: TuneOptions, candidates: Iterable[StagedCandidate]) -> None:
     """List candidates; write candidates that have not failed as specs if a directory for specs is given."""
     rows = []
@@ -116,14 +113,11 @@ def _show(options: TuneOptions, candidates: Iterable[StagedCandidate]) -> None:
         )
         if folder is not None and staged.failure is None:
             text = staged.task.spec(staged.candidate, {"origin": "candidate", "rank": rank})
-            _write_spec(folder, f"{task.short_name}-{rank}", text)
+            name = f"{task.short_name}-{rank}"
+            folder.mkdir(parents=True, exist_ok=True)
+            file = re.sub(r"[^\w.-]+", "_", name).strip("_")
+            write_file(folder / f"{file}.mlir", text)
     print_table(("dispatch", "rank", "result", "pipeline", "knobs"), rows)
-
-
-def _write_spec(folder: Path, name: str, text: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    file = re.sub(r"[^\w.-]+", "_", name).strip("_")
-    write_file(folder / f"{file}.mlir", text)
 
 
 def _knobs(staged: StagedCandidate) -> Iterator[str]:

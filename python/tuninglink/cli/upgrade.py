@@ -128,7 +128,14 @@ def upgrade_command(arguments: Sequence[str]) -> int:
         process.refuse_binary_on_terminal()
     upgraded, data, parts = _upgraded(name, data, options.written_for)
     if options.modernize:
-        data, part = _modernized(data, name)
+        # The spec with its DAG matchers converted, and the report on each entry.
+        from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
+        from tuninglink.specs import load_spec  # noqa: PLC0415
+
+        spec = load_spec(data, name=name, upgrade=False)
+        with progress("modernizing"):
+            converted = convert_dags(spec)
+        data, part = converted.text.encode(), str(converted)
         parts.append(part)
     if options.target:
         parts.append(_configurations(data, name, options.target))
@@ -137,7 +144,16 @@ def upgrade_command(arguments: Sequence[str]) -> int:
         stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
         stream.write(escaped("\n".join(parts), lines=True))
     elif upgraded is not None:
-        _show(upgraded)
+        # Show the important remarks: omitted entries, decisions, and unchanged parts.
+        for hint in upgraded.hints:
+            process.show(hint)
+        for omission in upgraded.kept_out:
+            message = f"'{omission.what}' is kept out: {omission.reason}"
+            process.show(Diagnostic(Severity.WARNING, message, omission.place))
+        first = {decision.message: decision for decision in reversed(upgraded.decisions)}
+        for message, count in Counter(decision.message for decision in upgraded.decisions).items():
+            times = f" ({count} times)" if count > 1 else ""
+            process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))
     return process.SUCCESS
 
 
@@ -174,7 +190,7 @@ def _upgraded(
 def _check(specs: Sequence[str]) -> int:
     """Show outdated or unreadable parts of specs, and return the exit code."""
     from tuninglink.mlir import thread_context  # noqa: PLC0415 - loads the compiler
-    from tuninglink.specs import (
+    from tuninglink.specs import (  # noqa: PLC0415
         load_spec,
         preprocessing_spec,
     )
@@ -205,17 +221,6 @@ def _check_links(data: bytes, name: str) -> None:
         choose_form([Spec(module, name)])
 
 
-def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
-    """Return the spec with its DAG matchers converted, and the report on each entry."""
-    from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
-    from tuninglink.specs import load_spec  # noqa: PLC0415
-
-    spec = load_spec(data, name=name, upgrade=False)
-    with progress("modernizing"):
-        converted = convert_dags(spec)
-    return converted.text.encode(), str(converted)
-
-
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Return whether the configuration of each entry is valid on a target."""
     from tuninglink.specs import load_spec  # noqa: PLC0415
@@ -238,19 +243,6 @@ def _check_bytecode(name: str, data: bytes) -> None:
             "(iree-opt), and upgrade that"
         )
         raise SpecError(*failure.diagnostics, error(message, Place(name, 1, 1))) from None
-
-
-def _show(upgraded: Upgraded) -> None:
-    """Show the important remarks: omitted entries, decisions, and unchanged parts."""
-    for hint in upgraded.hints:
-        process.show(hint)
-    for omission in upgraded.kept_out:
-        message = f"'{omission.what}' is kept out: {omission.reason}"
-        process.show(Diagnostic(Severity.WARNING, message, omission.place))
-    first = {decision.message: decision for decision in reversed(upgraded.decisions)}
-    for message, count in Counter(decision.message for decision in upgraded.decisions).items():
-        times = f" ({count} times)" if count > 1 else ""
-        process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))
 
 
 _WORDS: Final = {

@@ -266,7 +266,7 @@ def _typed_line() -> str:
 
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:
     """Return the compiler's `iree-` flags, with the values that its help lists and the names of known targets."""
-    from tuninglink.compiler import (
+    from tuninglink.compiler import (  # noqa: PLC0415
         compile_flags,
         listed_values,
     )
@@ -346,18 +346,14 @@ def known_dispatches() -> Iterable[str]:
         done = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)  # noqa: S603
     except (subprocess.SubprocessError, OSError):
         return ()
-    return _executables(done.stdout)
-
-
-def _executables(content: bytes) -> list[str]:
     from iree.compiler import ir  # noqa: PLC0415
 
-    from tuninglink.mlir import (
+    from tuninglink.mlir import (  # noqa: PLC0415
         parse_module,
         thread_context,
     )
 
-    module = parse_module(content, "", thread_context())
+    module = parse_module(done.stdout, "", thread_context())
     return [
         ir.StringAttr(op.attributes["sym_name"]).value
         for op in module.regions[0].blocks[0]

@@ -139,8 +139,12 @@ dispatch fails: it does not compile, or crashes. The exit code is 1 if a result 
 )
 
 
-def _parse(arguments: Sequence[str]) -> VerifyOptions:
-    """Parse the arguments after the command's name."""
+def verify_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink verify` with the arguments after the command's name.
+
+    The command sets process-wide flags, so a process can run it only once.
+    """
+    # Parse the arguments after the command's name.
     reader = read_flags(_FLAGS, arguments)
     if reader.input is None:
         raise UsageError(error("no input; name a program, or - for standard input"))
@@ -148,15 +152,7 @@ def _parse(arguments: Sequence[str]) -> VerifyOptions:
         raise UsageError(
             error("--trace compiles the program twice; standard input can be read once only")
         )
-    return VerifyOptions(input=reader.input, flags=reader.flags, **reader.values)
-
-
-def verify_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink verify` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
-    options = _parse(arguments)
+    options = VerifyOptions(input=reader.input, flags=reader.flags, **reader.values)
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
@@ -190,7 +186,27 @@ def verify(options: VerifyOptions) -> bool:
     if options.report_format is ReportFormat.JSON:
         write_output(STANDARD_STREAM, to_json(verification))
     else:
-        _print_dispatches(verification)
+        verified, whole = verification.dispatches, verification.program
+        rows = [
+            (
+                entry.task.label,
+                str(entry.task.calls),
+                entry.judgement.correctness.value,
+                entry.judgement.reason,
+            )
+            for entry in sorted(
+                verified, key=lambda entry: _ORDER.index(entry.judgement.correctness)
+            )
+        ]
+        if whole is not None:
+            judgement = whole.judgement
+            rows.append((_WHOLE, "1", judgement.correctness.value, judgement.reason))
+        print_table(("dispatch", "calls", "result", "finding"), rows)
+        counts = Counter(entry.judgement.correctness for entry in verified)
+        summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
+        if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
+            summary.append(f"{omitted} not run alone")
+        print(f"\n{len(verified)} dispatches: {', '.join(summary)}")  # noqa: T201 - the output
     return verification.is_right
 
 
@@ -259,28 +275,6 @@ def _words(entry: VerifiedDispatch) -> str:
 _WHOLE: Final = "the whole program"
 
 
-def _print_dispatches(verification: Verification) -> None:
-    verified, whole = verification.dispatches, verification.program
-    rows = [
-        (
-            entry.task.label,
-            str(entry.task.calls),
-            entry.judgement.correctness.value,
-            entry.judgement.reason,
-        )
-        for entry in sorted(verified, key=lambda entry: _ORDER.index(entry.judgement.correctness))
-    ]
-    if whole is not None:
-        judgement = whole.judgement
-        rows.append((_WHOLE, "1", judgement.correctness.value, judgement.reason))
-    print_table(("dispatch", "calls", "result", "finding"), rows)
-    counts = Counter(entry.judgement.correctness for entry in verified)
-    summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
-    if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
-        summary.append(f"{omitted} not run alone")
-    print(f"\n{len(verified)} dispatches: {', '.join(summary)}")  # noqa: T201 - the output
-
-
 _ORDER = (
     Correctness.WRONG,
     Correctness.FAILED,
@@ -345,27 +339,23 @@ def _write_report(
         write_output(STANDARD_STREAM, to_json({"functions": reports}))
     else:
         for function in functions:
-            _print_function(function, plain)
-
-
-def _print_function(function: TracedFunction, plain: Outputs) -> None:
-    headers = ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value")
-    rows = [
-        (
-            f"{number} {dispatch.name}",
-            dispatch.agreement.value,
-            *map(_number, (dispatch.input_error, dispatch.output_error)),
-            _number(dispatch.tolerance),
-            _number(dispatch.magnitude),
-        )
-        for number, dispatch in enumerate(function.dispatches)
-    ]
-    print(f"@{escaped(function.call.label)}: relative errors against the reference")  # noqa: T201 - the output
-    print_table(headers, rows)
-    errors = _errors(function, plain)
-    for label, value in errors.items():
-        print(f"outputs {escaped(label)}: {_number(value)}")  # noqa: T201 - the output
-    print(f"\n{_finding(function, errors)}")  # noqa: T201 - the output
+            headers = ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value")
+            rows = [
+                (
+                    f"{number} {dispatch.name}",
+                    dispatch.agreement.value,
+                    *map(_number, (dispatch.input_error, dispatch.output_error)),
+                    _number(dispatch.tolerance),
+                    _number(dispatch.magnitude),
+                )
+                for number, dispatch in enumerate(function.dispatches)
+            ]
+            print(f"@{escaped(function.call.label)}: relative errors against the reference")  # noqa: T201 - the output
+            print_table(headers, rows)
+            errors = _errors(function, plain)
+            for label, value in errors.items():
+                print(f"outputs {escaped(label)}: {_number(value)}")  # noqa: T201 - the output
+            print(f"\n{_finding(function, errors)}")  # noqa: T201 - the output
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:

@@ -59,7 +59,6 @@ from tuninglink.mlir import (
 )
 from tuninglink.specs import (
     DefaultLibrary,
-    LinkedSpec,
     Spec,
     collect_specs,
     is_only_a_spec,
@@ -431,7 +430,11 @@ class Application:
         if choice.dump or not tagged:
             embed_specs(dispatches, module.context)
         if choice.dump:
-            self._dump(module)
+            specs = collect_specs(module)
+            if self._choice.dump == "-":
+                write_standard_output(specs.as_stream())
+            else:
+                specs.write(self._choice.dump)
         if tagged:
             self._embed_tagged(dispatches, module.context)
         self._targets.update(dispatch.dispatch.target for dispatch in dispatches)
@@ -469,7 +472,14 @@ class Application:
                 continue
             key = id(dispatch.linked)
             if key not in copies:
-                exact = self._choice.exact or _entry_count(dispatch.linked) <= _TRACED
+                exact = (
+                    self._choice.exact
+                    or sum(
+                        len(part.spec.anatomy.pairs if part.kept is None else part.kept)
+                        for part in dispatch.linked.parts
+                    )
+                    <= _TRACED
+                )
                 copy = TaggedSpec(dispatch.linked, exact=exact)
                 copies[key] = copy, spec_attribute(copy.content, context)
                 self._traceable.update(origin.position for origin in copy.origins)
@@ -479,13 +489,6 @@ class Application:
                 names.TRANSLATION_INFO in op.attributes for op in body(dispatch.dispatch.module)
             ):
                 self._configured.add(dispatch.dispatch.name)
-
-    def _dump(self, module: mlir.Operation) -> None:
-        specs = collect_specs(module)
-        if self._choice.dump == "-":
-            write_standard_output(specs.as_stream())
-        else:
-            specs.write(self._choice.dump)
 
     def read(
         self, module: mlir.Operation, *, search: bool = False
@@ -519,12 +522,6 @@ class Application:
 def _checked(spec: Spec) -> range:
     count = len(spec.anatomy.pairs)
     return range(count if count <= _CHECKED else 0)
-
-
-def _entry_count(linked: LinkedSpec) -> int:
-    return sum(
-        len(part.spec.anatomy.pairs if part.kept is None else part.kept) for part in linked.parts
-    )
 
 
 # --- Programs as sources of the compiler, diagnostics for files that are not programs, and runs of compiler phases

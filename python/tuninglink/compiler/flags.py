@@ -251,7 +251,9 @@ def compile_flags(target: Target) -> list[str]:
         flags.append(f"--iree-hal-local-target-device-backends={backend}")
         return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
     flags = [f"--iree-hal-target-device={device}"]
-    name = _target_name(target)
+    sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
+    family = None if target.family == target.backend else target.family
+    name = sku or target.architecture or family
     if backend in _TARGET_FLAGS and name is not None:
         flags.append(f"{_TARGET_FLAGS[backend]}={name}")
     return flags
@@ -264,12 +266,6 @@ NAMING_FLAGS: Final = {
     **dict.fromkeys((*_DEVICE_FLAGS, "--iree-hal-local-target-device-backends"), ""),
 }
 """The flags that name a target, with their backend; empty for any."""
-
-
-def _target_name(target: Target) -> str | None:
-    sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
-    family = None if target.family == target.backend else target.family
-    return sku or target.architecture or family
 
 
 def _cpu(target: Target) -> list[str]:
@@ -479,7 +475,23 @@ class FlagReader:
         except CommandLineError as failure:
             raise UsageError(error(str(failure))) from None
         for flag in line.unknown:
-            _check_known(flag.name, own_flags)
+            name = flag.name
+            if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
+                remedy = note("'tuninglink compile' has this flag")
+                raise UsageError(
+                    error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy])
+                )
+            # Most flags belong to sessions. Other flags require the list of all flags.
+            if f"--{name}" not in session_flags() and name not in compiler_options():
+                # A suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity.
+                users = [
+                    *own_flags,
+                    *(option for option in compiler_options() if option.startswith("iree-")),
+                ]
+                hint = did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
+                    dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
+                )
+                raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
         # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         self.values = line.values
@@ -501,24 +513,6 @@ class FlagReader:
             more = ", ..." if len(self.inputs) > _SHOWN else ""
             raise UsageError(error(f"expected one input, found {len(self.inputs)}: {listed}{more}"))
         return self.inputs[0] if self.inputs else None
-
-
-def _check_known(name: str, own_flags: Iterable[str]) -> None:
-    if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
-        remedy = note("'tuninglink compile' has this flag")
-        raise UsageError(error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy]))
-    # Most flags belong to sessions. Other flags require the list of all flags.
-    if f"--{name}" not in session_flags() and name not in compiler_options():
-        hint = _suggestion(name, own_flags)
-        raise UsageError(error(f"unknown flag '{dashed(name)}'{hint}"))
-
-
-def _suggestion(name: str, own_flags: Iterable[str]) -> str:
-    """Return a suggestion for an unknown flag. LLVM's many flags are suggested only at a higher similarity."""
-    users = [*own_flags, *(option for option in compiler_options() if option.startswith("iree-"))]
-    return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
-        dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
-    )
 
 
 _TOOL_FLAGS: Final = frozenset(

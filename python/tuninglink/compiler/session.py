@@ -380,7 +380,7 @@ class StringRef(Structure):
         return ctypes.string_at(self.data, self.length)
 
 
-StringCallback = CFUNCTYPE(None, StringRef, c_void_p)
+StringCallback: Any = CFUNCTYPE(None, StringRef, c_void_p)
 
 _Object = TypeVar("_Object")
 _pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(

@@ -343,39 +343,33 @@ class TaggedSpec:
             targets = scope.configured_arguments(pair.action)
             if origin is not None and (targets or scope.rewrites(pair.action)):
                 name = self._fresh.take("tagged")
-                self._add_action(scope, pair.action, name, targets, origin)
+                # Add a sequence that runs `action` and then tags the given arguments, or the function if there are
+                # none.
+                original = scope.table.lookup(pair.action)
+                assert original is not None
+                kind = signature(original)
+                with mlir.InsertionPoint(scope.module.regions[0].blocks[0]), original.location:
+                    sequence = named_sequence(name, kind.inputs, kind.results)
+                if "arg_attrs" in original.attributes:
+                    sequence.attributes["arg_attrs"] = original.attributes["arg_attrs"]
+                block = sequence.regions[0].blocks[0]
+                with mlir.InsertionPoint(block):
+                    arguments = list(block.arguments)
+                    tagged = [
+                        (arguments[target], replace(origin, sets=sets))
+                        for target, sets in targets.items()
+                    ]
+                    tagged = tagged or [(_function_around(arguments[0]), origin)]
+                    results = include(
+                        split_path(pair.action), arguments, kind.results, FAILURES_PROPAGATE
+                    )
+                    for handle, tag in tagged:
+                        self._add_tag(handle, tag)
+                    yield_(results)
             path = mlir.SymbolRefAttr.get(split_path(name))
             actions.setdefault(pair.foreach_match, []).append(path)
         for foreach_match, paths in actions.items():
             foreach_match.attributes["actions"] = mlir.ArrayAttr.get(paths)
-
-    def _add_action(
-        self,
-        scope: _Scope,
-        action: str,
-        name: str,
-        targets: Mapping[int, frozenset[str]],
-        origin: Origin,
-    ) -> None:
-        """Add a sequence that runs `action` and then tags the given arguments, or the function if there are none."""
-        original = scope.table.lookup(action)
-        assert original is not None
-        kind = signature(original)
-        with mlir.InsertionPoint(scope.module.regions[0].blocks[0]), original.location:
-            sequence = named_sequence(name, kind.inputs, kind.results)
-        if "arg_attrs" in original.attributes:
-            sequence.attributes["arg_attrs"] = original.attributes["arg_attrs"]
-        block = sequence.regions[0].blocks[0]
-        with mlir.InsertionPoint(block):
-            arguments = list(block.arguments)
-            tagged = [
-                (arguments[target], replace(origin, sets=sets)) for target, sets in targets.items()
-            ]
-            tagged = tagged or [(_function_around(arguments[0]), origin)]
-            results = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
-            for handle, tag in tagged:
-                self._add_tag(handle, tag)
-            yield_(results)
 
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
         if not self.origins or self.origins[-1] is not origin:
@@ -562,7 +556,10 @@ class SpecOutcomes:
             elif position in self.automatic or position in self.skipped:
                 continue
             elif not applied and (why or self._would_have_told(position, spec)):
-                if not why and _has_ranges(spec):
+                if not why and any(
+                    RANGES in sequence.attributes
+                    for sequence in collect(spec.module, names.NAMED_SEQUENCE)
+                ):
                     continue  # it gives ranges of sizes code of their own, with the compiler's configurations
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:
@@ -647,12 +644,6 @@ def _is_harmless(operation: mlir.Operation) -> bool:
     if operation.name == names.ANNOTATE:
         return mlir.StringAttr(operation.attributes["name"]).value not in CONFIGURATIONS
     return operation.name in (names.INCLUDE, names.FOREACH_MATCH) or only_reads(operation)
-
-
-def _has_ranges(spec: Spec) -> bool:
-    return any(
-        RANGES in sequence.attributes for sequence in collect(spec.module, names.NAMED_SEQUENCE)
-    )
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:

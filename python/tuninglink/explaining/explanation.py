@@ -20,7 +20,6 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.explaining.reports import (
     EXPLANATION,
-    ConfigurationText,
     DispatchReport,
     LibraryCoverage,
     LibraryShare,
@@ -391,7 +390,26 @@ def read_profile(path: str) -> Profile:
         if text.lstrip().startswith("{"):
             document = json.loads(text)
             if document.get("format") == EXPLANATION:
-                return _explained(document, path)
+                # The times in an explanation.
+                timed = [
+                    entry for entry in document["dispatches"] if entry["microseconds"] is not None
+                ]
+                if not timed:
+                    remedy = note("explain the program with --device or --profile")
+                    raise TuninglinkError(
+                        error(f"'{path}' has no times of dispatches", notes=[remedy])
+                    )
+                return Profile(
+                    {entry["name"]: float(entry["microseconds"]) for entry in timed},
+                    {entry["name"]: float(entry["calls"]) for entry in timed},
+                    runs=1.0,
+                    device=document.get("device", ""),
+                    defaults={
+                        entry["name"]: float(entry["default_microseconds"])
+                        for entry in timed
+                        if entry.get("default_microseconds") is not None
+                    },
+                )
             return Profile(_benchmarks(document["benchmarks"]))
         return Profile(_table(text))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as failure:
@@ -401,25 +419,6 @@ def read_profile(path: str) -> Profile:
         )
         reason = f"'{path}' is not a profile: {reason_for_user(failure)}"
         raise TuninglinkError(error(reason, notes=[formats])) from None
-
-
-def _explained(document: Mapping[str, Any], path: str) -> Profile:
-    """Return the times in an explanation."""
-    timed = [entry for entry in document["dispatches"] if entry["microseconds"] is not None]
-    if not timed:
-        remedy = note("explain the program with --device or --profile")
-        raise TuninglinkError(error(f"'{path}' has no times of dispatches", notes=[remedy]))
-    return Profile(
-        {entry["name"]: float(entry["microseconds"]) for entry in timed},
-        {entry["name"]: float(entry["calls"]) for entry in timed},
-        runs=1.0,
-        device=document.get("device", ""),
-        defaults={
-            entry["name"]: float(entry["default_microseconds"])
-            for entry in timed
-            if entry.get("default_microseconds") is not None
-        },
-    )
 
 
 # --- Profiles of the runtime's devices -------------------------------------------------------------------
@@ -598,16 +597,13 @@ def with_details(
 def _with_values(
     operation: OperationReport, point: StartingPoint, registry: ProviderRegistry
 ) -> OperationReport:
-    configuration = _parsed(operation.configuration)
-    place = AllowedValues(point.workload, configuration, registry).by_place
-    knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
-    return replace(operation, knobs=knobs)
-
-
-def _parsed(text: ConfigurationText) -> Configuration:
+    text = operation.configuration
     parts = (text.lowering_config, text.translation_info, text.decomposition_config)
     lowering, translation, decomposition = (
         mlir.Attribute.parse(part, thread_context()) if part else None for part in parts
     )
     assert lowering is not None  # the dispatch is tuned
-    return Configuration(lowering, translation, decomposition)  # type: ignore[arg-type]
+    configuration = Configuration(lowering, translation, decomposition)  # type: ignore[arg-type]
+    place = AllowedValues(point.workload, configuration, registry).by_place
+    knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
+    return replace(operation, knobs=knobs)

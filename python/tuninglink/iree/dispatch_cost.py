@@ -285,7 +285,7 @@ def count_calls(
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter(
         {
-            name: _weight(name, weights) if name else initializations
+            name: (1 if weights is None else weights.get(name, 0)) if name else initializations
             for name in callees_by_name
             if name not in called
         }
@@ -296,10 +296,6 @@ def count_calls(
         for dispatch, count in callees_by_name[name].dispatches.items():
             calls[dispatch] += count * times[name]
     return calls
-
-
-def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    return 1 if weights is None else weights.get(name, 0)
 
 
 def _has_blocks(operation: mlir.Operation) -> bool:

@@ -149,7 +149,12 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
         return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
-    positions = _sources([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters])
+    positions = set(
+        postorder(
+            _owners([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters]),
+            lambda operation: _owners(operation.operands),
+        )
+    )
     moves = _named(_SCATTER, names.MAP_STORE, "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 
@@ -172,10 +177,6 @@ _POSITIONS_OF_SCATTER: Final = 1
 """The operand of a scatter with the positions to write."""
 
 _FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
-
-
-def _sources(values: list[mlir.Value[mlir.Type]]) -> set[mlir.Operation]:
-    return set(postorder(_owners(values), lambda operation: _owners(operation.operands)))
 
 
 def _owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
@@ -347,13 +348,12 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         FunctionRoots(function, _roots(function, ops, surroundings), ops.marked)
         for function in functions
         if function.name == names.FUNCTION
-        or (surroundings.variant(function) is not None and not _is_private(function))
+        or (
+            surroundings.variant(function) is not None
+            and not (str(function.attributes.get(names.SYMBOL_VISIBILITY)) == '"private"')
+        )
         for ops in [function_ops(function)]
     ]
-
-
-def _is_private(function: mlir.Operation) -> bool:
-    return str(function.attributes.get(names.SYMBOL_VISIBILITY)) == '"private"'
 
 
 def _roots(
@@ -404,15 +404,12 @@ class _Surroundings:
             is_variant = ancestor.name == names.EXECUTABLE_VARIANT
             target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
             if target is not None:
-                return self._rule(target)
+                if target not in self._rules:
+                    executable = read_executable_target(target)
+                    backend = executable.backend if executable else ""
+                    self._rules[target] = _RULES.get(backend, RootOpRule.GPU)
+                return self._rules[target]
         return RootOpRule.GPU
-
-    def _rule(self, target: mlir.Attribute) -> RootOpRule:
-        if target not in self._rules:
-            executable = read_executable_target(target)
-            backend = executable.backend if executable else ""
-            self._rules[target] = _RULES.get(backend, RootOpRule.GPU)
-        return self._rules[target]
 
     def is_one_workgroup(self, function: mlir.Operation) -> bool:
         """Return whether `function` is exported with a workgroup count of one.

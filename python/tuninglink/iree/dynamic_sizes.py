@@ -200,20 +200,18 @@ class SizeEvaluator:
             case "hal.interface.constant.load":
                 return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
             case name if name == BUFFER_VIEW_DIM:
-                return self._dimension(op, attributes["index"].value)
+                # The size of a dimension of a program argument.
+                dimension = attributes["index"].value
+                source = op.operands[0] if op is not None else None
+                if self._size_of is None or not isinstance(source, mlir.BlockArgument):
+                    return None
+                return self._size_of(source.arg_number, dimension)
             case name if op is not None and name in _UNCHANGED:
                 return self.value(op.operands[mlir.OpResult(value).result_number])
             case _ if op is not None and (function := _binary(op)) is not None:
                 left, right = map(self.value, op.operands)
                 return None if left is None or right is None else int(function(left, right))
         return None
-
-    def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
-        """Return the size of a dimension of a program argument."""
-        source = op.operands[0] if op is not None else None
-        if self._size_of is None or not isinstance(source, mlir.BlockArgument):
-            return None
-        return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
         """Return the sizes of a tensor, None for unknown sizes."""

@@ -341,24 +341,22 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
         return None
     text = str(attribute)  # valid in any context
     if text not in _intrinsic_names:
-        _intrinsic_names[text] = _intrinsic_name(attribute)
+        kind, context = type(attribute), attribute.context
+        intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
+            iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
+        )
+        named = (
+            (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
+            for intrinsic in intrinsics
+        )
+        _intrinsic_names[text] = next(
+            (name for name, candidate in named if candidate == attribute), None
+        )
     return _intrinsic_names[text]
 
 
 _intrinsic_names: Final[dict[str, str | None]] = {}
 """The names of intrinsics by the texts of their attributes."""
-
-
-def _intrinsic_name(attribute: iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr) -> str | None:
-    kind, context = type(attribute), attribute.context
-    intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
-        iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
-    )
-    named = (
-        (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
-        for intrinsic in intrinsics
-    )
-    return next((name for name, candidate in named if candidate == attribute), None)
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
@@ -384,11 +382,6 @@ def intrinsics_multiplying(
         kind = intrinsic and iree_gpu.MMAAttr.get(int(intrinsic), ctx=context)
         if kind and element_types(kind)[: len(types)] == types:
             yield name
-
-
-def is_virtual(name: str) -> bool:
-    """Return whether an intrinsic is virtual, made of several instructions."""
-    return name in iree_gpu.VirtualMMAIntrinsic.__members__
 
 
 def instruction_set(name: str) -> str:
@@ -487,7 +480,7 @@ def _foreign_intrinsic_reason(configuration: iree_gpu.LoweringConfigAttr, target
 
 def _has_intrinsic(intrinsic: str, target: Target) -> bool:
     """Return whether a target has the instructions of an intrinsic, or may have them."""
-    if target.intrinsics and is_virtual(intrinsic):
+    if target.intrinsics and (intrinsic in iree_gpu.VirtualMMAIntrinsic.__members__):
         # A target lists only some of the virtual intrinsics that its instructions implement.
         return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
     if target.intrinsics:

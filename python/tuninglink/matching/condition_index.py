@@ -297,8 +297,8 @@ class SizeIndex:
         self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
     ) -> dict[tuple[int, ...], _Bucket]:
         result: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
-        for number, box in boxes:
-            result[_sizes(box, dimensions)].append((number, box))
+        for number, sizes in boxes:
+            result[_sizes(sizes, dimensions)].append((number, sizes))
         return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
@@ -325,20 +325,16 @@ class SizeIndex:
         parts = []
         for pattern in self._patterns:
             common = tuple(dimension for dimension in pattern if dimension in own)
-            bucket = self._by_common(pattern, common).get(_sizes(asked, common))
+            buckets = self._common.get((pattern, common))
+            if buckets is None:
+                buckets = self._common[pattern, common] = self._by_sizes(
+                    self._patterns[pattern], common
+                )
+            by_common = buckets
+            bucket = by_common.get(_sizes(asked, common))
             if bucket:
                 parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
         return Found(parts)
-
-    def _by_common(
-        self, pattern: tuple[Dimension, ...], common: tuple[Dimension, ...]
-    ) -> dict[tuple[int, ...], _Bucket]:
-        buckets = self._common.get((pattern, common))
-        if buckets is None:
-            buckets = self._common[pattern, common] = self._by_sizes(
-                self._patterns[pattern], common
-            )
-        return buckets
 
 
 @dataclass(frozen=True)
@@ -370,9 +366,9 @@ def _by_pattern(
     )
     axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
     patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
-    for number, box in boxes:
-        fixed = (axis for axis in axes if axis in box and box[axis].size is not None)
-        patterns[tuple(fixed)].append((number, box))
+    for number, sizes in boxes:
+        fixed = (axis for axis in axes if axis in sizes and sizes[axis].size is not None)
+        patterns[tuple(fixed)].append((number, sizes))
     return dict(patterns)
 
 

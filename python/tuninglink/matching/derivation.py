@@ -256,7 +256,11 @@ def _matched(
     if form is None or not roles or len(maps) != OPERANDS[kind]:
         return None
     by_loop = {loop: role for role, loops in roles.items() for loop in loops}
-    output = {loop for result in maps[-outputs].results for loop in _used(result)}
+    output = {
+        loop
+        for result in maps[-outputs].results
+        for loop in ([result.position] if isinstance(result, mlir.AffineDimExpr) else [])
+    }
     attributes = mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
     return MatchedForm(
         form=form,
@@ -270,10 +274,6 @@ def _matched(
         roles=tuple(by_loop.get(loop, Role.PARALLEL) for loop in range(len(sizes))),
         iterators=tuple(PARALLEL if loop in output else REDUCTION for loop in range(len(sizes))),
     )
-
-
-def _used(expression: mlir.AffineExpr) -> Sequence[int]:
-    return [expression.position] if isinstance(expression, mlir.AffineDimExpr) else []
 
 
 def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:

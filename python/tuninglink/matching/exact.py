@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,7 +226,7 @@ class _Fold:
                     f"it compares '{role.rpartition(' ')[2]}' with {asked} sizes, of which its maps have {count}; "
                     "write one size for each"
                 )
-        if _differ(self.ranks, loops.ranks):
+        if any(loops.ranks.get(key, value) != value for key, value in self.ranks.items()):
             raise NotUnderstoodError("it requires operands of other ranks than its maps have")
         self.counts |= loops.counts
         self.ranks |= loops.ranks
@@ -256,7 +256,3 @@ class _Fold:
 def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
     if required.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it requires different {what}")
-
-
-def _differ(first: Mapping[Any, int], second: Mapping[Any, int]) -> bool:
-    return any(second.get(key, value) != value for key, value in first.items())

@@ -94,17 +94,16 @@ def index_matchers(
         SpecError: an entry point has a signature that cannot be linked. The module is then unchanged.
     """
     result = Indexing()
-    plans = [_plan(spec, longest, diagnostics) for spec in _specs(module)]
+    plans = [
+        _plan(spec, longest, diagnostics)
+        for spec in (nested_specs(module) or ([module] if has_entry_point(module) else []))
+    ]
     for anatomy, reader, items in filter(None, plans):
         groups = _count_groups(items)
         if groups:
             IndexBuilder(anatomy, reader.checks).build(items)
         result += Indexing(len(reader.entries), groups)
     return result
-
-
-def _specs(module: mlir.Operation) -> list[mlir.Operation]:
-    return nested_specs(module) or ([module] if has_entry_point(module) else [])
 
 
 def _plan(
@@ -480,7 +479,37 @@ class IndexBuilder:
         with self._module.context, mlir.Location.unknown():
             self._any_op = any_op()
             self._at_top = {item.position for item in items if isinstance(item, IndexEntry)}
-            self._is_inside, self._leave = self._leaving_inside()
+            # Add a matcher of all operations but the root of a list, and an action that does nothing.
+            matcher = self._add("is_inside", 2)
+            block = matcher.regions[0].blocks[0]
+            parameter = mlir.Type.parse("!transform.param<i64>")
+            two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
+            equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
+            # The op is inside if it and the function are two handles, also after deduplication.
+            with mlir.InsertionPoint(block):
+                both = mlir.Operation.create(
+                    names.MERGE_HANDLES,
+                    operands=list(block.arguments),
+                    results=[self._any_op],
+                    attributes={"deduplicate": mlir.UnitAttr.get()},
+                )
+                count = mlir.Operation.create(
+                    names.NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
+                )
+                expected = mlir.Operation.create(
+                    names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
+                )
+                mlir.Operation.create(
+                    names.MATCH_PARAMETER,
+                    operands=[count.results[0], expected.results[0]],
+                    attributes={"predicate": equal},
+                )
+                yield_([])
+            action = self._add("leave", 0)
+            action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
+            with mlir.InsertionPoint(action.regions[0].blocks[0]):
+                yield_([])
+            self._is_inside, self._leave = matcher, action
             pairs = [
                 self._group(item) if isinstance(item, IndexGroup) else self._pairs[item.position]
                 for item in items
@@ -550,39 +579,6 @@ class IndexBuilder:
             )
             yield_([operation])
         return sequence
-
-    def _leaving_inside(self) -> tuple[mlir.Operation, mlir.Operation]:
-        """Add a matcher of all operations but the root of a list, and an action that does nothing."""
-        matcher = self._add("is_inside", 2)
-        block = matcher.regions[0].blocks[0]
-        parameter = mlir.Type.parse("!transform.param<i64>")
-        two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
-        equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
-        # The op is inside if it and the function are two handles, also after deduplication.
-        with mlir.InsertionPoint(block):
-            both = mlir.Operation.create(
-                names.MERGE_HANDLES,
-                operands=list(block.arguments),
-                results=[self._any_op],
-                attributes={"deduplicate": mlir.UnitAttr.get()},
-            )
-            count = mlir.Operation.create(
-                names.NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
-            )
-            expected = mlir.Operation.create(
-                names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
-            )
-            mlir.Operation.create(
-                names.MATCH_PARAMETER,
-                operands=[count.results[0], expected.results[0]],
-                attributes={"predicate": equal},
-            )
-            yield_([])
-        action = self._add("leave", 0)
-        action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
-        with mlir.InsertionPoint(action.regions[0].blocks[0]):
-            yield_([])
-        return matcher, action
 
     def _add(
         self,

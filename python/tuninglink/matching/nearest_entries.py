@@ -84,22 +84,19 @@ class NearestEntries:
         Entries for other kinds of ops are omitted.
         """
         if op.key not in self._found:
-            self._found[op.key] = self._nearest(op)
+            compared = [
+                (count, family)
+                for family in self._families.values()
+                if (count := family.differences(op)) is not None
+            ]
+            compared.sort(key=lambda item: item[0])
+            candidates = [
+                candidate
+                for count, family in compared[:_FAMILIES]
+                for candidate in family.nearest(op, count)
+            ]
+            self._found[op.key] = sorted(candidates, key=lambda entry: (entry.rank, entry.position))
         return self._found[op.key]
-
-    def _nearest(self, op: OpInfo) -> list[NearEntry]:
-        compared = [
-            (count, family)
-            for family in self._families.values()
-            if (count := family.differences(op)) is not None
-        ]
-        compared.sort(key=lambda item: item[0])
-        candidates = [
-            candidate
-            for count, family in compared[:_FAMILIES]
-            for candidate in family.nearest(op, count)
-        ]
-        return sorted(candidates, key=lambda entry: (entry.rank, entry.position))
 
 
 class _FormEntries:

@@ -445,7 +445,13 @@ class Witness:
 
 def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
     """Return a witness in words."""
-    roles = _roles(condition)
+    # The names of the roles of loops.
+    counts = condition.counts
+    roles = {
+        loop: _role(role, position, counts.get(role, 1))
+        for (role, position, _), loop in condition.loops.items()
+        if role in counts
+    }
     sizes: dict[str, int | None] = {}
     for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
         name = _name(dimension, roles)
@@ -466,16 +472,6 @@ def _kind(condition: Condition) -> str:
     kind = f"a {kind}" if condition.kinds else kind
     types = " x ".join(condition.types[number] for number in sorted(condition.types))
     return f"{kind} of {types}" if types else kind
-
-
-def _roles(condition: Condition) -> dict[Dimension, str]:
-    """Return the names of the roles of loops."""
-    counts = condition.counts
-    return {
-        loop: _role(role, position, counts.get(role, 1))
-        for (role, position, _), loop in condition.loops.items()
-        if role in counts
-    }
 
 
 def _name(dimension: Dimension, roles: Mapping[Dimension, str]) -> str:

@@ -261,7 +261,9 @@ def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
                 sizes |= _fixed(
                     ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
                 )
-                open_.append(replace(predicate, type=_without_sizes(wanted_type)))
+                opened = replace(wanted_type, text="", sizes=(None,) * len(wanted_type.sizes or ()))
+                without_sizes = replace(opened, text=str(opened))
+                open_.append(replace(predicate, type=without_sizes))
             case pred.HasExtent():
                 bounds.append(predicate)
             case _:
@@ -271,11 +273,6 @@ def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
 
 def _fixed(sizes: Iterable[tuple[pred.Dimension, int | None]]) -> dict[pred.Dimension, int]:
     return {dimension: size for dimension, size in sizes if size is not None}
-
-
-def _without_sizes(type_: ValueType) -> ValueType:
-    opened = replace(type_, text="", sizes=(None,) * len(type_.sizes or ()))
-    return replace(opened, text=str(opened))
 
 
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
@@ -383,7 +380,11 @@ def _loops(
     kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
 ) -> LoopSizes:
     """Return the loop sizes that follow from the roles, the maps or a single operand, whichever source determines the most."""
-    by_role = _by_role(kind, roles, maps)
+    role_sizes = [size for sizes in roles.values() for size in sizes]
+    has_all = len(roles) == len(ROLES[kind]) or (
+        bool(roles) and maps is not None and len(role_sizes) == maps.loop_count
+    )
+    by_role = _loop_sizes(role_sizes, is_complete=has_all and None not in role_sizes)
     if by_role.is_complete or not types:
         return by_role
     candidates = [by_role]
@@ -395,14 +396,6 @@ def _loops(
         if _has_own_loops(kind, operand)
     )
     return max(candidates, key=lambda key: (key.is_complete, len(key.sizes)))
-
-
-def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:
-    role_sizes = [size for sizes in roles.values() for size in sizes]
-    has_all = len(roles) == len(ROLES[kind]) or (
-        bool(roles) and maps is not None and len(role_sizes) == maps.loop_count
-    )
-    return _loop_sizes(role_sizes, is_complete=has_all and None not in role_sizes)
 
 
 def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
@@ -562,7 +555,15 @@ class _Reading:
             self._loops = self._attentions = None
             return None
         if name in ATTENTION_OUTPUTS:
-            self._visit_attention(operation)
+            types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
+            if self._attentions is not None:
+                loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
+                if loops is None:
+                    # The ops into which it is decomposed have unknown loops, too.
+                    self._attentions = self._loops = None
+                else:
+                    self._attentions.add(loops)
+            self._add_types(types)
             return mlir.WalkResult.SKIP
         if name.startswith("linalg.") and self._visit_structured(operation):
             return mlir.WalkResult.SKIP
@@ -583,17 +584,6 @@ class _Reading:
                 self._loops.add(loops)
         self._add_types(types)
         return True
-
-    def _visit_attention(self, operation: mlir.Operation) -> None:
-        types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
-        if self._attentions is not None:
-            loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
-            if loops is None:
-                # The ops into which it is decomposed have unknown loops, too.
-                self._attentions = self._loops = None
-            else:
-                self._attentions.add(loops)
-        self._add_types(types)
 
     def _add_types(self, types: Sequence[mlir.Type]) -> None:
         for kind in types:

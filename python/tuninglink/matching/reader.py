@@ -151,9 +151,9 @@ class Reading:
         arguments = list(blocks[0].arguments) if blocks else []
         try:
             if len(arguments) != 1:
-                raise NotUnderstoodError("it is not a sequence of one argument")  # noqa: TRY301 - handled like all others
+                raise NotUnderstoodError("it is not a sequence of one argument")
             if not is_any_op(arguments[0].type):
-                raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
+                raise NotUnderstoodError("it takes a typed op, and any other is an error")
             self._meanings[arguments[0]] = ROOT
             self._block(blocks[0])
         except NotUnderstoodError as failure:
@@ -178,7 +178,7 @@ class Reading:
             try:
                 reader = self._readers.get(name)
                 if reader is None:
-                    raise NotUnderstoodError(f"'{name}' is not understood")  # noqa: TRY301 - handled like all others
+                    raise NotUnderstoodError(f"'{name}' is not understood")
                 reader(self, op)
             except NotUnderstoodError as failure:
                 if self._left < 0:

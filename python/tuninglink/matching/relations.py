@@ -251,7 +251,16 @@ class Subsumption:
         reason = self._doubt(group, position)
         if reason:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
-        return self._refute(condition, group, position)
+        # The refutation: sizes for which the condition at a position holds and no earlier one does.
+        narrow = self._index.box(position, group)
+        used = self._index.used(group).union(narrow)
+        is_shown = condition.root is not None and all(
+            interval.size is not None for interval in narrow.values()
+        )
+        if not is_shown and not are_independent(used):
+            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
+        witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
+        return SubsumptionAnswer(Verdict.REFUTED, witness=witness)
 
     def _doubt(self, group: ConditionGroup, position: int) -> str:
         """Return why a refutation is impossible; empty if a refutation is possible."""
@@ -264,20 +273,6 @@ class Subsumption:
                 if len(index.sizes(other, group).meeting(asked, position)):
                     return "an earlier condition is of another form, and may hold as well"
         return ""
-
-    def _refute(
-        self, condition: Condition, group: ConditionGroup, position: int
-    ) -> SubsumptionAnswer:
-        """Return the refutation: sizes for which the condition at a position holds and no earlier one does."""
-        narrow = self._index.box(position, group)
-        used = self._index.used(group).union(narrow)
-        is_shown = condition.root is not None and all(
-            interval.size is not None for interval in narrow.values()
-        )
-        if not is_shown and not are_independent(used):
-            return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-        witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
-        return SubsumptionAnswer(Verdict.REFUTED, witness=witness)
 
 
 # --- The conditions and configurations of all entries of a spec; configurations are compared by structure, not by name
@@ -598,7 +593,23 @@ def _find(
             unless_changed = answer(entries.subsumption, position)
             if unless_changed is not None:
                 unless_changed = _unless_changed(unless_changed, position, changing)
-                yield _reachability(read, entries, position, unless_changed)
+                condition = entries.conditions[position]
+                subsuming = tuple(
+                    entries.start + position_ for position_ in unless_changed.subsuming
+                )
+                witness = None
+                if unless_changed.witness is not None and isinstance(condition, Condition):
+                    witness = witness_of(condition, unless_changed.witness)
+                reachability = EntryReachability(
+                    entries.start + position,
+                    read.entry(entries.start + position),
+                    _OPPOSITE[unless_changed.verdict],
+                    subsuming,
+                    tuple(map(read.entry, subsuming)),
+                    witness,
+                    unless_changed.reason,
+                )
+                yield reachability
 
 
 def _unless_changed(
@@ -617,25 +628,6 @@ _OPPOSITE: Final = {
     Verdict.REFUTED: Verdict.PROVEN,
     Verdict.NOT_DECIDED: Verdict.NOT_DECIDED,
 }
-
-
-def _reachability(
-    read: EntryConditions, entries: EntryList, position: int, answer: SubsumptionAnswer
-) -> EntryReachability:
-    condition = entries.conditions[position]
-    subsuming = tuple(entries.start + position_ for position_ in answer.subsuming)
-    witness = None
-    if answer.witness is not None and isinstance(condition, Condition):
-        witness = witness_of(condition, answer.witness)
-    return EntryReachability(
-        entries.start + position,
-        read.entry(entries.start + position),
-        _OPPOSITE[answer.verdict],
-        subsuming,
-        tuple(map(read.entry, subsuming)),
-        witness,
-        answer.reason,
-    )
 
 
 def find_overlaps(

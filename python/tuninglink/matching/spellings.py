@@ -441,33 +441,31 @@ def _entries(
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
     if name in _TILES:
-        return _tiles(name, value, mapping)
+        # Reorder a list of tiles for the new loops; a tile is a number, or a scalable tile in brackets.
+        if not isinstance(value, mlir.ArrayAttr):
+            raise NotDerivableError(f"its configuration has '{name} = {value}'")
+        tiles = list(value)
+        if len(tiles) > mapping.old_count:
+            raise NotDerivableError(f"its '{name}' is for more loops")
+        if any(
+            loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped
+        ):
+            raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
+        i64 = mlir.IntegerType.get_signless(64)
+        none, one = (mlir.IntegerAttr.get(i64, tile) for tile in (0, 1))
+        return mlir.ArrayAttr.get(
+            [
+                (one if iterator in _TILES[name] else none)
+                if source is None
+                else (tiles[source] if source < len(tiles) else none)
+                for source, iterator in zip(mapping.sources, mapping.iterators, strict=True)
+            ]
+        )
     if name in gpu.BASES:
         return _basis(name, value, mapping)
     if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
         return value
     raise NotDerivableError(f"its configuration has '{name} = {value}'")
-
-
-def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Reorder a list of tiles for the new loops; a tile is a number, or a scalable tile in brackets."""
-    if not isinstance(value, mlir.ArrayAttr):
-        raise NotDerivableError(f"its configuration has '{name} = {value}'")
-    tiles = list(value)
-    if len(tiles) > mapping.old_count:
-        raise NotDerivableError(f"its '{name}' is for more loops")
-    if any(loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped):
-        raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
-    i64 = mlir.IntegerType.get_signless(64)
-    none, one = (mlir.IntegerAttr.get(i64, tile) for tile in (0, 1))
-    return mlir.ArrayAttr.get(
-        [
-            (one if iterator in _TILES[name] else none)
-            if source is None
-            else (tiles[source] if source < len(tiles) else none)
-            for source, iterator in zip(mapping.sources, mapping.iterators, strict=True)
-        ]
-    )
 
 
 _UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})

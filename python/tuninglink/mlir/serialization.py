@@ -112,23 +112,19 @@ def _text(data: bytes, start: Place) -> str:
     try:
         text = without_byte_order_mark(data).decode()
     except UnicodeDecodeError:
-        text = _decode_code(data, start)
+        # Decode text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it. Such
+        # comments are decoded as Latin-1.
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start)) from None
+        if b"\0" in data and not _is_utf8(data):
+            raise SpecError(
+                error("the file is neither MLIR text nor MLIR bytecode", start)
+            ) from None
+        lines = without_byte_order_mark(data).split(b"\n")
+        text = "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
     if "\0" in text:
         raise SpecError(error("expected MLIR text or bytecode, found null characters", start))
     return text
-
-
-def _decode_code(data: bytes, start: Place) -> str:
-    """Decode text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it.
-
-    Such comments are decoded as Latin-1.
-    """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
-    if b"\0" in data and not _is_utf8(data):
-        raise SpecError(error("the file is neither MLIR text nor MLIR bytecode", start))
-    lines = without_byte_order_mark(data).split(b"\n")
-    return "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
 
 
 def _is_utf8(data: bytes) -> bool:

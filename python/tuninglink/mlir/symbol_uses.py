@@ -258,7 +258,12 @@ class SymbolRenaming:
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Return an attribute with its references renamed; the same object if it contains none."""
         if isinstance(attribute, mlir.FlatSymbolRefAttr):
-            return self._flat(attribute)
+            old: str = attribute.value
+            if old not in self._renames:
+                return attribute
+            if old not in self._flat_done:
+                self._flat_done[old] = mlir.FlatSymbolRefAttr.get(self._renames[old])
+            return self._flat_done[old]
         if isinstance(attribute, _LEAVES):
             return attribute
         cached = self._done.get(attribute)
@@ -266,14 +271,6 @@ class SymbolRenaming:
             cached = self._done[attribute] = self._replace(attribute)
         # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
         return attribute if cached == attribute else cached
-
-    def _flat(self, attribute: mlir.FlatSymbolRefAttr) -> mlir.FlatSymbolRefAttr:
-        old: str = attribute.value
-        if old not in self._renames:
-            return attribute
-        if old not in self._flat_done:
-            self._flat_done[old] = mlir.FlatSymbolRefAttr.get(self._renames[old])
-        return self._flat_done[old]
 
     def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         if isinstance(attribute, mlir.SymbolRefAttr):

@@ -17,7 +17,6 @@ from tuninglink.opt.execution import Execution, run_pass
 from tuninglink.opt.inputs import Chunk, parse
 from tuninglink.opt.pass_registry import (
     ANY,
-    OpPipeline,
     PassLookup,
     PassRegistry,
     leaves,
@@ -120,7 +119,11 @@ def _run_pipeline(
     """Run a textual pipeline, or a list of passes without an anchor, and return whether it succeeded."""
     is_anchored = text.lstrip().startswith((f"{operation.name}(", f"{ANY}("))
     pipeline = parse_pipeline(text if is_anchored else f"{operation.name}({text})")
-    _check_backends(pipeline, operation.context, registry)
+    compiler = PassLookup(operation.context, registry).compiler
+    for leaf in leaves(pipeline):
+        if compiler.needs_target_backends(leaf):
+            message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
+            raise TuninglinkError(error(message, leaf.place, [note(_REMEDY)]))
     execution = Execution(
         pipeline, operation.context, registry, diagnostics, nest_implicitly=not is_anchored
     )
@@ -128,14 +131,6 @@ def _run_pipeline(
         return execution.run(operation)
     finally:
         execution.finish()
-
-
-def _check_backends(pipeline: OpPipeline, context: mlir.Context, registry: PassRegistry) -> None:
-    compiler = PassLookup(context, registry).compiler
-    for leaf in leaves(pipeline):
-        if compiler.needs_target_backends(leaf):
-            message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
-            raise TuninglinkError(error(message, leaf.place, [note(_REMEDY)]))
 
 
 _REMEDY: Final = "run 'tuninglink-opt', which is a process of its own"

@@ -191,7 +191,13 @@ class _Run:
         with handled(context, sink.emit):
             if not self._execute(operation, context, sink):
                 return None
-            return self._print(operation)
+            if self._options.bytecode:
+                buffer = io.BytesIO()
+                operation.write_bytecode(buffer, self._options.bytecode_version)
+                return buffer.getvalue()
+            text = operation.get_asm(binary=True)
+            assert isinstance(text, bytes)
+            return text + b"\n"
 
     def _execute(
         self, operation: mlir.Operation, context: mlir.Context, sink: DiagnosticSink
@@ -214,15 +220,6 @@ class _Run:
             return execution.run(operation)
         finally:
             execution.finish()
-
-    def _print(self, operation: mlir.Operation) -> bytes:
-        if self._options.bytecode:
-            buffer = io.BytesIO()
-            operation.write_bytecode(buffer, self._options.bytecode_version)
-            return buffer.getvalue()
-        text = operation.get_asm(binary=True)
-        assert isinstance(text, bytes)
-        return text + b"\n"
 
 
 def _new_context() -> mlir.Context:

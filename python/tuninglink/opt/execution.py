@@ -161,27 +161,23 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
     registered, a session of the compiler must not be started in this process: the compiler would abort.
     """
     if target_backends:
-        _park_opt_main(program, flags)
+        # The pipe is never closed, since that would end the input.
+        reader, writer = os.pipe()
+        os.write(writer, b"\n")
+        # As the last argument, the input could become the value of a preceding flag.
+        arguments = [program, f"/dev/fd/{reader}", *flags]
+        thread = threading.Thread(target=_run_opt_main, args=(arguments,), daemon=True)
+        # The compiler installs signal handlers. Python's are restored.
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
+        thread.start()
+        while _unread_bytes(reader):
+            if not thread.is_alive():
+                raise RuntimeError("iree-opt's main function returned without reading its input")
+            time.sleep(0.0001)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     elif flags:
         _set_global_flags([program, *flags])
-
-
-def _park_opt_main(program: str, flags: Sequence[str]) -> None:
-    # The pipe is never closed, since that would end the input.
-    reader, writer = os.pipe()
-    os.write(writer, b"\n")
-    # As the last argument, the input could become the value of a preceding flag.
-    arguments = [program, f"/dev/fd/{reader}", *flags]
-    thread = threading.Thread(target=_run_opt_main, args=(arguments,), daemon=True)
-    # The compiler installs signal handlers. Python's are restored.
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
-    thread.start()
-    while _unread_bytes(reader):
-        if not thread.is_alive():
-            raise RuntimeError("iree-opt's main function returned without reading its input")
-        time.sleep(0.0001)
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
 
 
 def _unread_bytes(descriptor: int) -> int:
@@ -334,7 +330,13 @@ class PipelineBuilder:
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(required) if misplaced and required else passes
-            self._add_element(target, child, python_pass)
+            pass_ = _make(python_pass, child) if python_pass else None
+            if self._print_selected:
+                self._add_printed(target, child, pass_)
+            elif pass_:
+                self._add_pass(target, pass_)
+            else:
+                self._add_native(target, child)
 
     def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
         """Return whether to expand a pipeline in order to print IR around some of its passes."""
@@ -359,17 +361,6 @@ class PipelineBuilder:
         top = (part for part in parts if isinstance(part, Element))
         restrictions = (self._lookup.compiler.restriction(part, anchor) for part in top)
         return next(filter(None, restrictions), None)
-
-    def _add_element(
-        self, passes: Passes, element: Element, python_pass: type[Pass] | None
-    ) -> None:
-        pass_ = _make(python_pass, element) if python_pass else None
-        if self._print_selected:
-            self._add_printed(passes, element, pass_)
-        elif pass_:
-            self._add_pass(passes, pass_)
-        else:
-            self._add_native(passes, element)
 
     def _add_native(self, passes: Passes, element: Element) -> None:
         try:

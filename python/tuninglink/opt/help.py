@@ -116,14 +116,10 @@ def _flag(name: str, flag: Flag) -> str:
 
 def _python_passes(registry: PassRegistry) -> Iterator[str]:
     for pass_type in registry.all().values():
-        yield from _python_pass(pass_type)
-
-
-def _python_pass(pass_type: type[Pass]) -> Iterator[str]:
-    yield _described(f"  --{pass_type.name}", summary(pass_type))
-    for option in options_of(pass_type):
-        default = f" (default: {option.print(option.default)})"
-        yield _described(f"    --{option.name}={option.value_name}", option.help + default)
+        yield _described(f"  --{pass_type.name}", summary(pass_type))
+        for option in options_of(pass_type):
+            default = f" (default: {option.print(option.default)})"
+            yield _described(f"    --{option.name}={option.value_name}", option.help + default)
 
 
 def _described(left: str, right: str) -> str:

@@ -320,7 +320,9 @@ class Passes:
         # The compiler does not copy the name of the anchor.
         strings = map(self._manager.keep_string, (title, text, "", anchor))
         callbacks = self._manager.keep(_callbacks(run))
-        add(self._handle, create(_new_type_id(), *strings, 0, None, callbacks, None))
+        allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
+        new_type_id = cast("int", allocate(_type_ids()))
+        add(self._handle, create(new_type_id, *strings, 0, None, callbacks, None))
 
 
 class NativePassManager:
@@ -367,11 +369,6 @@ def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
 @functools.cache
 def _type_ids() -> int:
     return cast("int", function("mlirTypeIDAllocatorCreate", c_void_p)())
-
-
-def _new_type_id() -> int:
-    allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
-    return cast("int", allocate(_type_ids()))
 
 
 # --- Options of passes, declared by dataclass fields, in MLIR's syntax ---------------------------

@@ -497,11 +497,11 @@ class SizeRelations:
         elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
             for value in [*operation.operands, *operation.results][1:]:
                 self._same(operation.operands[0], value)
-        elif any(self._is_open(value) for value in (*operation.operands, *operation.results)):
+        elif any(
+            any(size.term.kind is not Kind.CONSTANT for size in self.shapes.get(value, ()))
+            for value in (*operation.operands, *operation.results)
+        ):
             raise UnsizedError(f"the relation between the sizes of '{operation.name}' is unknown")
-
-    def _is_open(self, value: Value) -> bool:
-        return any(size.term.kind is not Kind.CONSTANT for size in self.shapes.get(value, ()))
 
     def _same(self, one: Value, other: Value) -> None:
         if one in self.shapes and other in self.shapes:

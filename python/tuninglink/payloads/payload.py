@@ -151,10 +151,10 @@ def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operat
     """Return one module with the functions of all payloads, in order."""
     module = mlir.Module.create(mlir.Location.unknown(context)).operation
     block = module.regions[0].blocks[0]
-    for number, payload in enumerate(payloads):
+    for position, payload in enumerate(payloads):
         parsed = mlir.Module.parse(payload.body, context).operation
         (function,) = collect(parsed, names.FUNCTION)
-        name = mlir.StringAttr.get(f"payload_{number}", context)
+        name = mlir.StringAttr.get(f"payload_{position}", context)
         function.attributes[names.SYMBOL_NAME] = name
         block.append(function)
     return module
@@ -195,7 +195,10 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     created = {
         destination
         for destination in template.destinations
-        if _is_made(template, destination, fills=fills)
+        if (
+            destination not in template.accumulators
+            or (fills and _is_filled(template, destination))
+        )
     }
     scalars = {value for value in template.block.arguments if value not in sized.shapes}
     # A fill with a constant would be folded to a constant.
@@ -283,10 +286,6 @@ def _bitcast(value: Value, kind: mlir.Type) -> Value:
 
 def _extract(tensor: Value) -> Value:
     return build("tensor.extract", tensor.type.element_type, tensor)
-
-
-def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
-    return argument not in template.accumulators or (fills and _is_filled(template, argument))
 
 
 def _is_filled(template: Template, argument: Value) -> bool:

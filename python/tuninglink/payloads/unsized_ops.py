@@ -204,7 +204,17 @@ class UnsizedOps:
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)
         if candidates.has_shown_ops:
             return map(UnsizedOp, candidates.all())
-        key = _key(condition)
+        # The parts of a condition that determine the candidates.
+        maps = condition.maps
+        tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
+        key = (
+            condition.names,
+            condition.kinds,
+            None if maps is None else maps.text,
+            condition.operands,
+            *(frozenset(table.items()) for table in tables),
+            frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
+        )
         if key not in self._known:
             _make_room(self._known)
             self._known[key] = _Replayed(
@@ -232,20 +242,6 @@ class _Replayed:
         except Exception as failure:
             self._failure = failure
             raise
-
-
-def _key(condition: Condition) -> Hashable:
-    """Return the parts of a condition that determine the candidates."""
-    maps = condition.maps
-    tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
-    return (
-        condition.names,
-        condition.kinds,
-        None if maps is None else maps.text,
-        condition.operands,
-        *(frozenset(table.items()) for table in tables),
-        frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
-    )
 
 
 def _make_room(cache: dict[Any, Any]) -> None:
@@ -301,23 +297,6 @@ class _Loops:
 
     def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
         return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
-
-
-def contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of contractions, given the number of loops of each role, such as `contraction m`."""
-    for batch, m, n, k in _dimension_counts(counts, ranks):
-        for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
-            loops = _Loops()
-            b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
-            lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
-            rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
-            yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
-        if m == n == k:  # Packed: tiles of m and k alternate.
-            loops = _Loops()
-            b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
-            yield loops.maps(
-                [*b_, *_in_turns(m_, k_)], [*b_, *_in_turns(n_, k_)], [*b_, *_in_turns(m_, n_)]
-            )
 
 
 def _in_turns(first: Expressions, second: Expressions) -> Expressions:
@@ -465,7 +444,13 @@ class Candidates:
             elif name == names.GENERIC:
                 yield from self._generics()
             else:
-                yield from self._named(name)
+                # Named operations, with the required indexing maps if the operations support them.
+                maps = self._maps_attribute
+                for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
+                    if maps is not None and name in TAKING_MAPS:
+                        template.root.attributes["indexing_maps"] = maps
+                    if not self._maps or self._maps == template.op.maps:
+                        yield template
 
     def _names(self) -> list[str]:
         """Return the names of the operations to try, starting with operations that a backend leaves unchanged."""
@@ -483,15 +468,6 @@ class Candidates:
     def _types(self, count: int) -> list[mlir.Type | None]:
         types = {at: mlir.Type.parse(text) for at, text in self._condition.types.items()}
         return [types.get(position) for position in range(count)]
-
-    def _named(self, name: str) -> Iterator[Template]:
-        """Yield named operations, with the required indexing maps if the operations support them."""
-        maps = self._maps_attribute
-        for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):
-            if maps is not None and name in TAKING_MAPS:
-                template.root.attributes["indexing_maps"] = maps
-            if not self._maps or self._maps == template.op.maps:
-                yield template
 
     def _attentions(self, name: str) -> Iterator[Template]:
         outputs = ATTENTION_OUTPUTS[name]
@@ -519,7 +495,22 @@ class Candidates:
                 yield from convolution_maps(condition.counts, attempt, strides, dilations)
             return
         for attempt in attempts:
-            yield from contraction_maps(condition.counts, attempt)
+            # Maps of contractions, given the number of loops of each role, such as `contraction m`.
+            for batch, m, n, k in _dimension_counts(condition.counts, attempt):
+                for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
+                    loops = _Loops()
+                    b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
+                    lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
+                    rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
+                    yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
+                if m == n == k:  # Packed: tiles of m and k alternate.
+                    loops = _Loops()
+                    b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
+                    yield loops.maps(
+                        [*b_, *_in_turns(m_, k_)],
+                        [*b_, *_in_turns(n_, k_)],
+                        [*b_, *_in_turns(m_, n_)],
+                    )
         if OpKind.CONTRACTION not in condition.kinds:
             last = condition.operands - 1
             yield from elementwise_maps(ranks, last)

@@ -233,29 +233,23 @@ class Bounds:
         if term.kind is Kind.VARIABLE:
             self.restrict(term.name, required)
         elif required != can:
-            self._require_of_operands(term, required)
-
-    def _require_of_operands(self, term: Term, required: Interval) -> None:
-        match term.kind:
-            case Kind.ADD:
-                self._require_of_sum(term, required)
-            case Kind.MUL:
-                self._require_of_product(term, required)
-            case Kind.NEG:
-                self._require(term.operands[0], Interval(-required.high, -required.low))
-            case Kind.DIV:
-                self._require_of_quotient(term, required)
-            case Kind.ITE:
-                self._require_of_choice(term, required)
-            case kind if kind in _TRUTHS and required.low == required.high:
-                self._require_truth(term, holds=required == TRUE)
-
-    def _require_of_quotient(self, term: Term, required: Interval) -> None:
-        divisor = self.of(term.operands[1])
-        if divisor.low == divisor.high and 0 < divisor.low < inf:
-            size = divisor.low
-            inner = Interval(required.low * size, required.high * size + size - 1)
-            self._require(term.operands[0], inner)
+            match term.kind:
+                case Kind.ADD:
+                    self._require_of_sum(term, required)
+                case Kind.MUL:
+                    self._require_of_product(term, required)
+                case Kind.NEG:
+                    self._require(term.operands[0], Interval(-required.high, -required.low))
+                case Kind.DIV:
+                    divisor = self.of(term.operands[1])
+                    if divisor.low == divisor.high and 0 < divisor.low < inf:
+                        size = divisor.low
+                        inner = Interval(required.low * size, required.high * size + size - 1)
+                        self._require(term.operands[0], inner)
+                case Kind.ITE:
+                    self._require_of_choice(term, required)
+                case kind if kind in _TRUTHS and required.low == required.high:
+                    self._require_truth(term, holds=required == TRUE)
 
     def _require_of_choice(self, term: Term, required: Interval) -> None:
         condition, yes, no = term.operands

@@ -348,7 +348,15 @@ class _BoundsWriter:
     def _range_of_open(self, term: Term) -> tuple[str, str]:
         """Return the bounds of a term with an unassigned variable."""
         if term.kind is Kind.ITE:
-            return self._range_of_choice(term)
+            condition, *options = term.operands
+            (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
+            if condition.variables <= self._assigned:
+                chosen = self._value(condition)
+                return (
+                    f"({yes_low} if {chosen} else {no_low})",
+                    f"({yes_high} if {chosen} else {no_high})",
+                )
+            return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
         within = [self._bounds.of(operand) for operand in term.operands]
         if term.kind is Kind.ADD:
             return self._joined(term, " + ")
@@ -368,17 +376,6 @@ class _BoundsWriter:
     def _joined(self, term: Term, operator: str) -> tuple[str, str]:
         ranges = [self._range(operand) for operand in term.operands]
         return operator.join(low for low, _ in ranges), operator.join(high for _, high in ranges)
-
-    def _range_of_choice(self, term: Term) -> tuple[str, str]:
-        condition, *options = term.operands
-        (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
-        if condition.variables <= self._assigned:
-            chosen = self._value(condition)
-            return (
-                f"({yes_low} if {chosen} else {no_low})",
-                f"({yes_high} if {chosen} else {no_high})",
-            )
-        return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
 
 
 Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]

@@ -215,7 +215,20 @@ def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
 
 def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
     """Separate a constraints op from its sizes, in place."""
-    dimensions = _take_sizes(operation)
+    # The sizes of the dimensions of a constraints op, and erase the assertions about them.
+    block = operation.regions[0].blocks[0]
+    result: list[FixedSize | None] = []
+    for argument, operand in zip(block.arguments, operation.operands, strict=True):
+        size = constant_size(operand)
+        if size is None:
+            result.append(None)
+            continue
+        first = [op.operation for op in islice(block.operations, 3)]
+        message = _asserted(first, argument, size)
+        if message:
+            _erase(first)
+        result.append(FixedSize(size, message))
+    dimensions = tuple(result)
     with operation.context, mlir.Location.unknown():
         module = mlir.Module.create().operation
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
@@ -238,23 +251,6 @@ def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
         return None
     return integer_value(owner.operation.attributes["value"])
-
-
-def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
-    """Return the sizes of the dimensions of a constraints op, and erase the assertions about them."""
-    block = operation.regions[0].blocks[0]
-    result: list[FixedSize | None] = []
-    for argument, operand in zip(block.arguments, operation.operands, strict=True):
-        size = constant_size(operand)
-        if size is None:
-            result.append(None)
-            continue
-        first = [op.operation for op in islice(block.operations, 3)]
-        message = _asserted(first, argument, size)
-        if message:
-            _erase(first)
-        result.append(FixedSize(size, message))
-    return tuple(result)
 
 
 def _asserted(
@@ -482,11 +478,22 @@ class _Reader:
             slot.name: tuple(map(str, slot.options))
             for slot in option_slots(self._template.entries)
         }
-        self._read_dimensions()
+        arguments = self._operation.regions[0].blocks[0].arguments
+        for index, (argument, dimension) in enumerate(
+            zip(arguments, self._dimensions, strict=True)
+        ):
+            if dimension is None:
+                self._values[argument] = self._builder.auxiliary(dimension_name(index))
+                continue
+            value = self._values[argument] = number(dimension.size)
+            if dimension.message:
+                self._require(value == dimension.size, dimension.message, value)
         for operation in body(self._operation):
             kind = operation.name
             if kind == names.CONSTRAINT_ASSERT:
-                self._assert(operation)
+                condition, *values = [self._values[operand] for operand in operation.operands]
+                message = _WORD.sub(self._named, _string(operation.attributes["msg"]))
+                self._require(condition, message, *values)
             elif kind == names.CONSTRAINT_KNOB:
                 name = _string(operation.attributes["name"])
                 name = self._names.get(name, name)
@@ -499,28 +506,11 @@ class _Reader:
                 self._compute(operation, kind)
         return self._builder
 
-    def _read_dimensions(self) -> None:
-        arguments = self._operation.regions[0].blocks[0].arguments
-        for index, (argument, dimension) in enumerate(
-            zip(arguments, self._dimensions, strict=True)
-        ):
-            if dimension is None:
-                self._values[argument] = self._builder.auxiliary(dimension_name(index))
-                continue
-            value = self._values[argument] = number(dimension.size)
-            if dimension.message:
-                self._require(value == dimension.size, dimension.message, value)
-
     def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
         if name not in self._knobs:
             knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
             self._knobs[name] = self._builder.knob(knob, Grade.COMPILER)
         return self._knobs[name]
-
-    def _assert(self, operation: mlir.Operation) -> None:
-        condition, *values = [self._values[operand] for operand in operation.operands]
-        message = _WORD.sub(self._named, _string(operation.attributes["msg"]))
-        self._require(condition, message, *values)
 
     def _named(self, word: re.Match[str]) -> str:
         return self._names.get(word[0]) or _OF_SIDES.sub(

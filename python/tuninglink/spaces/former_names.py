@@ -31,7 +31,7 @@ _AXES: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
 
 
 def current_name(name: str) -> str:
-    """Return the name of a knob today; the same for one that is no former name."""
+    """Return the name of a knob today; other names stay."""
     for pattern, today in _NAMES.items():
         if re.fullmatch(pattern, name):
             return re.sub(pattern, today, name)

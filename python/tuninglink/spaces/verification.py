@@ -214,7 +214,35 @@ class _Finding:
         if self.assignment is None:
             return None, ""
         assert self.intended is not None
-        return nearest_valid(self.space, self.assignment, self.intended, self.untiled, limits)
+        # The valid configuration of a space that is nearest to a user's, or the reason why there is none.
+        space = self.space
+        assignment = self.assignment
+        constraints, start = space.constraints, assignment
+        with suppress(MismatchError):
+            start = space.assignment(with_defaults(self.intended))
+        answer = constraints.nearest(start, limits)
+        # An invalid configuration needs one change; the right names may be all of it.
+        needed = 1 if start is assignment else 0
+        if len(answer.changed) > needed:
+            # Preferences that the configuration does not follow do not justify changes of further knobs.
+            ignored = constraints.broken_heuristics(start)
+            direct = constraints.nearest(start, limits, without=ignored) if ignored else answer
+            if direct.assignment is not None and len(direct.changed) < len(answer.changed):
+                answer = direct
+        if answer.assignment is None:
+            if answer.verdict is Verdict.REFUTED:
+                return None, "there is no valid configuration in this pipeline"
+            return None, f"no valid configuration was found in time: {answer.reason}"
+        try:
+            info = space.compilation_info(answer.assignment)
+        except AssignmentError:
+            info = None
+        valid = {**start, **answer.changed}
+        names = (name for name in answer.assignment if valid[name] != assignment[name])
+        changes = tuple((name, assignment[name], valid[name]) for name in names)
+        knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
+        options = {knob.name: knob.options for knob in knobs}
+        return Proposal(changes, info, answer.verdict is Verdict.PROVEN, self.untiled, options), ""
 
 
 def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
@@ -519,42 +547,6 @@ def as_intended(configuration: Configuration) -> Configuration:
     with lowering.context:
         attributes = mlir.DictAttr.get({**entries, **missing})
         return replace(configuration, lowering_config=iree_gpu.LoweringConfigAttr.get(attributes))
-
-
-def nearest_valid(
-    space: Space,
-    assignment: Mapping[str, int],
-    intended: Configuration,
-    untiled: frozenset[str],
-    limits: Limits,
-) -> tuple[Proposal | None, str]:
-    """Return the valid configuration of a space that is nearest to a user's, or the reason why there is none."""
-    constraints, start = space.constraints, assignment
-    with suppress(MismatchError):
-        start = space.assignment(with_defaults(intended))
-    answer = constraints.nearest(start, limits)
-    # An invalid configuration needs one change; the right names may be all of it.
-    needed = 1 if start is assignment else 0
-    if len(answer.changed) > needed:
-        # Preferences that the configuration does not follow do not justify changes of further knobs.
-        ignored = constraints.broken_heuristics(start)
-        direct = constraints.nearest(start, limits, without=ignored) if ignored else answer
-        if direct.assignment is not None and len(direct.changed) < len(answer.changed):
-            answer = direct
-    if answer.assignment is None:
-        if answer.verdict is Verdict.REFUTED:
-            return None, "there is no valid configuration in this pipeline"
-        return None, f"no valid configuration was found in time: {answer.reason}"
-    try:
-        info = space.compilation_info(answer.assignment)
-    except AssignmentError:
-        info = None
-    valid = {**start, **answer.changed}
-    names = (name for name in answer.assignment if valid[name] != assignment[name])
-    changes = tuple((name, assignment[name], valid[name]) for name in names)
-    knobs = (knob for knob in constraints.knobs if isinstance(knob, OneOfKnob))
-    options = {knob.name: knob.options for knob in knobs}
-    return Proposal(changes, info, answer.verdict is Verdict.PROVEN, untiled, options), ""
 
 
 def replaced_entries(

@@ -218,19 +218,19 @@ class Selection:
             result.setdefault(applicability.spec.source, []).extend(applicability.foreign())
         for source, exclusions in result.items():
             if exclusions:
-                diagnostics.emit(self._warning(source, exclusions))
-
-    def _warning(self, source: str, exclusions: Sequence[Inapplicability]) -> Diagnostic:
-        first, *others = exclusions
-        notes = [
-            note(f"nor is {other.what}: {other.reason}", other.place)
-            for other in others[: _NAMED - 1]
-        ]
-        if len(exclusions) > _NAMED:
-            notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
-        notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
-        message = f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
-        return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
+                first, *others = exclusions
+                notes = [
+                    note(f"nor is {other.what}: {other.reason}", other.place)
+                    for other in others[: _NAMED - 1]
+                ]
+                if len(exclusions) > _NAMED:
+                    notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
+                notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
+                message = (
+                    f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
+                )
+                warning = Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
+                diagnostics.emit(warning)
 
 
 _Scope = tuple[Binding, frozenset[str], frozenset[str]]

@@ -18,7 +18,7 @@ from typing import Final, Literal, cast
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import Diagnostic, Severity, SpecError, TuninglinkError
+from tuninglink.errors import Severity, SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree import Target, TargetReader, ancestors, containers, dispatch_name, target_of
 from tuninglink.mlir import error, names
@@ -81,14 +81,10 @@ def load_embedded_spec(
         causes = [
             diagnostic
             for diagnostic in (first, *first.notes, *others)
-            if not _is_in(name, diagnostic)
+            if not (diagnostic.place is None or diagnostic.place.file == name)
         ]
         notes = [replace(diagnostic, severity=Severity.NOTE) for diagnostic in causes]
         raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
-
-
-def _is_in(file: str, diagnostic: Diagnostic) -> bool:
-    return diagnostic.place is None or diagnostic.place.file == file
 
 
 def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:

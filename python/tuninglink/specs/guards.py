@@ -133,7 +133,27 @@ class _Guards:
             if operation.name == names.ANNOTATE:
                 self._annotate(operation, [0], state)
             elif operation.name == names.INCLUDE:
-                self._include(operation, state)
+                path = reference(operation.attributes["target"])
+                annotations = self._table.annotations(path)
+                if annotations is not None:
+                    numbers = {annotation.operand for annotation in annotations}
+                    self._annotate(operation, sorted(numbers), state)
+                elif self._table.lookup(path) is None:
+                    self._give_up(operation, state)
+                elif self._table.may_change(path):
+                    propagates = fails_as_included(operation)
+                    # A callee that fails ends its caller, unless that is an entry point, and no handle is left of what the
+                    # callee configured by then.
+                    own_gap = Gap.FAILED if propagates and self._table.may_fail(path) else Gap.NONE
+                    name, gap = self._rewrite_sequence(path, 1)
+                    if not propagates and gap is Gap.FAILED:
+                        gap = Gap.ANY
+                    state.gap = max(state.gap, own_gap, gap)
+                    operands = [*operation.operands, state.before]
+                    if _consumes(operation):
+                        self._give_up(operation, state)
+                    failures = FAILURES_PROPAGATE if propagates else FAILURES_SUPPRESS
+                    state.decided.append(include_instead(operation, name, operands, failures))
             elif operation.name == names.FOREACH_MATCH:
                 self._list(operation, state)
             elif not only_reads(operation) and not adds_symbol(operation):
@@ -150,29 +170,6 @@ class _Guards:
                 undecided = call(self.sequences.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
-
-    def _include(self, operation: mlir.Operation, state: State) -> None:
-        path = reference(operation.attributes["target"])
-        annotations = self._table.annotations(path)
-        if annotations is not None:
-            numbers = {annotation.operand for annotation in annotations}
-            self._annotate(operation, sorted(numbers), state)
-        elif self._table.lookup(path) is None:
-            self._give_up(operation, state)
-        elif self._table.may_change(path):
-            propagates = fails_as_included(operation)
-            # A callee that fails ends its caller, unless that is an entry point, and no handle is left of what the
-            # callee configured by then.
-            own_gap = Gap.FAILED if propagates and self._table.may_fail(path) else Gap.NONE
-            name, gap = self._rewrite_sequence(path, 1)
-            if not propagates and gap is Gap.FAILED:
-                gap = Gap.ANY
-            state.gap = max(state.gap, own_gap, gap)
-            operands = [*operation.operands, state.before]
-            if _consumes(operation):
-                self._give_up(operation, state)
-            failures = FAILURES_PROPAGATE if propagates else FAILURES_SUPPRESS
-            state.decided.append(include_instead(operation, name, operands, failures))
 
     def _rewrite_sequence(
         self, path: str, uses: int, own: frozenset[int] | None = None

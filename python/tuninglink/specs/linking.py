@@ -453,7 +453,11 @@ def copy_ops(
 
     A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
     """
-    _free_kernel_config(container)
+    # Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses.
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
     defined = [
         [name for name, op in member.table.scan.symbols.items() if name not in left_out]
         for member, left_out in zip(members, omitted, strict=True)
@@ -560,14 +564,6 @@ def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
 
 
 _PIPELINE: Final = re.compile(r'#iree_codegen\.pass_pipeline<"(.*?)">')
-
-
-def _free_kernel_config(container: mlir.Operation) -> None:
-    """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
-    taken = symbols(container)
-    if names.KERNEL_CONFIG in taken:
-        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
-        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
 
 
 # --- The chained form: merged specs with an entry point that runs their entry points in order; and splitting of chains

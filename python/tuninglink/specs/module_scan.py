@@ -139,7 +139,18 @@ class ModuleScan:
         self.has_nested = False
         self._recent: list[SequenceShape] = []
         for operation in body(module):
-            self._keep(operation)
+            symbol = symbol_name(operation) or ""
+            self.top.append((symbol, operation))
+            if symbol:
+                self.symbols[symbol] = operation
+            if operation.name == names.MODULE:
+                self._scan_nested(operation)
+            elif operation.name == names.NAMED_SEQUENCE:
+                shape = self._shape_of(operation)
+                if shape is not None:
+                    self.shapes[symbol] = shape
+                if symbol == names.KERNEL_CONFIG or (shape is None and is_entry_point(operation)):
+                    self.entry_points.append(operation)
 
     def rename_references(
         self, copy: mlir.Operation, symbol: str, renaming: SymbolRenaming
@@ -150,20 +161,6 @@ class ModuleScan:
             renaming.rename_references(copy)
         else:
             shape.rename_references(copy, renaming)
-
-    def _keep(self, operation: mlir.Operation) -> None:
-        symbol = symbol_name(operation) or ""
-        self.top.append((symbol, operation))
-        if symbol:
-            self.symbols[symbol] = operation
-        if operation.name == names.MODULE:
-            self._scan_nested(operation)
-        elif operation.name == names.NAMED_SEQUENCE:
-            shape = self._shape_of(operation)
-            if shape is not None:
-                self.shapes[symbol] = shape
-            if symbol == names.KERNEL_CONFIG or (shape is None and is_entry_point(operation)):
-                self.entry_points.append(operation)
 
     def _scan_nested(self, module: mlir.Operation) -> None:
         """Record the ops of a nested module, which has its own symbol table."""

@@ -236,10 +236,8 @@ class Project:
             data = None
         if not isinstance(data, dict) or data.get("version") != _VERSION:
             raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
-        return self._checked_hashes(data.get("specs"))
-
-    def _checked_hashes(self, specs: object) -> Mapping[str, Mapping[str, str]]:
-        """Check that each spec of a lock has files, each with a hash."""
+        # Check that each spec of a lock has files, each with a hash.
+        specs = data.get("specs")
         if not isinstance(specs, dict):
             raise self._out_of_date("the lock is malformed: 'specs' is not an object")
         for spec, hashes in specs.items():

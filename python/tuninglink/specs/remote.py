@@ -156,7 +156,7 @@ def _read_url(url: str) -> bytes:
                 while chunk := file.read(_CHUNK):
                     content += chunk
                     if len(content) > LARGEST:
-                        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")  # noqa: TRY301
+                        raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
             answers.put(bytes(content))
         except Exception as failure:  # noqa: BLE001 - each file system raises its own exceptions
             answers.put(failure)

@@ -113,7 +113,9 @@ class Revision:
             if pairs:
                 set_pairs(operation, pairs)
             else:
-                _erase_list(operation)
+                for result, operand in zip(operation.results, operation.operands, strict=False):
+                    result.replace_all_uses_with(operand)
+                operation.erase()
         erase_unused(self._module, self._unused)
         self._module.verify()
         return Spec(self._module, self._source)
@@ -140,12 +142,6 @@ class Revision:
             return _constant_in_action(sequence, annotation) if is_own else None
         *_, terminator = body(sequence)
         return _as_constant(terminator.operands[annotation.value])
-
-
-def _erase_list(foreach_match: mlir.Operation) -> None:
-    for result, operand in zip(foreach_match.results, foreach_match.operands, strict=False):
-        result.replace_all_uses_with(operand)
-    foreach_match.erase()
 
 
 def alone(spec: Spec, position: int) -> Spec:

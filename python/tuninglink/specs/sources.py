@@ -69,7 +69,9 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
     }
     if not files_by_name:
         hint = did_you_mean(name, library_names())
-        raise SpecError(error(f"there is no library '{name}'{hint}", notes=[note(_known())]))
+        names = library_names()
+        known = f"the libraries are: {', '.join(names)}" if names else "no library is installed"
+        raise SpecError(error(f"there is no library '{name}'{hint}", notes=[note(known)]))
     return tuple(_read_library_file(stem, files) for stem, files in sorted(files_by_name.items()))
 
 
@@ -98,11 +100,6 @@ def _entry_points() -> metadata.EntryPoints:
     from importlib import metadata  # noqa: PLC0415 - most commands read no library of another package
 
     return metadata.entry_points(group=GROUP)
-
-
-def _known() -> str:
-    names = library_names()
-    return f"the libraries are: {', '.join(names)}" if names else "no library is installed"
 
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
@@ -207,7 +204,11 @@ class SpecArgument:
         files = tuple(self._files(diagnostics))
         if not self.sha256:
             return files
-        self._check_hash(files)
+        if len(files) != 1:
+            message = f"a hash identifies one spec, and '{self.source}' has {len(files)}"
+            raise SpecError(error(message))
+        if files[0].sha256 != self.sha256:
+            raise SpecError(changed(self.source, files[0].sha256, self.sha256))
         # The hash is that of the text, which proves nothing about bytecode.
         return tuple(
             file if file.text is None else replace(file, content=file.text, text=None)
@@ -252,13 +253,6 @@ class SpecArgument:
 
     def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
         return SpecFile(name, content, self.targets, text)
-
-    def _check_hash(self, files: Sequence[SpecFile]) -> None:
-        if len(files) != 1:
-            message = f"a hash identifies one spec, and '{self.source}' has {len(files)}"
-            raise SpecError(error(message))
-        if files[0].sha256 != self.sha256:
-            raise SpecError(changed(self.source, files[0].sha256, self.sha256))
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:

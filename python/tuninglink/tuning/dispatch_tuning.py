@@ -66,7 +66,9 @@ class DispatchTuning:
         for warning in generic_cpu_warnings(task.target for task in program.tasks):
             listener.noticed(warning)
         # Open the devices, and tune until the budget is over or a signal arrives.
-        uris = options.settings.devices or _default_devices(program)
+        uris = options.settings.devices or (
+            default_device(program.matching_tasks(())[0].target.backend),
+        )
         with open_task_tuner(options, uris, timeline, listener) as tuner:
             descriptions = tuner.devices.descriptions
             listener.found(program, descriptions)
@@ -172,11 +174,6 @@ def check_selected(options: TuneOptions) -> None:
         )
 
 
-def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
-    """Return the device that runs the first problem."""
-    return (default_device(program.matching_tasks(())[0].target.backend),)
-
-
 def generic_cpu_warnings(targets: Iterable[Target]) -> list[Diagnostic]:
     """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
     generic = [x for x in targets if x.backend == "llvm-cpu" and x.architecture is None]
@@ -247,7 +244,7 @@ def _machines(
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
         return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
     try:
-        from tuninglink.tuning.devices import (
+        from tuninglink.tuning.devices import (  # noqa: PLC0415
             Cluster,
             ClusterDevices,
         )

@@ -173,15 +173,19 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next(
-        (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None
+        (
+            candidate
+            for candidate in reversed(compared)
+            if (
+                candidate.flag_set.flags == flags.flags
+                and (bool(flags.flags) or candidate in flags.pairs)
+            )
+        ),
+        None,
     )
     sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
     whole = flags.whole if flags.pairs else None if flags.flags else report.model
     return replace(report, flag_sets=sets, whole=whole, noise=flags.noise or report.noise)
-
-
-def _is_taken(result: SetResult, flags: FlagsResult) -> bool:
-    return result.flag_set.flags == flags.flags and (bool(flags.flags) or result in flags.pairs)
 
 
 def write_report(report: TuningReport, directory: Path) -> None:

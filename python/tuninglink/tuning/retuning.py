@@ -61,7 +61,6 @@ from tuninglink.tuning.scheduling import tune_task
 
 if TYPE_CHECKING:
     from tuninglink.payloads import Payload
-    from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.scheduling import TaskTuner
 
@@ -439,7 +438,7 @@ class Retuner:
             return measured
         if isinstance(own, Failure):
             return EntryComparison(task, _failed(own), measured, failure=own)
-        benchmark = _benchmark(task.task, own)
+        benchmark = task.task.benchmark(own.image)
         if own.image == measured.benchmark.image:
             return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
         trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
@@ -516,10 +515,6 @@ class Retuner:
         )
 
 
-def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
-    return task.benchmark(compiled.image)
-
-
 def _failed(failure: Failure) -> Standing:
     is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
     return Standing.UNDECIDED if is_late else Standing.FAILED
@@ -585,40 +580,6 @@ class EntryTask(TunableTask):
         return replace(self, spaces=self.spaces.around(self.own))
 
 
-def prepare_entry(
-    task: TuningTask,
-    source: ProblemSource,
-    single: Spec,
-    flags: Sequence[str],
-    *,
-    registry: ProviderRegistry,
-    limits: Mapping[str, int],
-) -> EntryTask:
-    """Determine the configuration of an entry in a task, and the other candidates."""
-    configured = configure(task.source, flags)
-    dispatch, default = configured.dispatch, configured.configuration
-    if dispatch is None or default is None or default.pipeline is None:
-        raise NotTunableError("the compiler gives none of its operations a configuration")
-    try:
-        applied = apply_specs(task.source, flags, [single]).applied
-        own = configure(task.source, flags, single).configuration
-    except CompileError as failure:
-        raise RefusedError(failure.diagnostics[0].message) from None
-    if not applied or applied[0].is_own is False:
-        raise NotTunableError("the entry does not configure it")
-    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
-    copies = unrolled_loops(single.anatomy.table, single.anatomy.pairs[0][1])
-    if copies:
-        spaces = CandidateSpaces(dispatch, default, [], registry, limits)
-        candidate = rewriting_candidate(spaces.default, copies)
-        return EntryTask(task, template, spaces, source, candidate, single)
-    if own is None or own.pipeline is None:
-        raise NotTunableError("the entry gives it no pipeline")
-    spaces = CandidateSpaces(dispatch, default, [own], registry, limits)
-    candidate = spaces.given[0] if spaces.given else spaces.default
-    return EntryTask(task, template, spaces, source, candidate, single)
-
-
 @dataclass(frozen=True)
 class EntryProblems:
     """Finds the problems of entries.
@@ -681,7 +642,14 @@ class EntryProblems:
 
     def _payload_task(self, payload: Payload, single: Spec, *, is_exact: bool) -> EntryTask:
         reasons = []
-        for dispatch in self._dispatches(payload):
+        with temporary_directory() as directory:
+            path = directory / "payload.mlir"
+            path.write_text(payload.text)
+            program = read_program(str(path), [*self.flags, *_NO_PREPROCESSING])
+        if not program.tasks:
+            raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
+        dispatches = program.tasks
+        for dispatch in dispatches:
             try:
                 task = self._prepared(dispatch, ProblemSource.PAYLOAD, single)
             except NotTunableError as failure:
@@ -690,16 +658,28 @@ class EntryProblems:
                 return replace(task, is_exact=is_exact)
         raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
 
-    def _dispatches(self, payload: Payload) -> Sequence[TuningTask]:
-        with temporary_directory() as directory:
-            path = directory / "payload.mlir"
-            path.write_text(payload.text)
-            program = read_program(str(path), [*self.flags, *_NO_PREPROCESSING])
-        if not program.tasks:
-            raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
-        return program.tasks
-
     def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
-        return prepare_entry(
-            task, source, single, self.flags, registry=self.registry, limits=self.limits
-        )
+        # Determine the configuration of an entry in a task, and the other candidates.
+        flags = self.flags
+        configured = configure(task.source, flags)
+        dispatch, default = configured.dispatch, configured.configuration
+        if dispatch is None or default is None or default.pipeline is None:
+            raise NotTunableError("the compiler gives none of its operations a configuration")
+        try:
+            applied = apply_specs(task.source, flags, [single]).applied
+            own = configure(task.source, flags, single).configuration
+        except CompileError as failure:
+            raise RefusedError(failure.diagnostics[0].message) from None
+        if not applied or applied[0].is_own is False:
+            raise NotTunableError("the entry does not configure it")
+        template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
+        copies = unrolled_loops(single.anatomy.table, single.anatomy.pairs[0][1])
+        if copies:
+            spaces = CandidateSpaces(dispatch, default, [], self.registry, self.limits)
+            candidate = rewriting_candidate(spaces.default, copies)
+            return EntryTask(task, template, spaces, source, candidate, single)
+        if own is None or own.pipeline is None:
+            raise NotTunableError("the entry gives it no pipeline")
+        spaces = CandidateSpaces(dispatch, default, [own], self.registry, self.limits)
+        candidate = spaces.given[0] if spaces.given else spaces.default
+        return EntryTask(task, template, spaces, source, candidate, single)

@@ -201,7 +201,23 @@ class ProgramTracing:
                 actual = self._trace(calls.compiled(call, compiled.image, integers), places[0])
                 retargeted = calls.compiled(call, reference.image, integers)
                 expected = self._trace_reference(retargeted, target.device, places[1])
-                functions.append(_compared(call, actual, expected))
+                names = [[dispatch.name for dispatch in traces] for _, traces in (actual, expected)]
+                if names[0] != names[1]:
+                    raise TuninglinkError(
+                        error("the device and the reference run other dispatches")
+                    )
+                dispatches = [
+                    TracedDispatch(
+                        mine.name,
+                        _error(mine.inputs, theirs.inputs),
+                        _error(mine.outputs, theirs.outputs),
+                        tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
+                        max(map(_magnitude, theirs.outputs), default=0.0),
+                    )
+                    for mine, theirs in zip(actual[1], expected[1], strict=True)
+                ]
+                compared = TracedFunction(call, tuple(dispatches), actual[0], expected[0])
+                functions.append(compared)
         return functions
 
     def _trace(self, program: CompiledProgram, directory: Path) -> Traced:
@@ -220,23 +236,6 @@ class ProgramTracing:
         if isinstance(traced, str):
             raise TuninglinkError(error(f"the reference with traces: {traced}"))
         return traced
-
-
-def _compared(call: FunctionCall, actual: Traced, expected: Traced) -> TracedFunction:
-    names = [[dispatch.name for dispatch in traces] for _, traces in (actual, expected)]
-    if names[0] != names[1]:
-        raise TuninglinkError(error("the device and the reference run other dispatches"))
-    dispatches = [
-        TracedDispatch(
-            mine.name,
-            _error(mine.inputs, theirs.inputs),
-            _error(mine.outputs, theirs.outputs),
-            tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
-            max(map(_magnitude, theirs.outputs), default=0.0),
-        )
-        for mine, theirs in zip(actual[1], expected[1], strict=True)
-    ]
-    return TracedFunction(call, tuple(dispatches), actual[0], expected[0])
 
 
 def _error(actual: Sequence[TracedTensor], expected: Sequence[TracedTensor]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -265,7 +265,9 @@ class Tuner:
         return improved
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        limits, selection = self._device_limits(), self._selection
+        device = self._task_tuner.devices.first.description
+        device_limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        limits, selection = device_limits, self._selection
         prepare_here = partial(
             prepare, task, self._flags, specs, self._registry, limits, selection=selection
         )
@@ -299,7 +301,3 @@ class Tuner:
         if task.key not in self._prepared_tasks:
             self._prepared_tasks[task.key] = self._prepare_with(task, self._specs)
         return self._prepared_tasks[task.key]
-
-    def _device_limits(self) -> Mapping[str, int]:
-        device = self._task_tuner.devices.first.description
-        return {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}

@@ -226,25 +226,22 @@ def subgroup_basis(site: AttributeSite) -> None:
             "subgroup counts removed: TileAndFuse uses the 'subgroup' tile sizes and always ignored the counts"
         )
     elif info.pipeline in VECTOR_DISTRIBUTE:
-        _distribute(info.levels, counts, site)
-
-
-def _distribute(levels: Node, counts: list[int | None], site: AttributeSite) -> None:
-    sizes = integers(levels.value("workgroup"))
-    valid = [count for count in counts if count]
-    if sizes is None or len(valid) < len(counts):
-        raise Refusal(
-            "subgroup counts without workgroup tile sizes: there is nothing to distribute"
-        )
-    rank, rows, columns = _loops(sizes, levels, site)
-    kind = levels.node("mma_kind")
-    shape = _SHAPE.search(kind.render()) if kind is not None else None
-    units = map(int, shape.groups()) if shape else (1, 1)
-    basis = [1] * rank
-    for loops, count, unit in zip((rows, columns), valid, units, strict=True):
-        _assign(basis, sizes, loops, count, unit)
-    text = set_subgroup_basis(levels, basis, range(rank))
-    site.changed(f"{valid[0]} x {valid[1]} subgroups are 'subgroup_basis = {text}'")
+        levels = info.levels
+        sizes = integers(levels.value("workgroup"))
+        valid = [count for count in counts if count]
+        if sizes is None or len(valid) < len(counts):
+            raise Refusal(
+                "subgroup counts without workgroup tile sizes: there is nothing to distribute"
+            )
+        rank, rows, columns = _loops(sizes, levels, site)
+        kind = levels.node("mma_kind")
+        shape = _SHAPE.search(kind.render()) if kind is not None else None
+        units = map(int, shape.groups()) if shape else (1, 1)
+        basis = [1] * rank
+        for loops, count, unit in zip((rows, columns), valid, units, strict=True):
+            _assign(basis, sizes, loops, count, unit)
+        text = set_subgroup_basis(levels, basis, range(rank))
+        site.changed(f"{valid[0]} x {valid[1]} subgroups are 'subgroup_basis = {text}'")
 
 
 def _assign(
@@ -570,7 +567,17 @@ def simt_matmuls(site: AttributeSite) -> None:
     if sizes is None or info.lowering.head != TILE_SIZES_CONFIG:
         raise Refusal(f"the pipeline '{_OLD_PIPELINE}' is gone; it had one list of tile sizes")
     workgroup, reduction = split_sizes(sizes, site)
-    thread = _thread_tile(workgroup, _threads(info.translation))
+    # Divide a workgroup's tile among its threads: the innermost loop along x, the next along y.
+    threads = _threads(info.translation)
+    tile, rest = list(workgroup), list(threads)
+    for loop in reversed([loop for loop, size in enumerate(workgroup) if size]):
+        along = rest.pop(0) if rest else 1
+        if tile[loop] % along:
+            raise Refusal(f"{along} threads do not divide the workgroup tile {workgroup}")
+        tile[loop] //= along
+    if any(threads_left != 1 for threads_left in rest):
+        raise Refusal(f"more dimensions of threads, {threads}, than tiled loops, {workgroup}")
+    thread = tile
     info.tile_by_levels(workgroup=workgroup, reduction=reduction, thread=thread)
     pipeline = info.translation.find("pipeline")
     assert pipeline is not None
@@ -590,19 +597,6 @@ def _threads(translation: Node) -> list[int]:
             "(https://github.com/iree-org/iree/pull/19335); the spec does not give it"
         )
     return (threads + [1] * _DIMENSIONS)[:_DIMENSIONS]
-
-
-def _thread_tile(workgroup: list[int], threads: list[int]) -> list[int]:
-    """Divide a workgroup's tile among its threads: the innermost loop along x, the next along y."""
-    tile, rest = list(workgroup), list(threads)
-    for loop in reversed([loop for loop, size in enumerate(workgroup) if size]):
-        along = rest.pop(0) if rest else 1
-        if tile[loop] % along:
-            raise Refusal(f"{along} threads do not divide the workgroup tile {workgroup}")
-        tile[loop] //= along
-    if any(threads_left != 1 for threads_left in rest):
-        raise Refusal(f"more dimensions of threads, {threads}, than tiled loops, {workgroup}")
-    return tile
 
 
 _ALONE: Final = {

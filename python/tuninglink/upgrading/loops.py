@@ -394,7 +394,9 @@ class Generalization:
         module = mlir.Module.parse(aliases + functions, context)
         blocks = [operation.operation.regions[0].blocks[0] for operation in module.body.operations]
         for block in blocks:
-            _keep(block)
+            *_, last, terminator = block.operations
+            with terminator.operation.location, mlir.InsertionPoint(terminator):
+                mlir.Operation.create(_KEEP, operands=list(last.operation.results))
         PassManager.parse(_PIPELINE, context).run(module.operation)
         for dag, block in zip(dags, blocks, strict=True):
             operations = [op.operation for op in block.operations][:-2]
@@ -450,9 +452,3 @@ class Generalization:
         while any(name.startswith(prefix) for name in used):
             prefix = prefix[:-1] + "x_"
         return prefix
-
-
-def _keep(block: mlir.Block) -> None:
-    *_, last, terminator = block.operations
-    with terminator.operation.location, mlir.InsertionPoint(terminator):
-        mlir.Operation.create(_KEEP, operands=list(last.operation.results))

@@ -97,7 +97,25 @@ def read_module(
         return module
     if not upgrade:
         raise SpecError(_refusal(upgraded))
-    _report_upgrade(upgraded, name, diagnostics)
+    kept_out = (
+        Diagnostic(
+            Severity.WARNING,
+            f"'{part.what}' is excluded, as it cannot be upgraded: {part.reason}",
+            part.place,
+            rule=Rule.OLD_SYNTAX,
+        )
+        for part in upgraded.kept_out
+    )
+    if diagnostics is not None:
+        message = f"'{name}' was written for an older compiler, and is upgraded on loading"
+        remedy = note("'tuninglink upgrade --report' reports the changes and writes the result")
+        rule = Rule.OLD_SYNTAX
+        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,), rule=rule))
+    for hint in (*kept_out, *upgraded.hints):
+        if diagnostics is None:
+            warnings.warn(str(hint), stacklevel=4)
+        else:
+            diagnostics.emit(hint)
     module = parse_module(upgraded.text.encode(), name, context)
     restore_places(module, upgraded)
     return module
@@ -140,25 +158,19 @@ def check_repeated_matchers(data: bytes, context: mlir.Context) -> None:
         SpecError: a list uses a matcher twice.
     """
     if may_repeat_matchers(data) and quotes_operations(context):
-        _check_matchers_differ_apart(data)
+        # Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
+        # The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its
+        # context exists.
+        import subprocess  # noqa: PLC0415 - commands set the flag
 
+        from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415
 
-def _check_matchers_differ_apart(data: bytes) -> None:
-    """Check in a separate process that no list uses a matcher twice, on which the compiler would crash in this one.
-
-    The flag that prevents the crash can be set once in a process, which belongs to the caller, and before its context
-    exists.
-    """
-    import subprocess  # noqa: PLC0415 - commands set the flag
-
-    from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415
-
-    command = (find_tool("iree-opt"), f"{QUOTE_OPERATIONS}=false", "-", "-o", os.devnull)
-    finished = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - the wheel's own
-    repeated = _REPEATED.search(finished.stderr.decode(errors="replace"))
-    if repeated:
-        file, line, column, matcher = repeated.groups()
-        raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
+        command = (find_tool("iree-opt"), f"{QUOTE_OPERATIONS}=false", "-", "-o", os.devnull)
+        finished = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - the wheel's own
+        repeated = _REPEATED.search(finished.stderr.decode(errors="replace"))
+        if repeated:
+            file, line, column, matcher = repeated.groups()
+            raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
@@ -201,28 +213,6 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
         ],
         Rule.OLD_SYNTAX,
     )
-
-
-def _report_upgrade(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> None:
-    kept_out = (
-        Diagnostic(
-            Severity.WARNING,
-            f"'{part.what}' is excluded, as it cannot be upgraded: {part.reason}",
-            part.place,
-            rule=Rule.OLD_SYNTAX,
-        )
-        for part in upgraded.kept_out
-    )
-    if diagnostics is not None:
-        message = f"'{name}' was written for an older compiler, and is upgraded on loading"
-        remedy = note("'tuninglink upgrade --report' reports the changes and writes the result")
-        rule = Rule.OLD_SYNTAX
-        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,), rule=rule))
-    for hint in (*kept_out, *upgraded.hints):
-        if diagnostics is None:
-            warnings.warn(str(hint), stacklevel=4)
-        else:
-            diagnostics.emit(hint)
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:

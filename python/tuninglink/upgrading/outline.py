@@ -483,18 +483,16 @@ def _exclude_pairs(
             comma = _comma(outline, pair.end, pairs[index + 1].start)
         if comma is not None:
             edits.replace(comma.start, comma.end, "")
-        _comment_pair(outline, pair, comma, edits)
+        text = outline.source.text
+        line_end = outline.source.line_end(pair.end)
+        rest = text[pair.end : line_end]
+        if comma is not None and pair.end <= comma.start < line_end:
+            rest = text[pair.end : comma.start] + text[comma.end : line_end]
+        written = " ".join(text[pair.start : pair.end].split())
+        edits.replace(
+            pair.start, pair.end, f"// Kept out: {written}" + ("\n" if rest.strip() else "")
+        )
 
 
 def _comma(outline: SpecOutline, start: int, end: int) -> Token | None:
     return next((token for token in outline.source.tokens(start, end) if token.text == ","), None)
-
-
-def _comment_pair(outline: SpecOutline, pair: Pair, comma: Token | None, edits: Edits) -> None:
-    text = outline.source.text
-    line_end = outline.source.line_end(pair.end)
-    rest = text[pair.end : line_end]
-    if comma is not None and pair.end <= comma.start < line_end:
-        rest = text[pair.end : comma.start] + text[comma.end : line_end]
-    written = " ".join(text[pair.start : pair.end].split())
-    edits.replace(pair.start, pair.end, f"// Kept out: {written}" + ("\n" if rest.strip() else ""))

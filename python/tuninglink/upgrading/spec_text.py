@@ -126,16 +126,20 @@ class SpecText:
         self.text = text
         self.name = name
         self.closers: dict[int, int] = {}
-        self._match_brackets()
-
-    def _match_brackets(self) -> None:
         stack: list[int] = []
         for match in _STRUCTURE.finditer(self.text):
             start, first = match.start(), match.group()[0]
             if first in _OPENERS:
-                self._open(start, stack)
+                stack.append(start)
+                if len(stack) > MAX_DEPTH:
+                    self._fail(start, f"brackets are nested deeper than {MAX_DEPTH} levels")
             elif first in _OPENED_BY:
-                self._close(start, first, stack)
+                if stack and self.text[stack[-1]] == _OPENED_BY[first]:
+                    self.closers[stack.pop()] = start
+                elif (
+                    first != ">"
+                ):  # otherwise it is the operator of an affine constraint: `d0 >= 0`
+                    self._mismatch(start, stack)
             elif first == '"' and match.end() == start + 1:
                 self._fail(start, "the string that begins here is not closed on its line")
         if stack:
@@ -147,7 +151,9 @@ class SpecText:
         """The words at the beginning of parts that may be old, in order."""
         marks: list[Mark] = []
         stack: list[int] = []
-        words = self._words()
+        words = heapq.merge(
+            *(pattern.finditer(self.text) for pattern in _WORDS), key=lambda match: match.start()
+        )
         waiting = next(words, None)
         for match in _STRUCTURE.finditer(self.text):
             start, end = match.span()
@@ -168,22 +174,6 @@ class SpecText:
             marks += self._mark(waiting, stack)
             waiting = next(words, None)
         return marks
-
-    def _open(self, start: int, stack: list[int]) -> None:
-        stack.append(start)
-        if len(stack) > MAX_DEPTH:
-            self._fail(start, f"brackets are nested deeper than {MAX_DEPTH} levels")
-
-    def _close(self, start: int, bracket: str, stack: list[int]) -> None:
-        if stack and self.text[stack[-1]] == _OPENED_BY[bracket]:
-            self.closers[stack.pop()] = start
-        elif bracket != ">":  # otherwise it is the operator of an affine constraint: `d0 >= 0`
-            self._mismatch(start, stack)
-
-    def _words(self) -> Iterator[re.Match[str]]:
-        return heapq.merge(
-            *(pattern.finditer(self.text) for pattern in _WORDS), key=lambda match: match.start()
-        )
 
     def _mark(self, word: re.Match[str], stack: list[int]) -> Iterator[Mark]:
         start, end = word.span()

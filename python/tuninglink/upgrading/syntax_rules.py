@@ -97,18 +97,15 @@ def elementwise_operations(site: OperationSite) -> None:
     end, kind = mark.end, KINDS[mark.text]
     if mark.text.startswith("linalg.elemwise_") and following and following[0].text == "{":
         end = following[0].end
-        kind = _function_of(parse(site.source, following[0].start, end), kind)
+        # The function in the attributes of an operation.
+        attributes = parse(site.source, following[0].start, end)
+        assert isinstance(attributes, Node)
+        cast = attributes.value("cast")
+        if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
+            raise Refusal("an elementwise operation with an unsigned cast has no counterpart")
+        kind = enumerator(attributes.value("fun")) or kind
     site.edits.replace(mark.start, end, elementwise_op(kind))
     site.changed(f"'{mark.text}' is '{elementwise_op(kind)}'")
-
-
-def _function_of(attributes: object, default: str) -> str:
-    """Return the function in the attributes of an operation."""
-    assert isinstance(attributes, Node)
-    cast = attributes.value("cast")
-    if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):
-        raise Refusal("an elementwise operation with an unsigned cast has no counterpart")
-    return enumerator(attributes.value("fun")) or default
 
 
 _PACKS: Final = {"tensor.pack": "linalg.pack", "tensor.unpack": "linalg.unpack"}

@@ -307,9 +307,9 @@ class CompilationInfo:
 
 def options_of(translation: Node) -> Node | None:
     """Return the options of a translation info: the dictionary at its end."""
-    for field in translation.fields:
-        node = as_node(field.value)
-        if field.key is None and node is not None and node.bracket == "{":
+    for option in translation.fields:
+        node = as_node(option.value)
+        if option.key is None and node is not None and node.bracket == "{":
             return node
     return None
 

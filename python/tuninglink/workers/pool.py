@@ -260,7 +260,12 @@ class Connection:
         self._tail = b""
         deadline = time.monotonic() + seconds
         try:
-            self._send(frame, deadline)
+            rest = memoryview(LENGTH.pack(len(frame)) + frame)
+            while rest:
+                try:
+                    rest = rest[self._channel.send(rest) :]
+                except BlockingIOError:
+                    self._wait(select.POLLOUT, deadline)
             (length,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
             return self._receive(length, deadline)
         except ConnectionError:
@@ -278,14 +283,6 @@ class Connection:
             return True
         self._tail = (self._tail + part)[-_KEPT_OUTPUT:]
         return bool(part)
-
-    def _send(self, frame: bytes, deadline: float) -> None:
-        rest = memoryview(LENGTH.pack(len(frame)) + frame)
-        while rest:
-            try:
-                rest = rest[self._channel.send(rest) :]
-            except BlockingIOError:
-                self._wait(select.POLLOUT, deadline)
 
     def _receive(self, length: int, deadline: float) -> bytes:
         data = bytearray()

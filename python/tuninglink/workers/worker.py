@@ -96,8 +96,21 @@ def main(channel: int, lifeline: int) -> None:
     """Serve calls until the channel is closed."""
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
-    end_with_pipe(lifeline)
-    keep_niceness()
+    # Have the kernel kill this process and its children when the other end of a pipe is closed. A thread that waits for
+    # the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG acts at the end of the thread that
+    # started this process, and does not kill its children.
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+    if select.select([lifeline], [], [], 0)[0]:  # closed before the kernel watched it
+        os.killpg(0, signal.SIGKILL)
+    # Give the session of this process the niceness of the command. Linux groups processes by session for scheduling,
+    # and niceness counts within a group only. A worker is alone in its session, so that `nice tuninglink` would have no
+    # effect on it.
+    if niceness := os.getpriority(os.PRIO_PROCESS, 0):
+        # The kernel may have no such groups, or refuse.
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(niceness))
     omit_symbols_from_crashes()
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
@@ -110,31 +123,6 @@ def main(channel: int, lifeline: int) -> None:
             outcomes.write(outcome)
             outcomes.flush()
             del call, outcome
-
-
-def end_with_pipe(lifeline: int) -> None:
-    """Have the kernel kill this process and its children when the other end of a pipe is closed.
-
-    A thread that waits for the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG acts at the
-    end of the thread that started this process, and does not kill its children.
-    """
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
-    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
-    if select.select([lifeline], [], [], 0)[0]:  # closed before the kernel watched it
-        os.killpg(0, signal.SIGKILL)
-
-
-def keep_niceness() -> None:
-    """Give the session of this process the niceness of the command.
-
-    Linux groups processes by session for scheduling, and niceness counts within a group only. A worker is alone in its
-    session, so that `nice tuninglink` would have no effect on it.
-    """
-    if niceness := os.getpriority(os.PRIO_PROCESS, 0):
-        # The kernel may have no such groups, or refuse.
-        with suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:

@@ -35,7 +35,7 @@ from tuninglink.tuning.deciding import Numerics
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_COMMAND = 45
+LONGEST_COMMAND = 60
 
 
 @pytest.mark.parametrize("name", SUMMARIES)

@@ -10,12 +10,12 @@ import pytest
 from iree.compiler import ir
 from places import ROOT
 
-from tuninglink.errors import Diagnostic
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.opt import check_pass, make_pass, options_of, reference, run_pass, sections, summary
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
+    from tuninglink.errors import Diagnostic
     from tuninglink.mlir import Pass
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
 from iree.compiler import ir
 
-from tuninglink.errors import Diagnostic
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.opt import SPLIT_MARKER, Chunk, parse, split_input
+
+if TYPE_CHECKING:
+    from tuninglink.errors import Diagnostic
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:

@@ -379,8 +379,7 @@ def test_first_calls_decide_where_no_rounds_fit_into_the_time(
 def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SlowDevice()
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    for module in ("program_times", "comparison"):
-        monkeypatch.setattr(f"tuninglink.tuning.flag_sets.{module}.time", clock)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
     whole, compiler = replace(comparison(), seconds=30.0, _began=0.0), RecordedCompiler()
     sets = [FlagSet(name, (f"--{name}",)) for name in ("both fast", "wrong", "prefills fast")]
     jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
@@ -405,8 +404,7 @@ def test_a_set_under_which_the_program_does_not_end_is_not_awaited(
 ) -> None:
     device = HangingDevice("cuda")
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
-    for module in ("program_times", "comparison"):
-        monkeypatch.setattr(f"tuninglink.tuning.flag_sets.{module}.time", clock)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.comparison.time", clock)
     whole, compiler = replace(comparison(), seconds=seconds, _began=0.0), RecordedCompiler()
     sets = [FlagSet(name, (f"--{name}",)) for name in ("hang", "both fast")]
     jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}

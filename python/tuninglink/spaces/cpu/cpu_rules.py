@@ -511,7 +511,9 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     else:
         rules.separate_levels()
     _bound_vectors(rules)
-    _bound_neighbors(rules)
+    for neighbor, sizes, when in fused_vectors(rules):
+        what = f"the vectors of {neighbor.what} may have"
+        rules.limit_vector(what, sizes, neighbor.bits, when)
     if rules.cpu.masking is Masking.ALWAYS:
         _keep_peeling_finite(rules)
 
@@ -544,12 +546,6 @@ def _bound_vectors(rules: CpuRules) -> None:
         sizes = [rules.parts[loop].size for loop in vector.loops]
         rules.limit_vector(what, sizes, vector.bits, [has_known_parts])
         rules.limit_vector(what, masked, vector.bits, when)
-
-
-def _bound_neighbors(rules: CpuRules) -> None:
-    for neighbor, sizes, when in fused_vectors(rules):
-        what = f"the vectors of {neighbor.what} may have"
-        rules.limit_vector(what, sizes, neighbor.bits, when)
 
 
 def _keep_peeling_finite(rules: CpuRules) -> None:

@@ -57,11 +57,6 @@ _CONVERTING: Final = 89
 """The first NVIDIA compute capability with conversions of the other types."""
 
 
-def missing_conversion(workload: Workload, device: Gpu) -> str:
-    """Return an element type that the root op computes with and the device cannot convert; empty if there is none."""
-    return next((type_ for type_ in _computed_types(workload) if _is_missing(type_, device)), "")
-
-
 class UnsupportedSpace(Space):
     """A space without a valid configuration."""
 
@@ -147,7 +142,10 @@ class GpuProvider(Provider):
         return self._own_spaces(pipeline, workload) if shared is None else shared
 
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
-        _check_backend(workload, pipeline)
+        # Check that the target's backend builds a pipeline.
+        target = read_executable_target(workload.target) if workload.target is not None else None
+        if target is not None and target.backend in SPIRV_BACKENDS:
+            raise UndecidedError(f"{target.backend} does not build {pipeline}")
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
@@ -156,7 +154,9 @@ class GpuProvider(Provider):
             if pipeline != TILE_AND_FUSE:
                 raise UndecidedError("products of scaled operands are known in TileAndFuse alone")
             return scaled_spaces(workload, device, attribute)
-        if missing := missing_conversion(workload, device):
+        if missing := next(
+            (type_ for type_ in _computed_types(workload) if _is_missing(type_, device)), ""
+        ):
             reason = f"{device.architecture} cannot convert {missing}"
             return [UnsupportedSpace(workload.problem, pipeline, reason)]
         result: list[Space] = []
@@ -180,13 +180,6 @@ class GpuProvider(Provider):
         assert target is not None
         self._known = target, device
         return device
-
-
-def _check_backend(workload: Workload, pipeline: str) -> None:
-    """Check that the target's backend builds a pipeline."""
-    target = read_executable_target(workload.target) if workload.target is not None else None
-    if target is not None and target.backend in SPIRV_BACKENDS:
-        raise UndecidedError(f"{target.backend} does not build {pipeline}")
 
 
 _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]

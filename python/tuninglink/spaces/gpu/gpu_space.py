@@ -167,11 +167,6 @@ class GpuSpace(Space):
         return self.template.write_decomposition(assignment)
 
 
-def parameter_values(sizes: Sequence[int]) -> dict[str, int]:
-    """Return the values of the parameters for the sizes of a problem."""
-    return dict(zip(_names(len(sizes)), sizes, strict=True))
-
-
 def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
     """Return a problem with static sizes as one whose sizes are parameters."""
     sizes: list[Any] = [assumptions.parameter(name) for name in _names(len(problem.dimensions))]
@@ -267,7 +262,7 @@ class FamilySpaces:
 
     def of(self, workload: Workload, sizes: Sequence[int]) -> Sequence[Space] | None:
         """Return the spaces of a workload, None if its rules cannot be shared."""
-        values = parameter_values(sizes)
+        values = dict(zip(_names(len(sizes)), sizes, strict=True))
         variant = self._variant(workload, values)
         if variant is None:
             return None

@@ -340,46 +340,6 @@ class ScaledContraction:
         return (self.contraction.lhs, self.contraction.rhs, *self.scales)
 
 
-def read_scaled_contraction(workload: Workload) -> ScaledContraction:
-    """Read the contraction of a root op."""
-    op, problem = StructuredOp(workload.root), workload.problem
-    other_form = UndecidedError(
-        f"{problem} has a form other than that of a product with block scales"
-    )
-    body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
-    if body != _BODY or len(op.maps) != _OPERANDS:
-        raise other_form
-    # Scales have one element for each block: the loops of reductions that they lack are those inside of blocks.
-    lhs, rhs, *scales, result = map(read_operand, op.operation.operands, op.maps)
-    loops = ProductLoops.of(lhs.loops, rhs.loops, result.loops)
-    blocks = [loop for loop in loops.reductions if loop in scales[0].loops]
-    elements = [loop for loop in loops.reductions if loop not in scales[0].loops]
-    # Check the form of the scales, and the size of a block.
-    sizes = static_sizes(workload)
-    expected = [set(operand.loops) - {*elements} for operand in (lhs, rhs)]
-    is_product = loops.rows and loops.columns and len(blocks) == len(elements) == 1
-    if not is_product or [set(scale.loops) for scale in scales] != expected:
-        raise other_form
-    if sizes[elements[0]] != BLOCK:
-        raise UndecidedError(f"intrinsics take blocks of {BLOCK}, not of {sizes[elements[0]]}")
-    m, n = loops.rows[-1], loops.columns[-1]
-    outer = sorted(set(result.loops) - {m, n})
-    contraction = Contraction(
-        sizes,
-        tuple(outer),
-        (),
-        m,
-        n,
-        blocks[0],
-        lhs,
-        rhs,
-        result,
-        accumulates=not starts_from_fill(op),
-        is_plain=False,
-    )
-    return ScaledContraction(contraction, elements[0], (scales[0], scales[1]))
-
-
 def scaled_intrinsics(
     contraction: Contraction, device: Gpu, context: mlir.Context
 ) -> list[Intrinsic]:
@@ -425,7 +385,43 @@ _ARRANGED_COPIES: Final = {
 
 def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Return the spaces of configurations with an intrinsic, one for each form."""
-    scaled = read_scaled_contraction(workload)
+    # Read the contraction of a root op.
+    op, problem = StructuredOp(workload.root), workload.problem
+    other_form = UndecidedError(
+        f"{problem} has a form other than that of a product with block scales"
+    )
+    body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
+    if body != _BODY or len(op.maps) != _OPERANDS:
+        raise other_form
+    # Scales have one element for each block: the loops of reductions that they lack are those inside of blocks.
+    lhs, rhs, *scales, result = map(read_operand, op.operation.operands, op.maps)
+    loops = ProductLoops.of(lhs.loops, rhs.loops, result.loops)
+    blocks = [loop for loop in loops.reductions if loop in scales[0].loops]
+    elements = [loop for loop in loops.reductions if loop not in scales[0].loops]
+    # Check the form of the scales, and the size of a block.
+    sizes = static_sizes(workload)
+    expected = [set(operand.loops) - {*elements} for operand in (lhs, rhs)]
+    is_product = loops.rows and loops.columns and len(blocks) == len(elements) == 1
+    if not is_product or [set(scale.loops) for scale in scales] != expected:
+        raise other_form
+    if sizes[elements[0]] != BLOCK:
+        raise UndecidedError(f"intrinsics take blocks of {BLOCK}, not of {sizes[elements[0]]}")
+    m, n = loops.rows[-1], loops.columns[-1]
+    outer = sorted(set(result.loops) - {m, n})
+    contraction = Contraction(
+        sizes,
+        tuple(outer),
+        (),
+        m,
+        n,
+        blocks[0],
+        lhs,
+        rhs,
+        result,
+        accumulates=not starts_from_fill(op),
+        is_plain=False,
+    )
+    scaled = ScaledContraction(contraction, elements[0], (scales[0], scales[1]))
     intrinsics = scaled_intrinsics(scaled.contraction, device, workload.root.context)
     written = [
         _ScaledRules(

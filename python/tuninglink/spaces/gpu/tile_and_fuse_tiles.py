@@ -57,7 +57,36 @@ class TileAndFuseTiles(ContractionTiles):
         contraction = self.contraction
         self.choose_intrinsic(self.intrinsics)
         for loop in contraction.outer:
-            self._tile_outer(loop)
+            rules, size = self.rules, self.contraction.sizes[loop]
+            tile = self.tiles[loop] = self.table.tile(
+                WORKGROUP, loop, size or _MOST_DYNAMIC, zero=size
+            )
+            piece = self.pieces[loop] = self.table.tile(
+                SUBGROUP, loop, size or _MOST_DYNAMIC, low=0
+            )
+            if size is None:
+                rules.sufficient(
+                    tile == 1,
+                    f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}",
+                    tile,
+                )
+            # Zero is equivalent to the whole tile.
+            self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
+            self.busy[loop] = self.counts[loop]
+            # The size of the dimension after `padding` is unknown.
+            require = rules.sufficient if self.pads else rules.necessary
+            require(
+                any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
+                f"workgroup[{loop}] must be divisible by subgroup[{loop}] ({{}} % {{}} == 0)",
+                tile,
+                piece,
+            )
+            rules.compilers(
+                piece <= tile,
+                f"subgroup[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})",
+                piece,
+                tile,
+            )
         for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
             self._tile_side(loop, side)
         for loop in contraction.outer_k:
@@ -65,34 +94,6 @@ class TileAndFuseTiles(ContractionTiles):
         self._tile_reduction(contraction.k)
         if not self.pads:
             self._divide()
-
-    def _tile_outer(self, loop: int) -> None:
-        rules, size = self.rules, self.contraction.sizes[loop]
-        tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, size or _MOST_DYNAMIC, zero=size)
-        piece = self.pieces[loop] = self.table.tile(SUBGROUP, loop, size or _MOST_DYNAMIC, low=0)
-        if size is None:
-            rules.sufficient(
-                tile == 1,
-                f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}",
-                tile,
-            )
-        # Zero is equivalent to the whole tile.
-        self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
-        self.busy[loop] = self.counts[loop]
-        # The size of the dimension after `padding` is unknown.
-        require = rules.sufficient if self.pads else rules.necessary
-        require(
-            any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
-            f"workgroup[{loop}] must be divisible by subgroup[{loop}] ({{}} % {{}} == 0)",
-            tile,
-            piece,
-        )
-        rules.compilers(
-            piece <= tile,
-            f"subgroup[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})",
-            piece,
-            tile,
-        )
 
     def _tile_side(self, loop: int, side: str) -> None:
         rules, size = self.rules, self.contraction.sizes[loop]

@@ -57,7 +57,20 @@ class Configuration:
     @cached_property
     def complete(self) -> Configuration:
         """This configuration with the default entries; see `with_defaults`."""
-        return _completed(self)
+        lowering, decomposition = self.lowering_config, self.decomposition_config
+        entries = dictionary_of(lowering)
+        if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+            return self
+        read = {name: entry for name, entry in entries.items() if is_read(name, entry)}
+        is_complete = read == entries and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys()
+        if decomposition is None and is_complete:
+            return self
+        with lowering.context:
+            return Configuration(
+                iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(read))),
+                self.translation_info,
+                None if decomposition is None else _with_promotions(decomposition),
+            )
 
     @cached_property
     def entries(self) -> Mapping[str, mlir.Attribute]:
@@ -196,23 +209,6 @@ def with_defaults(configuration: Configuration) -> Configuration:
     workgroup together). Tiles that are not a list of integers are not read.
     """
     return configuration.complete
-
-
-def _completed(configuration: Configuration) -> Configuration:
-    lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
-    entries = dictionary_of(lowering)
-    if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        return configuration
-    read = {name: entry for name, entry in entries.items() if is_read(name, entry)}
-    is_complete = read == entries and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys()
-    if decomposition is None and is_complete:
-        return configuration
-    with lowering.context:
-        return Configuration(
-            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(read))),
-            configuration.translation_info,
-            None if decomposition is None else _with_promotions(decomposition),
-        )
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:
@@ -602,7 +598,30 @@ class KnobTemplate:
         context = self.pipeline.context
         try:
             with context:
-                return self._compilation_info(assignment)
+                slots = self.entries.entries
+                lowering = {name: each for name, each in slots.items() if name not in _OUTSIDE}
+                sizes = integers_of(slots[WORKGROUP_SIZE].write(assignment))
+                subgroup_size = integer_value(slots[SUBGROUP_SIZE].write(assignment))
+                if min(*sizes, subgroup_size) < 1:
+                    raise ValueError("a workgroup and a subgroup have threads")
+                options = dictionary_of(slots[PIPELINE_OPTIONS].write(assignment)) or {}
+                given: dict[str, Any] = {
+                    name: each.value
+                    for name, each in options.items()
+                    if isinstance(each, mlir.IntegerAttr | mlir.BoolAttr)
+                }
+                return iree_codegen.CompilationInfoAttr.get(
+                    DictionarySlot(lowering, is_lowering_config=True).write(assignment),
+                    iree_codegen.TranslationInfoAttr.get(
+                        self.pipeline,
+                        None,
+                        sizes,
+                        subgroup_size,
+                        mlir.DictAttr.get(
+                            {PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**given)}
+                        ),
+                    ),
+                )
         except (ValueError, IndexError, mlir.MLIRError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
@@ -611,30 +630,6 @@ class KnobTemplate:
         slot = self.entries.entries.get(names.DECOMPOSITION_CONFIG)
         with self.pipeline.context:
             return slot.write(assignment) if slot is not None else None
-
-    def _compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        slots = self.entries.entries
-        lowering = {name: each for name, each in slots.items() if name not in _OUTSIDE}
-        sizes = integers_of(slots[WORKGROUP_SIZE].write(assignment))
-        subgroup_size = integer_value(slots[SUBGROUP_SIZE].write(assignment))
-        if min(*sizes, subgroup_size) < 1:
-            raise ValueError("a workgroup and a subgroup have threads")
-        options = dictionary_of(slots[PIPELINE_OPTIONS].write(assignment)) or {}
-        given: dict[str, Any] = {
-            name: each.value
-            for name, each in options.items()
-            if isinstance(each, mlir.IntegerAttr | mlir.BoolAttr)
-        }
-        return iree_codegen.CompilationInfoAttr.get(
-            DictionarySlot(lowering, is_lowering_config=True).write(assignment),
-            iree_codegen.TranslationInfoAttr.get(
-                self.pipeline,
-                None,
-                sizes,
-                subgroup_size,
-                mlir.DictAttr.get({PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**given)}),
-            ),
-        )
 
 
 def _without(

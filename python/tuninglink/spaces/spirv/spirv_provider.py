@@ -84,23 +84,20 @@ def scalar_spaces(
     They are proposed for ops that BaseVectorize does not vectorize.
     """
     rules = _rules(workload, device, pipeline)
-    if _has_vectors(workload):
+    # Whether a root op accesses operands by permutations of loops, and does not compute with loop indices.
+    op = StructuredOp(workload.root)
+    is_permuted = all(
+        None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
+    )
+    body = [op.name for region in workload.root.regions for block in region for op in block]
+    has_vectors = is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
+    if has_vectors:
         rules.rules.propose_nothing("BaseVectorize makes vectors")
     return [SpirvSpace(rules)]
 
 
 def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _ThreadTileRules:
     return _ThreadTileRules(workload, read_loops(workload, device.gpu), device, pipeline)
-
-
-def _has_vectors(workload: Workload) -> bool:
-    """Return whether a root op accesses operands by permutations of loops, and does not compute with loop indices."""
-    op = StructuredOp(workload.root)
-    is_permuted = all(
-        None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
-    )
-    body = [op.name for region in workload.root.regions for block in region for op in block]
-    return is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
 
 
 class _ThreadTileRules(SpirvRules):
@@ -150,7 +147,16 @@ class _ThreadTileRules(SpirvRules):
         self.prefer_subgroup_size()
         results = product_of([1, *self._pieces.values()])
         if self._makes_vectors:
-            self._limit_vectors(results)
+            # Limit the vectors of a thread, which are unrolled.
+            self.unroll(product_of([results, *self._steps.values()]))
+            vectors = product_of([1, *list(self._pieces.values())[:-1]])
+            self.rules.unrolled(vectors, "vectors of results", _MOST_VECTORS)
+            if self.problem.kind is OpKind.REDUCTION:
+                self.rules.sufficient(
+                    results <= _MOST_THREAD_RESULTS,
+                    f"a thread must have at most {_MOST_THREAD_RESULTS} results, not {{}}",
+                    results,
+                )
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
             self.rules.not_chosen(
@@ -177,18 +183,6 @@ class _ThreadTileRules(SpirvRules):
         self.rules.not_chosen(
             total >= least, f"a workgroup should have at least {least} threads, not {{}}", total
         )
-
-    def _limit_vectors(self, results: Number) -> None:
-        """Limit the vectors of a thread, which are unrolled."""
-        self.unroll(product_of([results, *self._steps.values()]))
-        vectors = product_of([1, *list(self._pieces.values())[:-1]])
-        self.rules.unrolled(vectors, "vectors of results", _MOST_VECTORS)
-        if self.problem.kind is OpKind.REDUCTION:
-            self.rules.sufficient(
-                results <= _MOST_THREAD_RESULTS,
-                f"a thread must have at most {_MOST_THREAD_RESULTS} results, not {{}}",
-                results,
-            )
 
     def limit_memory(self) -> None:
         """Exclude vectors of elements in memory that are not legalized; threads do not exchange data."""

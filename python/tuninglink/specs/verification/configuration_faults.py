@@ -241,7 +241,24 @@ def _findings(
         yield from subgroup_faults(knobs, sizes, subgroup_size)
         if not foreign:
             name = intrinsic_name(lowering.mma_kind)
-            yield from intrinsic_faults(name, pipeline, subgroup_size)
+            # A fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size.
+            threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
+            if name is not None and not subgroup_size:
+                yield Fault(
+                    f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
+                    f"write subgroup_size = {threads or 32}",
+                    knob="translation_info",
+                    rule=Rule.MISSING_KNOB,
+                )
+            is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
+            if threads and is_distributed and subgroup_size and subgroup_size != threads:
+                yield Fault(
+                    f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
+                    f"write subgroup_size = {threads}",
+                    is_error=True,
+                    knob=gpu.SUBGROUP_SIZE,
+                    rule=Rule.THREAD_COUNT,
+                )
     if matched is not None:
         yield from _types(lowering, matched)
 
@@ -310,7 +327,33 @@ def _translation_faults(
     attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
     yield from function_faults(attributes, target)
     sizes = list(translation.workgroup_size or ())
-    yield from thread_faults(sizes, translation.subgroup_size or 0, target)
+    # Faults of the thread counts of a `translation_info`.
+    subgroup_size = translation.subgroup_size or 0
+    if not sizes:
+        yield Fault(
+            "its 'translation_info' has no 'workgroup_size'",
+            "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
+            knob="translation_info",
+            rule=Rule.MISSING_KNOB,
+        )
+    elif prod(sizes) > _MOST_THREADS:
+        yield Fault(
+            f"a workgroup of {prod(sizes):,} threads is more than GPUs run",
+            f"they run {_MOST_THREADS:,} at most",
+            is_error=True,  # The compiler compiles it, and no device runs it.
+            knob=gpu.WORKGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
+        )
+    subgroup_sizes = _subgroup_sizes(target)
+    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
+        is_amd = target is not None and target.backend == "rocm"
+        yield Fault(
+            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
+            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
+            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
+            knob=gpu.SUBGROUP_SIZE,
+            rule=Rule.THREAD_COUNT,
+        )
 
 
 def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterator[Fault]:
@@ -656,37 +699,6 @@ _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": 
 _WAVES: Final = "amdgpu-waves-per-eu"
 
 
-def thread_faults(
-    workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
-) -> Iterator[Fault]:
-    """Yield faults of the thread counts of a `translation_info`."""
-    if not workgroup_size:
-        yield Fault(
-            "its 'translation_info' has no 'workgroup_size'",
-            "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
-            knob="translation_info",
-            rule=Rule.MISSING_KNOB,
-        )
-    elif prod(workgroup_size) > _MOST_THREADS:
-        yield Fault(
-            f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
-            f"they run {_MOST_THREADS:,} at most",
-            is_error=True,  # The compiler compiles it, and no device runs it.
-            knob=gpu.WORKGROUP_SIZE,
-            rule=Rule.THREAD_COUNT,
-        )
-    subgroup_sizes = _subgroup_sizes(target)
-    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
-        is_amd = target is not None and target.backend == "rocm"
-        yield Fault(
-            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
-            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
-            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
-            knob=gpu.SUBGROUP_SIZE,
-            rule=Rule.THREAD_COUNT,
-        )
-
-
 def subgroup_faults(
     knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
 ) -> Iterator[Fault]:
@@ -760,27 +772,6 @@ def _without_repetition(
         return []
     counts[loop] *= idle
     return [counts, [*range(len(counts))]]
-
-
-def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if an intrinsic has no subgroup, or VectorDistribute cannot distribute it to this subgroup size."""
-    threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
-    if name is not None and not subgroup_size:
-        yield Fault(
-            f"its 'translation_info' has no 'subgroup_size', which '{name}' needs",
-            f"write subgroup_size = {threads or 32}",
-            knob="translation_info",
-            rule=Rule.MISSING_KNOB,
-        )
-    is_distributed = pipeline == gpu.VECTOR_DISTRIBUTE
-    if threads and is_distributed and subgroup_size and subgroup_size != threads:
-        yield Fault(
-            f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
-            f"write subgroup_size = {threads}",
-            is_error=True,
-            knob=gpu.SUBGROUP_SIZE,
-            rule=Rule.THREAD_COUNT,
-        )
 
 
 def function_faults(

@@ -69,7 +69,16 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     if not all(passed) or not passes_compiler(module, sink):
         return
     if not specs:
-        _report_no_spec(module, sink)
+        try:
+            Anatomy(module)
+        except SpecError as failure:
+            for diagnostic in failure.diagnostics:
+                # A module without a location of its own begins with its first op.
+                is_nowhere = diagnostic.place is not None and not diagnostic.place.line
+                first = next(body(module), None) if is_nowhere else None
+                sink.emit(
+                    replace(diagnostic, place=place_of(first.location)) if first else diagnostic
+                )
         return
     for nested_module in nested:
         if nested_module not in specs and names.WITH_NAMED_SEQUENCE in nested_module.attributes:
@@ -78,19 +87,6 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
                 f"mark a named sequence with '{names.ENTRY_POINT}'",
                 nested_module,
                 rule=Rule.ENTRY_POINT,
-            )
-
-
-def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    try:
-        Anatomy(module)
-    except SpecError as failure:
-        for diagnostic in failure.diagnostics:
-            # A module without a location of its own begins with its first op.
-            is_nowhere = diagnostic.place is not None and not diagnostic.place.line
-            first = next(body(module), None) if is_nowhere else None
-            diagnostics.emit(
-                replace(diagnostic, place=place_of(first.location)) if first else diagnostic
             )
 
 
@@ -126,7 +122,14 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     if any(op.name == names.MODULE for op in body(module)):
         # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
         module.context.enable_multithreading(False)  # noqa: FBT003
-    if _report_repeated_matchers(module, diagnostics):
+    repeated_matchers = False
+    for foreach_match in collect(module, names.FOREACH_MATCH):
+        count = Counter(_matchers(foreach_match))
+        for matcher in (matcher for matcher, uses in count.items() if uses > 1):
+            repeated_matchers = True
+            diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
+    report_repeated_matchers = repeated_matchers
+    if report_repeated_matchers:
         return False
     failure: mlir.MLIRError | None = None
     with collected_diagnostics(module.context) as collected:
@@ -139,16 +142,6 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     for error in failure.error_diagnostics if failure else ():
         diagnostics.emit(from_mlir(error))
     return failure is None
-
-
-def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    repeated_matchers = False
-    for foreach_match in collect(module, names.FOREACH_MATCH):
-        count = Counter(_matchers(foreach_match))
-        for matcher in (matcher for matcher, uses in count.items() if uses > 1):
-            repeated_matchers = True
-            diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
-    return repeated_matchers
 
 
 def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
@@ -423,7 +416,10 @@ class PayloadEffects:
         """Return the first op that changes the payload when `code` runs, or None."""
         if code not in self._culprits:
             self._culprits[code] = None  # Sequences may include each other: visit each once.
-            self._culprits[code] = self._find_culprit(code)
+            culprits = (self.culprit_behind(code, operation) for operation in code.operations)
+            self._culprits[code] = next(
+                (culprit for culprit in culprits if culprit is not None), None
+            )
         return self._culprits[code]
 
     def culprit_behind(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
@@ -435,10 +431,6 @@ class PayloadEffects:
             if culprit is not None:
                 return culprit
         return None
-
-    def _find_culprit(self, code: Code) -> mlir.Operation | None:
-        culprits = (self.culprit_behind(code, operation) for operation in code.operations)
-        return next((culprit for culprit in culprits if culprit is not None), None)
 
 
 class MatchOperations:
@@ -639,30 +631,30 @@ def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
     """Return the requirements of a matcher on its op, None if its loops are unknown."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name in _OUTPUTS:
-            return _by_maps(operation)
+            maps = affine_maps(operation.attributes.get("indexing_maps"))
+            if not maps:
+                return None
+            outputs = _OUTPUTS[operation.name]
+            lhs, rhs = _TYPES.get(operation.name, ("lhs_type", "rhs_type"))
+            types = _type(operation, lhs), _type(operation, rhs)
+            parallel = _parallel(maps[0].n_dims, indexing_loops(maps[-outputs]))
+            if operation.name not in _TYPES:
+                return MatchedOp(parallel, types)
+            # An attention is a product of queries and keys, and one of its result and values.
+            query, key, value, result = (_loops(maps[at]) for at in (0, 1, 2, -outputs))
+            qk = MatchedOp(
+                tuple(loop in result for loop in sorted(query | key)), types, is_product=False
+            )
+            # The scores are converted to the type of the values.
+            of_value = _type(operation, "value_type")
+            pv = MatchedOp(
+                tuple(loop in result for loop in sorted(value | result)), (of_value, of_value)
+            )
+            parts = (("qk_attrs", qk), ("pv_attrs", pv))
+            return MatchedOp(parallel, operands=len(maps), is_product=False, parts=parts)
         if operation.name == names.MATCH_DAG:
             return _root_of_dag(operation)
     return None
-
-
-def _by_maps(operation: mlir.Operation) -> MatchedOp | None:
-    maps = affine_maps(operation.attributes.get("indexing_maps"))
-    if not maps:
-        return None
-    outputs = _OUTPUTS[operation.name]
-    lhs, rhs = _TYPES.get(operation.name, ("lhs_type", "rhs_type"))
-    types = _type(operation, lhs), _type(operation, rhs)
-    parallel = _parallel(maps[0].n_dims, indexing_loops(maps[-outputs]))
-    if operation.name not in _TYPES:
-        return MatchedOp(parallel, types)
-    # An attention is a product of queries and keys, and one of its result and values.
-    query, key, value, result = (_loops(maps[at]) for at in (0, 1, 2, -outputs))
-    qk = MatchedOp(tuple(loop in result for loop in sorted(query | key)), types, is_product=False)
-    # The scores are converted to the type of the values.
-    of_value = _type(operation, "value_type")
-    pv = MatchedOp(tuple(loop in result for loop in sorted(value | result)), (of_value, of_value))
-    parts = (("qk_attrs", qk), ("pv_attrs", pv))
-    return MatchedOp(parallel, operands=len(maps), is_product=False, parts=parts)
 
 
 def _loops(map_: mlir.AffineMap) -> set[int]:

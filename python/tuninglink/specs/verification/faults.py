@@ -99,7 +99,7 @@ class KnobPlaces:
 
 def _read(file: str) -> SpecOutline | None:
     # Most specs have no faults; this takes longer to load than to check a small spec.
-    from tuninglink.upgrading import (
+    from tuninglink.upgrading import (  # noqa: PLC0415
         SpecOutline,
         SpecText,
     )

@@ -257,7 +257,7 @@ def compile_program(
         The module, or the first error.
     """
     # Without these, a worker that compiles candidates only starts in three quarters of the time.
-    from tuninglink.compiler import (
+    from tuninglink.compiler import (  # noqa: PLC0415
         Compiler,
         SpecChoice,
     )
@@ -281,11 +281,11 @@ def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
     """Return a program configured by specs, whose benchmarks call the code for their sizes."""
     from iree.compiler import ir as mlir  # noqa: PLC0415
 
-    from tuninglink.compiler import (
+    from tuninglink.compiler import (  # noqa: PLC0415
         Compiler,
         SpecChoice,
     )
-    from tuninglink.mlir import (
+    from tuninglink.mlir import (  # noqa: PLC0415
         thread_context,
         to_text,
     )
@@ -362,7 +362,7 @@ def apply_specs(
         CompileError: it does not compile.
     """
     # Workers that compile candidates do without these.
-    from tuninglink.compiler import (
+    from tuninglink.compiler import (  # noqa: PLC0415
         Compiler,
         SpecChoice,
     )

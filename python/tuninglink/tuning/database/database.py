@@ -712,7 +712,14 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _has_tables(connection, name):
-            for statement in _statements():
+            tables = [word for word in _TABLES.split(";\n") if word.strip()]
+            triggers = [
+                _APPEND_ONLY.format(table=table, action=action)
+                for table in ("problem", "environment", "configuration", "trial")
+                for action in ("UPDATE", "DELETE")
+            ]
+            statements = tables + triggers
+            for statement in statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -736,16 +743,6 @@ def _log_ahead(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
         else:
             return
-
-
-def _statements() -> list[str]:
-    tables = [word for word in _TABLES.split(";\n") if word.strip()]
-    triggers = [
-        _APPEND_ONLY.format(table=table, action=action)
-        for table in ("problem", "environment", "configuration", "trial")
-        for action in ("UPDATE", "DELETE")
-    ]
-    return tables + triggers
 
 
 def _check(connection: sqlite3.Connection, name: str) -> None:

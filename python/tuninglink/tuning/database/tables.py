@@ -112,39 +112,36 @@ def load_table(path: Path) -> RecordedTable:
         TuninglinkError: the file cannot be read, or is not a recorded table.
     """
     try:
-        return _read_table(load_json(path.read_bytes(), str(path)))
+        data = load_json(path.read_bytes(), str(path))
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']}")
+        default = data["default"]
+        trials = tuple(
+            RecordedTrial(
+                _candidate_of_table(trial["pipeline"], trial["knobs"]),
+                trial.get("microseconds"),
+                trial.get("failure"),
+            )
+            for trial in data["trials"]
+        )
+        return RecordedTable(
+            target=data["target"],
+            device=data["device"],
+            compiler=data["compiler"],
+            date=data["date"],
+            program=data["program"],
+            default_us=float(default["microseconds"]),
+            trials=trials,
+            default=_candidate_of_table(default["pipeline"], default["knobs"])
+            if default.get("knobs") is not None
+            else None,
+        )
     except OSError as failure:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
     except (LookupError, TypeError, AttributeError, ValueError) as failure:
         reason = reason_for_user(failure)
         message = f"'{path}' is not a recorded table of version {VERSION}: {reason}"
         raise TuninglinkError(error(message)) from None
-
-
-def _read_table(data: Mapping[str, Any]) -> RecordedTable:
-    if data["version"] != VERSION:
-        raise ValueError(f"version {data['version']}")
-    default = data["default"]
-    trials = tuple(
-        RecordedTrial(
-            _candidate_of_table(trial["pipeline"], trial["knobs"]),
-            trial.get("microseconds"),
-            trial.get("failure"),
-        )
-        for trial in data["trials"]
-    )
-    return RecordedTable(
-        target=data["target"],
-        device=data["device"],
-        compiler=data["compiler"],
-        date=data["date"],
-        program=data["program"],
-        default_us=float(default["microseconds"]),
-        trials=trials,
-        default=_candidate_of_table(default["pipeline"], default["knobs"])
-        if default.get("knobs") is not None
-        else None,
-    )
 
 
 def _candidate_of_table(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
@@ -267,28 +264,23 @@ def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
     samples = (table.default_us,)
     yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
     for trial in table.trials:
-        yield _recorded_trial(problem, environment, trial, table.date)
-
-
-def _recorded_trial(
-    problem: ProblemRecord, environment: EnvironmentRecord, trial: RecordedTrial, date: str
-) -> Trial:
-    candidate = trial.candidate
-    kinds = {kind.value for kind in FailureKind}
-    kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
-    failed = trial.microseconds is None
-    return Trial(
-        problem,
-        environment,
-        ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
-        "screen",
-        "space",
-        () if trial.microseconds is None else (trial.microseconds,),
-        failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
-        if failed
-        else None,
-        time=date,
-    )
+        candidate = trial.candidate
+        kinds = {kind.value for kind in FailureKind}
+        kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
+        failed = trial.microseconds is None
+        recorded_trial = Trial(
+            problem,
+            environment,
+            ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
+            "screen",
+            "space",
+            () if trial.microseconds is None else (trial.microseconds,),
+            failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
+            if failed
+            else None,
+            time=table.date,
+        )
+        yield recorded_trial
 
 
 def _hash(*parts: str) -> str:

@@ -265,23 +265,20 @@ class DefaultJudgements:
             return OutputVerdict(Correctness.UNCHECKED, reason_of(failure))
         self._tell(task, verdict)
         if verdict.correctness is not Correctness.WRONG and self._threads is not None:
-            self._bound_memory(task)
+            # Drop the reference of a task if references exceed the memory limit.
+            reference = self._references.reference(task)
+            size = reference.byte_length if isinstance(reference, Reference) else 0
+            with self._lock:
+                fits = self._kept_bytes + size <= _MOST_KEPT_BYTES
+                self._kept_bytes += size if fits else 0
+            if not fits:
+                self._references.release(task)
         return verdict
 
     def _tell(self, task: TuningTask, verdict: OutputVerdict) -> None:
         if verdict.correctness is Correctness.WRONG:
             with self._lock:
                 self._news.append((task, verdict))
-
-    def _bound_memory(self, task: TuningTask) -> None:
-        """Drop the reference of a task if references exceed the memory limit."""
-        reference = self._references.reference(task)
-        size = reference.byte_length if isinstance(reference, Reference) else 0
-        with self._lock:
-            fits = self._kept_bytes + size <= _MOST_KEPT_BYTES
-            self._kept_bytes += size if fits else 0
-        if not fits:
-            self._references.release(task)
 
 
 # --- Checks of candidates' outputs with a reference for the dispatch -----------------------------

@@ -465,7 +465,11 @@ class ModelRuns:
                     error = failure
                     continue
                 usable.append(integers)
-                if all(_is_finite(array) for arrays in outputs.values() for array in arrays):
+                if all(
+                    (array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all()))
+                    for arrays in outputs.values()
+                    for array in arrays
+                ):
                     break
             if not usable:
                 raise error
@@ -531,10 +535,6 @@ class ModelRuns:
 
 def _skipped(function: FunctionCall) -> str:
     return f"function '{function.label}': {function.obstacle}"
-
-
-def _is_finite(array: NDArray[Any]) -> bool:
-    return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
 
 
 # --- Verdicts of whole-program runs: on the entries of a spec, and on the outputs of the program -

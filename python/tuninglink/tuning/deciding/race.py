@@ -118,23 +118,31 @@ class Race:
         """
         if self._running is None:
             with self._timeline.stage(Stage.RACE):
-                self._running = self._run_heats()
+                # Run the heats, and return the remaining finalists, fastest first.
+                running = self._draw([])
+                for number, (rounds, keep) in enumerate(HEATS):
+                    if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
+                        break
+                    running = self._run_heat(running, rounds, keep, refills=number == 0)
+                self._running = running
         else:
             with self._timeline.stage(Stage.CONFIRMATION):
-                self._advance_confirmation(self._running[0])
+                winner = self._running[0]
+                confirmation = self._confirmation
+                assert confirmation is not None
+                assert self._running is not None
+                confirmation.advance()
+                self.due = confirmation.due
+                if confirmation.failure is not None:
+                    self._attribute(winner, confirmation.failure)
+                    self._running.pop(0)
+                    self._confirmation = None
+                elif confirmation.is_over:
+                    self.result = self._result(winner, confirmation)
         if self.result is None and self._confirmation is None:
             self._begin_confirmation()
 
     # --- Heats -------------------------------------------------------------------------------------------
-
-    def _run_heats(self) -> list[int]:
-        """Run the heats, and return the remaining finalists, fastest first."""
-        running = self._draw([])
-        for number, (rounds, keep) in enumerate(HEATS):
-            if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
-                break
-            running = self._run_heat(running, rounds, keep, refills=number == 0)
-        return running
 
     def _is_slow(self, running: Sequence[int]) -> bool:
         """Return whether another heat is pointless, since it would have no more rounds than the first."""
@@ -237,19 +245,6 @@ class Race:
         contestant = self._drawn[self._running[0]]
         self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
         self.due = self._confirmation.due
-
-    def _advance_confirmation(self, winner: int) -> None:
-        confirmation = self._confirmation
-        assert confirmation is not None
-        assert self._running is not None
-        confirmation.advance()
-        self.due = confirmation.due
-        if confirmation.failure is not None:
-            self._attribute(winner, confirmation.failure)
-            self._running.pop(0)
-            self._confirmation = None
-        elif confirmation.is_over:
-            self.result = self._result(winner, confirmation)
 
     def _result(self, winner: int | None, confirmation: Confirmation | None) -> RaceResult:
         return RaceResult(

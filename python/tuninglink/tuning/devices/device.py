@@ -83,7 +83,10 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     driver = driver_of(uri)
     if driver in LOCAL_DRIVERS:
         _driver(driver)
-        return _local_device(uri, driver, cores)
+        is_threaded = driver == THREADED_DRIVER
+        count = len(cores or physical_cores()) if is_threaded else 1
+        runtime = metadata.version("iree-base-runtime")
+        return DeviceDescription(uri, _processor(), driver, platform.release(), runtime, count)
     devices = devices_of(driver)
     path = uri.partition("://")[2]
     for index, device in enumerate(devices):
@@ -199,7 +202,9 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         message = f"driver '{driver}' lists no devices: {_reason(failure)}"
         raise DeviceError(error(message, notes=[_remedy()])) from None
-    version = _driver_version(driver)
+    module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
+    file = Path(f"/sys/module/{module}/version")
+    version = file.read_text().strip() if file.is_file() else ""
     runtime = metadata.version("iree-base-runtime")
     return [
         DeviceDescription(
@@ -209,24 +214,11 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     ]
 
 
-def _local_device(uri: str, driver: str, cores: Sequence[int]) -> DeviceDescription:
-    is_threaded = driver == THREADED_DRIVER
-    count = len(cores or physical_cores()) if is_threaded else 1
-    runtime = metadata.version("iree-base-runtime")
-    return DeviceDescription(uri, _processor(), driver, platform.release(), runtime, count)
-
-
 def _processor() -> str:
     information = Path("/proc/cpuinfo")
     text = information.read_text() if information.is_file() else ""
     match_ = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     return match_[1].strip() if match_ else platform.processor() or platform.machine()
-
-
-def _driver_version(driver: str) -> str:
-    module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
-    file = Path(f"/sys/module/{module}/version")
-    return file.read_text().strip() if file.is_file() else ""
 
 
 def _reason(failure: Exception) -> str:

@@ -466,7 +466,9 @@ class LoadedProgram:
     def sample(self, batch: int) -> float:
         """Call the function `batch` times; return the microseconds of a call."""
         if self._program.is_stateful:
-            return self._sample_anew()
+            function = self._loader.load_anew(*self._place).function(self._program.function)
+            self._call(function, self._inputs)
+            return self._call(function, self._inputs)[0] * 1e6
         if self._updates:
             self._inputs = self._arguments()
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
@@ -487,11 +489,6 @@ class LoadedProgram:
             for view in (*views, *updated)
         )
         return CallOutputs(tuple(arrays), seconds)
-
-    def _sample_anew(self) -> float:
-        function = self._loader.load_anew(*self._place).function(self._program.function)
-        self._call(function, self._inputs)
-        return self._call(function, self._inputs)[0] * 1e6
 
     def _call(
         self, function: LoadedFunction, inputs: Sequence[Any]

@@ -280,11 +280,6 @@ def _repeated(pattern: Bytes, length: int) -> Bytes:
     return np.tile(pattern, -(-length // len(pattern)))[:length]
 
 
-def _canaries(length: int) -> Bytes:
-    (word,) = _CANARY.view(np.uint32)
-    return np.full(-(-length // len(_CANARY)), word, np.uint32).view(np.uint8)[:length]
-
-
 def _width(name: str) -> int:
     dtype = element_type(name)
     return dtype.itemsize if dtype else 1
@@ -372,20 +367,20 @@ def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: B
 
 def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: int = 1) -> Bytes:
     """Return a buffer with the given patterns in its bindings, and canaries in its guards."""
-    whole = _canaries(buffer_length(layout, sets))
+    length = buffer_length(layout, sets)
+    (word,) = _CANARY.view(np.uint32)
+    whole = np.full(-(-length // len(_CANARY)), word, np.uint32).view(np.uint8)[:length]
     first = whole[: layout.stride]
     for binding, parts in zip(layout.bindings, contents, strict=True):
         for part in parts:
-            _repeat(part.content, first[binding.offset + part.start :][: part.length])
+            content = part.content
+            place = first[binding.offset + part.start :][: part.length]
+            for start in range(0, len(place), max(1, len(content))):
+                end = min(start + len(content), len(place))
+                place[start:end] = content[: end - start]
     for number in range(1, sets):
         whole[number * layout.stride : (number + 1) * layout.stride] = first
     return whole
-
-
-def _repeat(content: Bytes, place: Bytes) -> None:
-    for start in range(0, len(place), max(1, len(content))):
-        end = min(start + len(content), len(place))
-        place[start:end] = content[: end - start]
 
 
 def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:

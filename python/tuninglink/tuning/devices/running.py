@@ -303,26 +303,22 @@ def bytes_on_host(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint
     try:
         return np.array(rt.DeviceArray(device, view).to_host())
     except ValueError:
-        return _staged(device, buffer)
-
-
-def _staged(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint8]:
-    """Return a copy of the bytes of a buffer, by way of another buffer of the device that the host can map."""
-    staging = device.allocator.allocate_buffer(
-        memory_type=int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE),
-        allowed_usage=int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING_SCOPED),
-        allocation_size=buffer.byte_length(),
-    )
-    copied = device.create_semaphore(0)
-    device.queue_copy(
-        buffer,
-        staging,
-        wait_semaphores=rt.HalFence.create_at(copied, 0),
-        signal_semaphores=rt.HalFence.create_at(copied, 1),
-    )
-    rt.HalFence.create_at(copied, 1).wait()
-    mapped = staging.map()
-    return np.array(mapped.asarray([buffer.byte_length()], np.dtype(np.uint8)))
+        # A copy of the bytes of a buffer, by way of another buffer of the device that the host can map.
+        staging = device.allocator.allocate_buffer(
+            memory_type=int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE),
+            allowed_usage=int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING_SCOPED),
+            allocation_size=buffer.byte_length(),
+        )
+        copied = device.create_semaphore(0)
+        device.queue_copy(
+            buffer,
+            staging,
+            wait_semaphores=rt.HalFence.create_at(copied, 0),
+            signal_semaphores=rt.HalFence.create_at(copied, 1),
+        )
+        rt.HalFence.create_at(copied, 1).wait()
+        mapped = staging.map()
+        return np.array(mapped.asarray([buffer.byte_length()], np.dtype(np.uint8)))
 
 
 _OUTPUTS: Final = " outputs"

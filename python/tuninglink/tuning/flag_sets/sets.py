@@ -28,7 +28,6 @@ from tuninglink.tuning.references import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
     from numpy.typing import NDArray
 
     from tuninglink.iree import GivenSizes
@@ -516,13 +515,6 @@ def _compile(
     return _in_process(flags, deadline, compile_source, source, spec)
 
 
-def form_sources(
-    source: ProgramSource, flags: tuple[str, ...], deadline: float
-) -> FormedSource | str:
-    """Form the dispatches of a program in a separate process."""
-    return _in_process(flags, deadline, formed_source, source)
-
-
 def _in_process(
     flags: tuple[str, ...],
     deadline: float,
@@ -580,7 +572,16 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
             wrong_defaults, phase = 0, Phase.EXECUTABLE_SOURCES
             if _CUDA in backends:
                 run.advance(phase, phase := Phase.EXECUTABLE_CONFIGURATIONS)
-                wrong_defaults = miscompiled_defaults(run.module)
+                # The number of dispatches of a configured program whose code is known to be miscompiled.
+                configured = [
+                    (read_workload(root, op.function), read_configuration(root, op.function))
+                    for op in find_root_ops(run.module)
+                    for root in op.roots
+                ]
+                wrong_defaults = sum(
+                    configuration is not None and bool(miscompilation(workload, configuration))
+                    for workload, configuration in configured
+                )
             # Without a spec, finish this compilation; with one, compile the saved program.
             if not spec:
                 run.advance(phase, Phase.END)
@@ -594,19 +595,6 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
         return failure.diagnostics[0].message
     seconds = time.monotonic() - began
     return CompiledSource(image, calls, backends, seconds, is_tiled, wrong_defaults)
-
-
-def miscompiled_defaults(module: mlir.Operation) -> int:
-    """Return the number of dispatches of a configured program whose code is known to be miscompiled."""
-    configured = [
-        (read_workload(root, op.function), read_configuration(root, op.function))
-        for op in find_root_ops(module)
-        for root in op.roots
-    ]
-    return sum(
-        configuration is not None and bool(miscompilation(workload, configuration))
-        for workload, configuration in configured
-    )
 
 
 @dataclass
@@ -640,7 +628,7 @@ class SourceReference:
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Outputs | str:
         end = time.monotonic() + self.seconds
-        formed = form_sources(self.source, self.flags, end)
+        formed = _in_process(self.flags, end, formed_source, self.source)
         if isinstance(formed, str):
             return formed
         left = max(0.0, end - time.monotonic())

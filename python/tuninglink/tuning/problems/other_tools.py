@@ -139,7 +139,10 @@ def _read_convolutions(
     strides, dilations = extents("#uv", 1, 1), extents("^lj", 1, 1)
     padding = _padding(flags, extents("$pq", 0, 0))
     outputs, layout = flags.number("k", 1), _layout(flags, rank)
-    is_transposed = _is_transposed(flags)
+    mode = flags.text("m", "conv")
+    if mode not in ("conv", "trans") and not mode.isdecimal():
+        raise UnsupportedError.unknown("mode", mode, ["conv", "trans"], flags.column("m"))
+    is_transposed = mode == "trans"
     if is_transposed:
         # The operands exchange their roles.
         channels, outputs, layout = outputs, channels, layout.transposed
@@ -150,8 +153,11 @@ def _read_convolutions(
         )
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
+    switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
+    given = [switched for name, switched in switches.items() if flags.has(name)]
+    switched_type = given[0] if given else element
     convolution = Convolution(
-        *(images, channels, size, outputs, kernel, _switched_type(flags, element)),
+        *(images, channels, size, outputs, kernel, switched_type),
         *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
     )
     gradients = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
@@ -202,12 +208,6 @@ _MIOPEN_READERS: Final[
 """Readers by the beginnings of operations' names."""
 
 
-def _switched_type(flags: CommandFlags, element: ElementType) -> ElementType:
-    switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
-    given = [switched for name, switched in switches.items() if flags.has(name)]
-    return given[0] if given else element
-
-
 def _directions(flags: CommandFlags) -> int:
     """Return the directions as a sum of bits; the default is the forward direction, as in BOO."""
     # Fusilli has another long name for this flag.
@@ -219,13 +219,6 @@ def _directions(flags: CommandFlags) -> int:
             f"direction {value} is not supported: expected {form}", flags.column(name)
         )
     return value or every
-
-
-def _is_transposed(flags: CommandFlags) -> bool:
-    mode = flags.text("m", "conv")
-    if mode not in ("conv", "trans") and not mode.isdecimal():
-        raise UnsupportedError.unknown("mode", mode, ["conv", "trans"], flags.column("m"))
-    return mode == "trans"
 
 
 def _padding(flags: CommandFlags, padding: tuple[int, ...]) -> tuple[int, ...]:
@@ -598,7 +591,29 @@ def read_aten(line: str, command: re.Match[str]) -> Problem:
         raise UnsupportedError.unknown("operation", command[0], names, column)
     arguments_column = command.end() + 2
     try:
-        return read(_read_call(line[command.end() :]))
+        # Read the arguments of an operation: quoted lists of their shapes, types, strides and values.
+        text = line[command.end() :]
+        shapes, types, strides, values = map(ast.literal_eval, shlex.split(text)[:4])
+        elements, arguments = [], []
+        for shape, kind, steps, value in zip(shapes, types, strides, values, strict=True):
+            if value != "":
+                arguments.append(ast.literal_eval(value))
+            elif not shape and kind not in _ATEN_TYPES:
+                # An optional argument that is absent.
+                arguments.append(None)
+            else:
+                if kind not in _ATEN_TYPES:
+                    raise UnsupportedError.unknown("type", kind, _ATEN_TYPES)
+                if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in shape):
+                    raise ProblemError(
+                        f"invalid shape {shape}: expected numbers from 1 to {LARGEST_SIZE}"
+                    )
+                elements.append(_ATEN_TYPES[kind])
+                arguments.append(_Tensor.of(shape, steps))
+        if len(set(elements)) > 1:
+            raise UnsupportedError("operands of different types are not supported")
+        read_call = _Call(tuple(arguments), elements[0])
+        return read(read_call)
     except ProblemError as failure:
         raise type(failure)(str(failure), arguments_column) from None
     except (ValueError, TypeError, IndexError, SyntaxError):
@@ -606,30 +621,6 @@ def read_aten(line: str, command: re.Match[str]) -> Problem:
             "expected lists of shapes, types, strides and values, each quoted, for the arguments"
         )
         raise ProblemError(f"{message} of '{command[0]}'", arguments_column) from None
-
-
-def _read_call(text: str) -> _Call:
-    """Read the arguments of an operation: quoted lists of their shapes, types, strides and values."""
-    shapes, types, strides, values = map(ast.literal_eval, shlex.split(text)[:4])
-    elements, arguments = [], []
-    for shape, kind, steps, value in zip(shapes, types, strides, values, strict=True):
-        if value != "":
-            arguments.append(ast.literal_eval(value))
-        elif not shape and kind not in _ATEN_TYPES:
-            # An optional argument that is absent.
-            arguments.append(None)
-        else:
-            if kind not in _ATEN_TYPES:
-                raise UnsupportedError.unknown("type", kind, _ATEN_TYPES)
-            if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in shape):
-                raise ProblemError(
-                    f"invalid shape {shape}: expected numbers from 1 to {LARGEST_SIZE}"
-                )
-            elements.append(_ATEN_TYPES[kind])
-            arguments.append(_Tensor.of(shape, steps))
-    if len(set(elements)) > 1:
-        raise UnsupportedError("operands of different types are not supported")
-    return _Call(tuple(arguments), elements[0])
 
 
 def _product(call: _Call, first: int) -> Product:

@@ -256,7 +256,7 @@ class WindowLoops:
         The loops are in the order of BOO: the loops of the result, then the loops of the windows.
         """
         image, window, result = accesses
-        inner = [self._inner(letter) for letter in window]
+        inner = [(f"k{letter}" if letter in self.axes else letter) for letter in window]
         loops = [*result, *(loop for loop in inner if loop not in result)]
         steps = dict(zip(self.axes, zip(self.strides, self.dilations, strict=True), strict=True))
 
@@ -272,9 +272,6 @@ class WindowLoops:
             indexing_map(loops, inner),
             indexing_map(loops, result),
         ]
-
-    def _inner(self, letter: str) -> str:
-        return f"k{letter}" if letter in self.axes else letter
 
 
 _NAMED_POOLINGS: Final[dict[tuple[PoolingOperation, str], Callable[..., Any]]] = {

@@ -112,9 +112,28 @@ def build_benchmark(
     variants = [parts.constants, *others]
     layout = replace(layout, variants=len(variants))
     with module.context, mlir.Location.unknown():
-        arguments = _replace_arguments(parts.function)
+        # Give the function its four arguments in place of the batch size; return the first three.
+        function = parts.function
+        block = function.regions[0].blocks[0]
+        (old,) = block.arguments
+        location = function.location
+        i32 = mlir.IntegerType.get_signless(32)
+        types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
+        buffer, sets, stride, batch = (block.add_argument(type_, location) for type_ in types)
+        old.replace_all_uses_with(batch)
+        block.erase_argument(0)
+        function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
+        arguments = buffer, sets, stride
         _place_bindings(parts, layout, arguments, variants)
-    _remove_buffer(module, parts.function)
+    # Remove the benchmark's own buffer and the ops that made it.
+    loads = collect(parts.function, "util.global.load")
+    gone = {str(load.attributes["global"]) for load in loads}
+    for load in loads:
+        load.erase()
+    for op in list(body(module)):
+        is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
+        if is_buffer or op.name == "util.initializer":
+            op.erase()
     return BenchmarkFunction(symbol_name(parts.function) or "", layout, parts.constants)
 
 
@@ -174,20 +193,6 @@ def _constant(value: Value) -> int:
     return int(constant.value)
 
 
-def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
-    """Give the function its four arguments in place of the batch size; return the first three."""
-    block = function.regions[0].blocks[0]
-    (old,) = block.arguments
-    location = function.location
-    i32 = mlir.IntegerType.get_signless(32)
-    types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
-    buffer, sets, stride, batch = (block.add_argument(type_, location) for type_ in types)
-    old.replace_all_uses_with(batch)
-    block.erase_argument(0)
-    function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
-    return buffer, sets, stride
-
-
 def _place_bindings(
     parts: _Parts,
     layout: BufferLayout,
@@ -231,18 +236,6 @@ def _index_operation(name: str, *operands: Value) -> Value:
     index = mlir.IndexType.get()
     result: Value = mlir.Operation.create(name, results=[index], operands=list(operands)).result
     return result
-
-
-def _remove_buffer(module: mlir.Operation, function: mlir.Operation) -> None:
-    """Remove the benchmark's own buffer and the ops that made it."""
-    loads = collect(function, "util.global.load")
-    gone = {str(load.attributes["global"]) for load in loads}
-    for load in loads:
-        load.erase()
-    for op in list(body(module)):
-        is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
-        if is_buffer or op.name == "util.initializer":
-            op.erase()
 
 
 # --- The uses of dispatches by their program: the places of their tensors in each call, and the data in the caches
@@ -434,7 +427,31 @@ def dynamic_benchmarks(
     between = set(_between(given))
     dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
     for combination in (*combinations(given), *_checked(given)):
-        for module in dump_benchmarks(_at_sizes(program, combination)):
+        # A copy of a program whose host code has constant sizes for its arguments.
+        copy = program.operation.clone().operation
+        for function in body(copy):
+            if function.name == names.UTIL_FUNCTION:
+                for dimension in collect(function, BUFFER_VIEW_DIM):
+                    view = dimension.operands[0]
+                    number: Any = dimension.attributes["index"]
+                    if not isinstance(view, mlir.BlockArgument):
+                        continue
+                    size = combination.size_of(view.arg_number, number.value)
+                    if size is None:
+                        continue
+                    kind = dimension.results[0].type
+                    constant = mlir.Operation.create(
+                        "arith.constant",
+                        results=[kind],
+                        attributes={"value": mlir.IntegerAttr.get(kind, size)},
+                        loc=dimension.location,
+                        ip=mlir.InsertionPoint(dimension),
+                    )
+                    dimension.results[0].replace_all_uses_with(constant.result)
+                    dimension.erase()
+        PassManager.parse(_FOLDING, copy.context).run(copy)
+        at_sizes = copy
+        for module in dump_benchmarks(at_sizes):
             (variant,) = collect(module, names.EXECUTABLE_VARIANT)
             if dispatch_name(variant) not in others:
                 dumped[dispatch_name(variant)].append((combination, module))
@@ -462,37 +479,6 @@ def _between(given: Sequence[GivenSizes]) -> list[tuple[int, ...]]:
         for position, dimension in enumerate(given)
         for size in sizes_between([size for size, _ in dimension.sizes])
     ]
-
-
-def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
-    """Return a copy of a program whose host code has constant sizes for its arguments."""
-    copy = program.operation.clone().operation
-    for function in body(copy):
-        if function.name == names.UTIL_FUNCTION:
-            _give_sizes(function, combination)
-    PassManager.parse(_FOLDING, copy.context).run(copy)
-    return copy
-
-
-def _give_sizes(function: mlir.Operation, combination: SizeCombination) -> None:
-    for dimension in collect(function, BUFFER_VIEW_DIM):
-        view = dimension.operands[0]
-        number: Any = dimension.attributes["index"]
-        if not isinstance(view, mlir.BlockArgument):
-            continue
-        size = combination.size_of(view.arg_number, number.value)
-        if size is None:
-            continue
-        kind = dimension.results[0].type
-        constant = mlir.Operation.create(
-            "arith.constant",
-            results=[kind],
-            attributes={"value": mlir.IntegerAttr.get(kind, size)},
-            loc=dimension.location,
-            ip=mlir.InsertionPoint(dimension),
-        )
-        dimension.results[0].replace_all_uses_with(constant.result)
-        dimension.erase()
 
 
 def _joined(

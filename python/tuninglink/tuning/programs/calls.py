@@ -277,16 +277,8 @@ def _is_dispatched(module: mlir.Operation) -> bool:
 def _advance_to_abi(run: Run, first: Phase) -> Phase:
     """Take a program to `abi`, and return the phase that it has passed, which may be a later one."""
     if first < Phase.INPUT:
-        _load_functions(run.module)
+        run.module.context.dialects[names.FUNCTION.partition(".")[0]]
         run.advance(first, first := Phase.INPUT)
     if first < Phase.ABI:
         run.advance(first, first := Phase.ABI)
     return first
-
-
-def _load_functions(module: mlir.Operation) -> None:
-    """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
-
-    The passes of that phase do not load it, unlike the passes of later phases.
-    """
-    module.context.dialects[names.FUNCTION.partition(".")[0]]

@@ -240,18 +240,15 @@ def read_program(
         )
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}'"))
-    return DispatchedProgram(saved, calls, _among_others(tasks), tuple(omissions))
-
-
-def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
-    """Return the tasks of a program, with the data used between two calls of a dispatch in their layouts."""
+    # The tasks of a program, with the data used between two calls of a dispatch in their layouts.
     static = [task for task in tasks if not task.is_dynamic]
     uses = [
         DispatchUse(task.layout, task.source, task.calls, task.target.backend) for task in static
     ]
     layouts = zip(static, with_program_sets(uses), strict=True)
     by_key = {task.key: layout for task, layout in layouts}
-    return tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
+    among_others = tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
+    return DispatchedProgram(saved, calls, among_others, tuple(omissions))
 
 
 def _tasks(
@@ -430,7 +427,14 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
         None if the compiler generates no separate code for these sizes, or none of them is measured.
     """
     # Restrict the benchmarked sizes to the range.
-    functions = tuple(function for function in task.sized if _is_within(function, bounds))
+    functions = tuple(
+        function
+        for function in task.sized
+        if all(
+            loop < len(function.loops) and (function.loops[loop] or 0) in sizes
+            for loop, sizes in bounds.items()
+        )
+    )
     measured = [function for function in functions if function.weight]
     module = mlir.Module.parse(task.source, thread_context()).operation
     root = _root(module)
@@ -457,13 +461,6 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
         layout=smallest.layout,
         sized=functions,
         bounds=bounds,
-    )
-
-
-def _is_within(function: SizedFunction, bounds: Mapping[int, SizeRange]) -> bool:
-    return all(
-        loop < len(function.loops) and (function.loops[loop] or 0) in sizes
-        for loop, sizes in bounds.items()
     )
 
 

@@ -223,7 +223,12 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
         if name == "arith.bitcast":
             return _reinterpreted(operation, operands[0])
         if name in _ROUNDING:
-            return _narrowed(name, _ROUNDING[name](*operands), result)
+            value = _ROUNDING[name](*operands)
+            if name == "arith.trunci" and _width(result) == 1:
+                return (value & 1).astype(np.bool_)
+            if name == "arith.trunci":
+                return _wrapped(value, result)
+            return widened(value.astype(_dtype(result)), result)
     raise UnsupportedOperationError(name)
 
 
@@ -268,14 +273,6 @@ def _dtype(kind: mlir.Type) -> np.dtype:
     if dtype is None:
         raise UnsupportedOperationError(f"values of type {kind}")
     return dtype
-
-
-def _narrowed(name: str, value: Array, result: mlir.Type) -> Array:
-    if name == "arith.trunci" and _width(result) == 1:
-        return (value & 1).astype(np.bool_)
-    if name == "arith.trunci":
-        return _wrapped(value, result)
-    return widened(value.astype(_dtype(result)), result)
 
 
 def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:

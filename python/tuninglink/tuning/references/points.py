@@ -247,7 +247,14 @@ class PointEvaluator:
         if name == "linalg.generic":
             return NestEvaluation(query).result()
         if name == LOAD:
-            return self._load(operation, index)
+            tensor = tensor_of(operation.operands[0], self._layout)
+            result = mlir.RankedTensorType(operation.results[0].type)
+            places = in_slice(operation, list(result.shape), index)
+            for place, size in zip(places, tensor.part.shape, strict=True):
+                if place.size and (place.min() < 0 or place.max() >= size):
+                    raise UnsupportedOperationError("an index out of bounds")
+            position = row_major(places, tensor.part.shape)
+            return widened(self._inputs.elements(tensor, position), result.element_type)
         if name == "arith.constant":
             return self._constant_of(operation, index)
         if name in _PASSED:
@@ -263,22 +270,19 @@ class PointEvaluator:
         ]
         return evaluate(operation, operands)  # elementwise on tensors
 
-    def _load(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
-        tensor = tensor_of(operation.operands[0], self._layout)
-        result = mlir.RankedTensorType(operation.results[0].type)
-        places = in_slice(operation, list(result.shape), index)
-        for place, size in zip(places, tensor.part.shape, strict=True):
-            if place.size and (place.min() < 0 or place.max() >= size):
-                raise UnsupportedOperationError("an index out of bounds")
-        position = row_major(places, tensor.part.shape)
-        return widened(self._inputs.elements(tensor, position), result.element_type)
-
     def _constant_of(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         attribute = operation.attributes["value"]
         kind = operation.results[0].type
         if isinstance(kind, mlir.RankedTensorType):
             if str(attribute).startswith("dense_resource<"):
-                return widened(self._resource(attribute, kind)[tuple(index)], kind.element_type)
+                if self._resources is None:
+                    self._resources = resource_values(self._benchmark)
+                name = str(attribute).removeprefix("dense_resource<").partition(">")[0].strip('"')
+                dtype = element_type(str(kind.element_type))
+                if dtype is None or name not in self._resources:
+                    raise UnsupportedOperationError(f"the resource '{name}'")
+                resource = self._resources[name].view(dtype).reshape(tuple(kind.shape))
+                return widened(resource[tuple(index)], kind.element_type)
             dense = mlir.DenseElementsAttr(attribute)
             if not dense.is_splat:
                 return widened(np.array(dense)[tuple(index)], kind.element_type)
@@ -286,15 +290,6 @@ class PointEvaluator:
         if not isinstance(attribute, (mlir.FloatAttr, mlir.IntegerAttr, mlir.BoolAttr)):
             raise UnsupportedOperationError(f"a constant of type {kind}")
         return widened(np.asarray(attribute.value), kind)
-
-    def _resource(self, attribute: mlir.Attribute, kind: mlir.RankedTensorType) -> Array:
-        if self._resources is None:
-            self._resources = resource_values(self._benchmark)
-        name = str(attribute).removeprefix("dense_resource<").partition(">")[0].strip('"')
-        dtype = element_type(str(kind.element_type))
-        if dtype is None or name not in self._resources:
-            raise UnsupportedOperationError(f"the resource '{name}'")
-        return self._resources[name].view(dtype).reshape(tuple(kind.shape))
 
 
 _PASSED: Final = frozenset({"hal.interface.constant.load", "util.assume.int"})
@@ -378,17 +373,6 @@ def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
     offset = static_integer(subspan.operands[0])
     if offset is None:
         raise UnsupportedOperationError("a dynamic offset")
-    sizes, element = _dispatch_tensor(value)
-    dtype = element_type(element)
-    access = layout.bindings[number].access
-    if dtype is None:
-        raise UnsupportedOperationError(f"a tensor of {element}")
-    length = math.prod(sizes) * dtype.itemsize
-    return StoredTensor(number, Binding(access, element, sizes, offset, length))
-
-
-def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
-    """Return the sizes and the element type of the tensor in a binding."""
     # The bindings have no class for !iree_tensor_ext.dispatch.tensor; its text is `…<readonly:tensor<4x8xf32>>`.
     text = str(value.type)
     start, end = text.find(":") + 1, text.rfind(">")
@@ -398,7 +382,13 @@ def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
         inner = mlir.Type.parse(text[start:end])
     if not isinstance(inner, mlir.RankedTensorType) or not inner.has_static_shape:
         raise UnsupportedOperationError("a tensor of dynamic size")
-    return tuple(inner.shape), str(inner.element_type)
+    sizes, element = tuple(inner.shape), str(inner.element_type)
+    dtype = element_type(element)
+    access = layout.bindings[number].access
+    if dtype is None:
+        raise UnsupportedOperationError(f"a tensor of {element}")
+    length = math.prod(sizes) * dtype.itemsize
+    return StoredTensor(number, Binding(access, element, sizes, offset, length))
 
 
 def static_integer(value: Value) -> int | None:

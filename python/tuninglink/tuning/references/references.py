@@ -111,7 +111,7 @@ class References:
     def _begun(self, task: TuningTask) -> Future[Reference | str]:
         with self._lock:
             if task.key not in self._jobs:
-                targets = reference_targets(task.target.backend)
+                targets = (SCALAR, GENERIC) if task.target.backend == SCALAR_BACKEND else (HOST,)
                 arguments = (task.source, task.function, task.layout, targets, self.seed)
                 self._jobs[task.key] = self.pool.submit(
                     compute_reference, *arguments, seconds=self.seconds
@@ -282,11 +282,6 @@ of dispatches without scalar code, such as attention."""
 
 SCALAR_BACKEND: Final = "llvm-cpu"
 """The backend whose reference is scalar code."""
-
-
-def reference_targets(backend: str) -> tuple[ReferenceTarget, ...]:
-    """Return the targets for dispatches of a backend, most independent first; the first that compiles is the reference."""
-    return (SCALAR, GENERIC) if backend == SCALAR_BACKEND else (HOST,)
 
 
 def program_reference_target(backend: str) -> ReferenceTarget:

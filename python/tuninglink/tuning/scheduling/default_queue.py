@@ -179,12 +179,7 @@ class DefaultQueue:
                     break
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
-        self._end()
-        if self._failure is not None and not self.measured and not self._waiting:
-            raise nothing_runs(self._tuner.devices, self._failure)
-
-    def _end(self) -> None:
-        """Drop the work begun for waiting tasks, then judge the measured defaults on the device."""
+        # Drop the work begun for waiting tasks, then judge the measured defaults on the device.
         for job in self._jobs.values():
             job.cancel()
         self._measuring.clear()
@@ -192,6 +187,8 @@ class DefaultQueue:
         if self._tuner.judgements:
             for measured in self.weighed():
                 self._tuner.judgements.begin(measured.task, measured.benchmark)
+        if self._failure is not None and not self.measured and not self._waiting:
+            raise nothing_runs(self._tuner.devices, self._failure)
 
     def _measure_next(self, seconds: float) -> None:
         """Measure the default of the heaviest waiting task."""

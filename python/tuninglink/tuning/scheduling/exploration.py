@@ -164,7 +164,9 @@ class Exploration:
             while not budget.is_over and not is_done():
                 self._ask(budget)
                 if not self._pending:
-                    if self._is_over(budget):
+                    if self.is_exhausted or (
+                        budget.trials is not None and self._asked >= budget.trials
+                    ):
                         break
                     continue
                 if self._schedule.may_measure(len(self._compiling)):
@@ -204,9 +206,6 @@ class Exploration:
     def _cancel(self) -> None:
         for job in list(self._compiling):
             job.cancel()
-
-    def _is_over(self, budget: Budget) -> bool:
-        return self.is_exhausted or (budget.trials is not None and self._asked >= budget.trials)
 
     # --- Choosing and compiling ------------------------------------------------------------------------------
 

@@ -129,7 +129,11 @@ class Scheduler:
             between_turns()
             self._endings.races.advance()
             self._tuner.announce_wrong_defaults()
-            chosen = self._choose()
+            # The task that gets the next turn; None if there is none.
+            self._admit()
+            is_late = self._budget().remaining < _LEAST_SECONDS
+            tasks = [task for task in self._endings.open if task.run is not None or not is_late]
+            chosen = next(iter(self._choice.ranked(tasks)), None)
             if chosen is not None:
                 self._give_turn(chosen)
             elif defaults.waiting and not self._endings.is_complete:
@@ -159,13 +163,6 @@ class Scheduler:
             kept += _OVERRUN * self._ledger.seconds
         return budget.until(budget.deadline - kept)
 
-    def _choose(self) -> OpenTask | None:
-        """Return the task that gets the next turn; None if there is none."""
-        self._admit()
-        is_late = self._budget().remaining < _LEAST_SECONDS
-        tasks = [task for task in self._endings.open if task.run is not None or not is_late]
-        return next(iter(self._choice.ranked(tasks)), None)
-
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
@@ -184,27 +181,41 @@ class Scheduler:
             if task.run is None:
                 self._begin(task)
             if task.run is not None:
-                self._continue(task, task.run)
+                run = task.run
+                budget = self._budget()
+                if run.needs_repair:
+                    run.begin_repair(budget)
+                    if not self._tuner.is_local:
+                        self._begin_next_repairs(task, budget)
+                if run.default_is_wrong:
+                    run.repair(budget, self._turn_end(task), self._work_aside)
+                elif task.is_new and task.is_promising and not self._tuner.is_local:
+                    # Try the first candidates of a task, and compile those of the next one as soon as processes are
+                    # free.
+                    before, is_over = len(run.trials), self._turn_end(task)
+
+                    def is_enough() -> bool:
+                        return (
+                            len(run.trials) >= before + _MOST_FIRST * self._first_trials
+                            or is_over()
+                        )
+
+                    def work_aside() -> bool:
+                        has_room = run.trials.compiling < self._tuner.compiler.jobs
+                        return (has_room and self._begin_next(task)) or self._work_aside()
+
+                    run.trials.explore(
+                        budget.limited(before + self._first_trials), is_enough, work_aside
+                    )
+                else:
+                    run.trials.explore(budget, self._turn_end(task), self._work_aside)
+                if run.trials.ending(budget) is not None:
+                    self._endings.decide(task)
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
         self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
-
-    def _continue(self, task: OpenTask, run: TaskRun) -> None:
-        budget = self._budget()
-        if run.needs_repair:
-            run.begin_repair(budget)
-            if not self._tuner.is_local:
-                self._begin_next_repairs(task, budget)
-        if run.default_is_wrong:
-            run.repair(budget, self._turn_end(task), self._work_aside)
-        elif task.is_new and task.is_promising and not self._tuner.is_local:
-            self._explore_first(task, run, budget)
-        else:
-            run.trials.explore(budget, self._turn_end(task), self._work_aside)
-        if run.trials.ending(budget) is not None:
-            self._endings.decide(task)
 
     def _begin_next_repairs(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of the next tasks to repair, enough to keep the compiler busy.
@@ -238,19 +249,6 @@ class Scheduler:
     @property
     def _first_trials(self) -> int:
         return max(TURN_TRIALS, self._tuner.compiler.jobs)
-
-    def _explore_first(self, task: OpenTask, run: TaskRun, budget: Budget) -> None:
-        """Try the first candidates of a task, and compile those of the next one as soon as processes are free."""
-        before, is_over = len(run.trials), self._turn_end(task)
-
-        def is_enough() -> bool:
-            return len(run.trials) >= before + _MOST_FIRST * self._first_trials or is_over()
-
-        def work_aside() -> bool:
-            has_room = run.trials.compiling < self._tuner.compiler.jobs
-            return (has_room and self._begin_next(task)) or self._work_aside()
-
-        run.trials.explore(budget.limited(before + self._first_trials), is_enough, work_aside)
 
     def _begin_next(self, task: OpenTask) -> bool:
         """Start to compile the first candidates of the next heavy task; return whether there was one."""

@@ -1,0 +1,131 @@
+"""Print the size of each package against its limits; exit with 1 if one is larger. Limits may only be lowered.
+
+A new package gets a row in the commit that adds it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+PACKAGES: Final = ROOT / "python" / "tuninglink"
+PASSES: Final = ROOT / "passes"
+
+LIMITS: Final = {
+    "": (3961, 221),
+    "mlir.dialects": (7, 0),
+    "pages": (42, 2),
+    "workers": (668, 54),
+    "mlir": (1572, 105),
+    "solver": (2897, 202),
+    "iree": (3538, 197),
+    "spaces.model": (1698, 111),
+    "upgrading": (4672, 257),
+    "spaces.cpu": (1586, 94),
+    "spaces.gpu": (4728, 302),
+    "specs": (5616, 370),
+    "matching": (6171, 375),
+    "spaces.spirv": (1137, 67),
+    "specs.verification": (1886, 106),
+    "comparing": (586, 35),
+    "compiler": (3636, 205),
+    "payloads": (2523, 184),
+    "spaces": (2406, 155),
+    "checking": (1957, 113),
+    "passes": (1293, 34),
+    "tuning.problems": (2672, 179),
+    "opt": (2464, 158),
+    "tuning.programs": (2611, 123),
+    "explaining": (2077, 116),
+    "tuning.candidates": (1585, 88),
+    "tuning.devices": (4099, 294),
+    "tuning.references": (2782, 149),
+    "tuning.search": (1073, 73),
+    "tuning.deciding": (3261, 181),
+    "tuning.database": (2619, 146),
+    "tuning.flag_sets": (1591, 87),
+    "tuning.scheduling": (2211, 173),
+    "tuning": (4015, 172),
+    "doctor": (287, 15),
+    "cli": (6763, 318),
+}
+"""The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
+the packages."""
+
+MOST_FILES: Final = 281
+SHORTEST_MEAN: Final = 10.1
+"""The least mean length of a function, in lines with its decorators and its docstring."""
+
+
+def package_of(path: Path) -> str:
+    """Return the package of a module, such as `tuning.devices`; empty for a module beside the packages."""
+    if path.is_relative_to(PASSES):
+        return "passes"
+    return ".".join(path.relative_to(PACKAGES).parts[:-1])
+
+
+def modules() -> list[Path]:
+    """Return the files of all modules; `passes` in the package is a link to the folder."""
+    own = (path for path in PACKAGES.rglob("*.py") if path.parent.name != "passes")
+    return sorted([*own, *PASSES.glob("*.py")])
+
+
+def measure() -> tuple[Counter[str], Counter[str], float]:
+    """Return the numbers of lines and of functions by package, and the mean length of a function."""
+    lines: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+    length = 0
+    for path in modules():
+        text = path.read_text()
+        lines[package_of(path)] += len(text.splitlines())
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min(part.lineno for part in (node, *node.decorator_list))
+                functions[package_of(path)] += 1
+                length += (node.end_lineno or first) - first + 1
+    return lines, functions, length / functions.total()
+
+
+def faults() -> list[str]:
+    """Return a sentence for each limit that is exceeded."""
+    lines, functions, mean = measure()
+    found = []
+    for package in sorted({*lines, *LIMITS}):
+        for count, limit, unit in zip(
+            (lines[package], functions[package]),
+            LIMITS.get(package, (0, 0)),
+            ("lines", "functions"),
+            strict=True,
+        ):
+            if count > limit:
+                found.append(f"{package or 'tuninglink'} has {count} {unit}, at most {limit}")
+    if (files := len(modules())) > MOST_FILES:
+        found.append(f"there are {files} files, at most {MOST_FILES}")
+    if mean < SHORTEST_MEAN:
+        found.append(f"a function has {mean:.1f} lines on average, at least {SHORTEST_MEAN}")
+    return found
+
+
+def main() -> int:
+    """Print the table and what exceeds it."""
+    lines, functions, mean = measure()
+    print(f"{'package':24} {'lines':>6} {'limit':>6}   {'functions':>9} {'limit':>6}")
+    for package, (most_lines, most_functions) in LIMITS.items():
+        print(
+            f"{package or '(modules)':24} {lines[package]:6} {most_lines:6}   "
+            f"{functions[package]:9} {most_functions:6}"
+        )
+    print(f"{'all':24} {lines.total():6}          {functions.total():9}")
+    print(f"{len(modules())} files, {mean:.1f} lines in a function on average")
+    exceeded = faults()
+    for fault in exceeded:
+        print(f"error: {fault}", file=sys.stderr)
+    return bool(exceeded)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
