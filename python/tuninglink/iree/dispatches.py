@@ -350,7 +350,7 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         if function.name == names.FUNCTION
         or (
             surroundings.variant(function) is not None
-            and not (str(function.attributes.get(names.SYMBOL_VISIBILITY)) == '"private"')
+            and str(function.attributes.get(names.SYMBOL_VISIBILITY)) != '"private"'
         )
         for ops in [function_ops(function)]
     ]
