@@ -387,7 +387,7 @@ def init_spec(
         spec_directories=(),
         target=target,
         flags=flags,
-        upgrade=False,
+        upgrade=True,
     )
     report = diagnostics.emit if diagnostics else None
     options = _until_sources(request.options)

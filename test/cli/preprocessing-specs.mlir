@@ -16,6 +16,10 @@
 // RUN: iree-compile %s --iree-preprocessing-transform-spec-filename=%t.current.mlir --compile-to=preprocessing | filecheck %s --check-prefix=REPLACED
 // RUN: not tuninglink compile %s --target host --no-upgrade --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir --compile-to=preprocessing 2>&1 | filecheck %s --check-prefix=OLD
 
+// RUN: tuninglink check %examples/spec_llvm_cpu.mlir --target host --model %s --iree-preprocessing-transform-spec-filename=%S/Inputs/preprocessing_old.mlir 2>&1 | filecheck %s --check-prefix=MODEL
+
+// MODEL-NOT: invalid-model
+// MODEL: in the model:
 // REMARK: preprocessing_old.mlir' was written for an older compiler, and is upgraded on loading
 // REPLACED-NOT: linalg.matmul
 // REPLACED: arith.negf

@@ -45,7 +45,7 @@ def matches_in(
     """
     flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
     asked = read_request(
-        specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=False
+        specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=True
     )
     options = replace(asked.options, emit_bytecode=True)
     judging = _Judging(checks)
