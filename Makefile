@@ -24,7 +24,7 @@ help:
 	@echo 'make demo       set up $(VENV) and run the main job: compile a matmul with tuning specs for three targets, tune one here'
 	@echo 'make check      set up $(VENV) and run every test: lint, types, lit, pytest'
 	@echo 'make fast       the inner loop: lint, and the Python tests that take less than 0.3 seconds each'
-	@echo 'make lint       ruff: rules and format'
+	@echo 'make lint       ruff: rules and format; the sizes of the packages'
 	@echo 'make types      mypy, strict'
 	@echo 'make lit        the lit tests; LIT_ARGS="-v --filter=link-specs" selects'
 	@echo 'make pytest     the Python tests, packaging included; PYTEST_ARGS="-k link" selects'
@@ -104,6 +104,7 @@ check: $(installed_dev) suite
 lint: $(installed_dev)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tools/ratchet.py
 
 types: $(installed_dev)
 	$(BIN)/python tools/generate_stubs.py $(BUILD)/typings

@@ -219,17 +219,16 @@ def load_json(content: bytes, name: str) -> Any:
 
 
 def write_standard_output(content: bytes) -> None:
-    """Write `content` to standard output, unbuffered, so that a failure is raised here.
+    """Write `content` to standard output, and flush it, so that a failure is raised here.
 
     Raises:
         TuninglinkError: it cannot be written.
         BrokenPipeError: the reader has closed the pipe.
     """
     sys.stdout.flush()
-    rest = memoryview(content)
     try:
-        while rest:
-            rest = rest[os.write(sys.stdout.fileno(), rest) :]
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as failure:

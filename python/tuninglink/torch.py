@@ -192,13 +192,13 @@ def tune(
         arguments: see `export`.
         flags: flags of the compiler, such as `--iree-hal-target-device=local`.
         settings: the settings of the tuner.
-        flag_sets: see `tuninglink.tuning.tune.tune`.
+        flag_sets: see `tuninglink.tune`.
 
     Returns:
         The spec, as text, the flags that win, and the measurements.
 
     Raises:
-        TuninglinkError: see `tuninglink.tuning.tune.tune`.
+        TuninglinkError: see `tuninglink.tune`.
     """
     from tuninglink.tuning import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
 
