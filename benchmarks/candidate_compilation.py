@@ -4,7 +4,7 @@
     python benchmarks/candidate_compilation.py --write   # draws new candidates
 
 The candidates are those in `candidates_gfx942.json`: 25 from each space of the f16 matmul 2048x1280x5120 but that of
-single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line is the time of the
+single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.candidate_spaces`; the last line is the time of the
 rest. With recorded tables it also prints the number of configurations that are faster than the default and would be left out.
 """
 

@@ -197,9 +197,9 @@ def test_an_interrupt_removes_a_directory_while_files_are_written_to_it(tmp_path
 STOP_AND_WAIT = """
 import time
 from tuninglink.cli.main import exit_on_interrupt
-from tuninglink.cli.measuring import stopping
+from tuninglink.cli.measuring_options import stopping
 from tuninglink.files import temporary_directory
-from tuninglink.tuning.scheduling.budget import Budget
+from tuninglink.tuning.deciding import Budget
 
 exit_on_interrupt("tuning")
 with temporary_directory(), stopping(Budget(), "tuning"):
