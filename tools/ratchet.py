@@ -33,7 +33,7 @@ LIMITS: Final = {
     "specs.verification": (1886, 106),
     "comparing": (586, 35),
     "compiler": (3636, 205),
-    "payloads": (2523, 184),
+    "payloads": (2286, 135),
     "spaces": (2406, 155),
     "checking": (1957, 113),
     "passes": (1293, 34),

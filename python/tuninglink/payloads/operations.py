@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import ATTENTION_OUTPUTS, StructuredOp
 from tuninglink.matching import NAME_ONLY, STEPS, Dimension, role_name
-from tuninglink.mlir import names, value_range
+from tuninglink.mlir import names, value_range, visit
 from tuninglink.solver import Expression, Judgements, Kind, Term, evaluate, number, unknown
 
 
@@ -38,40 +38,72 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
         open_tensor(len(map_.results), kind) for map_, kind in zip(maps, types, strict=True)
     ]
     # Loops over no dimension of the output are reductions.
-    owner, block = new_block(operands)
     kept = {dim.position for dim in maps[-1].results if isinstance(dim, mlir.AffineDimExpr)}
     iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]
     kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{iterator}>") for iterator in iterators]
-    attributes: dict[str, mlir.Attribute] = {
-        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps]),
+    attributes = {
         "iterator_types": mlir.ArrayAttr.get(kinds),
         "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
     }
-    with mlir.InsertionPoint(block):
-        operation = mlir.Operation.create(
-            names.GENERIC,
-            results=[operands[-1]],
-            operands=list(block.arguments),
-            attributes=attributes,
-            regions=1,
-        )
-    locations = [mlir.Location.unknown() for _ in types]
-    inner = operation.regions[0].blocks.append(*types, arg_locs=locations)
+    template, inner = _with_maps(
+        names.GENERIC, maps, operands, 1, inner=types, attributes=attributes
+    )
     # The body multiplies the inputs, and adds the product to the accumulator.
     with mlir.InsertionPoint(inner):
         *inputs, accumulator = inner.arguments
-        value = _cast(inputs[0], types[-1])
+        kind = types[-1]
+        suffix = "f" if isinstance(kind, mlir.FloatType) else "i"
+        value = _cast(inputs[0], kind)
         for input_ in inputs[1:]:
-            value = _arithmetic("mul", value, _cast(input_, types[-1]))
+            value = build(f"arith.mul{suffix}", kind, value, _cast(input_, kind))
         if "reduction" in iterators:
-            value = _arithmetic("add", accumulator, value)
+            value = build(f"arith.add{suffix}", kind, accumulator, value)
         mlir.Operation.create("linalg.yield", operands=[value])
-    return Template(owner, block, is_exact=False)
+    return template
 
 
-def _arithmetic(what: str, lhs: Value, rhs: Value) -> Value:
-    suffix = "f" if isinstance(lhs.type, mlir.FloatType) else "i"
-    return build(f"arith.{what}{suffix}", lhs.type, lhs, rhs)
+def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
+    """Return an attention or online attention with the given maps and element types of its operands."""
+    operands = [
+        kind if position == _SCALE else open_tensor(len(map_.results), kind)
+        for position, (map_, kind) in enumerate(zip(maps, types, strict=True))
+    ]
+    scores = [mlir.F32Type.get()]
+    template, inner = _with_maps(
+        name, maps, operands, ATTENTION_OUTPUTS[name], inner=scores, attributes={}
+    )
+    with mlir.InsertionPoint(inner):
+        mlir.Operation.create("iree_linalg_ext.yield", operands=list(inner.arguments))
+    return template
+
+
+_SCALE: Final = 3
+"""The position of the scale, a number, among the operands of an attention."""
+
+
+def _with_maps(
+    name: str,
+    maps: Sequence[mlir.AffineMap],
+    operands: Sequence[mlir.Type],
+    outputs: int,
+    *,
+    inner: Sequence[mlir.Type],
+    attributes: Mapping[str, mlir.Attribute],
+) -> tuple[Template, mlir.Block]:
+    """Return an op with indexing maps, and the empty block of its region, which takes values of the types `inner`."""
+    owner, block = new_block(operands)
+    maps_attribute = mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
+    with mlir.InsertionPoint(block):
+        operation = mlir.Operation.create(
+            name,
+            results=operands[len(operands) - outputs :],
+            operands=list(block.arguments),
+            attributes={"indexing_maps": maps_attribute, **attributes},
+            regions=1,
+        )
+    locations = [mlir.Location.unknown()] * len(inner)
+    region = operation.regions[0].blocks.append(*inner, arg_locs=locations)
+    return Template(owner, block, is_exact=False), region
 
 
 def _cast(value: Value, type_: mlir.Type) -> Value:
@@ -90,166 +122,94 @@ def _cast(value: Value, type_: mlir.Type) -> Value:
     return build(f"arith.{name}", type_, value)
 
 
-def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Return an attention or online attention with the given maps and element types of its operands."""
-    outputs = ATTENTION_OUTPUTS[name]
-    operands = [
-        kind if position == _SCALE else open_tensor(len(map_.results), kind)
-        for position, (map_, kind) in enumerate(zip(maps, types, strict=True))
-    ]
-    owner, block = new_block(operands)
-    attributes: dict[str, mlir.Attribute] = {
-        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
-    }
-    with mlir.InsertionPoint(block):
-        operation = mlir.Operation.create(
-            name,
-            results=operands[len(operands) - outputs :],
-            operands=list(block.arguments),
-            attributes=attributes,
-            regions=1,
-        )
-    f32 = mlir.F32Type.get()
-    inner = operation.regions[0].blocks.append(f32, arg_locs=[mlir.Location.unknown()])
-    with mlir.InsertionPoint(inner):
-        mlir.Operation.create("iree_linalg_ext.yield", operands=list(inner.arguments))
-    return Template(owner, block, is_exact=False)
-
-
-_SCALE: Final = 3
-"""The position of the scale, a number, among the operands of an attention."""
-
-
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
 )
 """Named operations that accept other indexing maps than their usual ones."""
 
-_MATMUL_RANKS: Final = {
+_RANKS: Final[Mapping[str, Sequence[int | None]]] = {
     "linalg.matmul": (2, 2, 2),
     "linalg.batch_matmul": (3, 3, 3),
     "linalg.batch_reduce_matmul": (3, 3, 2),
+    "linalg.contract": (None, None, None),
+    "linalg.elementwise": (None, None),
+    "linalg.softmax": (None, None),
+    "linalg.transpose": (None, None),
 }
-"""The ranks of named operations that the bindings do not provide."""
+"""The ranks of the operands of named operations that the bindings do not define, None for any common rank."""
 
+_ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
+"""Operations that the bindings define for any rank."""
 
-def _builders() -> Any:
-    from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
-
-    return linalg
+_VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
 
 
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
     """Yield named structured operations. The compiler may reject some of them."""
+    from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
+
     if name.endswith("_unsigned"):
         # The bindings abort on a float.
         if any(isinstance(kind, mlir.FloatType) for kind in types):
             return
         types = [kind or mlir.IntegerType.get_signless(32) for kind in types]
-    builder: Any = getattr(_builders(), name.removeprefix("linalg."), None)
-    definition: Any = getattr(builder, "op_def", None)
-    if definition is not None:
-        operands = list(definition.registered_operands.values())
-        yield _defined(builder, operands, types, None if name not in _ANY_RANK else rank)
-    elif name in _MATMUL_RANKS:
-        elements = _filled(types, 3)
-        tensors = [
-            open_tensor(*tensor) for tensor in zip(_MATMUL_RANKS[name], elements, strict=True)
-        ]
-        owner, block = new_block(tensors)
-        lhs, rhs, output = block.arguments
-        with mlir.InsertionPoint(block):
-            builder(lhs, rhs, outs=[output])
-        yield Template(owner, block, is_exact=False)
-    elif name in _BUILDERS:
-        yield _listed(name, types, rank)
-
-
-def _defined(
-    builder: Any, operands: Sequence[Any], types: Sequence[mlir.Type | None], rank: int | None
-) -> Template:
-    """Return an operation whose definition the bindings provide."""
-    elements: dict[str, mlir.Type] = {
-        "I32": mlir.IntegerType.get_signless(32),
-        "I64": mlir.IntegerType.get_signless(64),
-        "F64": mlir.F64Type.get(),
-    }
-    values = [operand for operand in operands if operand.kind.name in _VALUES]
-    for value, kind in zip(values, types, strict=False):
-        if kind is not None:
-            elements[value.type_var.name] = kind
     default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
-    types_: list[mlir.Type] = []
-    for value in values:
-        element = elements.get(value.type_var.name, default)
-        size_count = len(value.size_exprs or ()) if rank is None else rank
-        is_scalar = value.kind.name == "SCALAR"
-        types_.append(element if is_scalar else open_tensor(size_count, element))
-    owner, block = new_block(types_)
-    inputs: list[Value] = []
-    outputs: list[Value] = []
-    for value, argument in zip(values, block.arguments, strict=True):
-        (outputs if value.kind.name == "OUTPUT_TENSOR" else inputs).append(argument)
-    with mlir.InsertionPoint(block):
-        builder(*inputs, outs=outputs)
-    return Template(owner, block, is_exact=False)
-
-
-def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
-    """Return an op of `_BUILDERS`."""
-    inputs, build = _BUILDERS[name]
-    operands = [open_tensor(rank, element) for element in _filled(types, inputs + 1)]
+    builder: Any = getattr(linalg, name.removeprefix("linalg."), None)
+    definition: Any = getattr(builder, "op_def", None)
+    operands: list[mlir.Type] = []
+    if definition is not None:
+        # The definition states which operands have the same element type.
+        definitions = definition.registered_operands.values()
+        values = [value for value in definitions if value.kind.name in _VALUES]
+        elements: dict[str, mlir.Type] = {
+            "I32": mlir.IntegerType.get_signless(32),
+            "I64": mlir.IntegerType.get_signless(64),
+            "F64": mlir.F64Type.get(),
+        }
+        for value, kind in zip(values, types, strict=False):
+            if kind is not None:
+                elements[value.type_var.name] = kind
+        for value in values:
+            element = elements.get(value.type_var.name, default)
+            count = rank if name in _ANY_RANK else len(value.size_exprs or ())
+            is_scalar = value.kind.name == "SCALAR"
+            operands.append(element if is_scalar else open_tensor(count, element))
+        are_outputs = [value.kind.name == "OUTPUT_TENSOR" for value in values]
+    elif name in _RANKS:
+        kinds = [*types, *[None] * len(_RANKS[name])]
+        for size_count, kind in zip(_RANKS[name], kinds, strict=False):
+            count = rank if size_count is None else size_count
+            operands.append(open_tensor(count, kind or default))
+        are_outputs = [*[False] * (len(operands) - 1), True]
+    else:
+        return
     owner, block = new_block(operands)
-    with mlir.InsertionPoint(block):
-        build(list(block.arguments), rank)
-    return Template(owner, block, is_exact=False)
-
-
-def _build_contract(arguments: Sequence[Value], rank: int) -> None:
-    loops = [mlir.AffineExpr.get_dim(position) for position in range(rank + 1)]
-    *batch, m, n, k = loops
-    maps = [
-        mlir.AffineMap.get(rank + 1, 0, [*batch, *loops_]) for loops_ in ((m, k), (k, n), (m, n))
+    inputs = [
+        value
+        for value, is_output in zip(block.arguments, are_outputs, strict=True)
+        if not is_output
     ]
-    lhs, rhs, output = arguments
-    _builders().contract(lhs, rhs, outs=[output], indexing_maps=maps)
-
-
-def _build_elementwise(arguments: Sequence[Value], rank: int) -> None:
-    source, output = arguments
-    identity = mlir.AffineMap.get_identity(rank)
-    linalg = _builders()
-    kind = linalg.ElementwiseKind.exp
-    linalg.elementwise(source, outs=[output], kind=kind, indexing_maps=[identity, identity])
-
-
-def _build_softmax(arguments: Sequence[Value], rank: int) -> None:
-    source, output = arguments
-    _builders().softmax([output.type], source, output, rank - 1)
-
-
-def _build_transpose(arguments: Sequence[Value], rank: int) -> None:
-    source, output = arguments
-    _builders().transpose(source, outs=[output], permutation=list(reversed(range(rank))))
-
-
-_BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] = {
-    "linalg.contract": (2, _build_contract),
-    "linalg.elementwise": (1, _build_elementwise),
-    "linalg.softmax": (1, _build_softmax),
-    "linalg.transpose": (1, _build_transpose),
-}
-"""The number of inputs and the builder of each op."""
-
-
-def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
-    default = next((type_ for type_ in types if type_ is not None), mlir.F32Type.get())
-    return [type_ or default for type_ in [*types, *([None] * count)][:count]]
-
-
-_VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
-_ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
-"""Operations that the bindings define for any rank."""
+    outputs = [
+        value for value, is_output in zip(block.arguments, are_outputs, strict=True) if is_output
+    ]
+    with mlir.InsertionPoint(block):
+        if name == "linalg.softmax":
+            builder([outputs[0].type], *inputs, *outputs, rank - 1)
+        else:
+            further: dict[str, Any] = {}
+            if name == "linalg.contract":
+                *batch, m, n, k = map(mlir.AffineExpr.get_dim, range(rank + 1))
+                further["indexing_maps"] = [
+                    mlir.AffineMap.get(rank + 1, 0, [*batch, *loops])
+                    for loops in ((m, k), (k, n), (m, n))
+                ]
+            elif name == "linalg.elementwise":
+                further["kind"] = linalg.ElementwiseKind.exp
+                further["indexing_maps"] = [mlir.AffineMap.get_identity(rank)] * 2
+            elif name == "linalg.transpose":
+                further["permutation"] = list(reversed(range(rank)))
+            builder(*inputs, outs=outputs, **further)
+    yield Template(owner, block, is_exact=False)
 
 
 # --- Templates: the ops that a matcher matches, as IR whose sizes are not yet chosen -------------
@@ -390,24 +350,16 @@ def clone_into(
 ) -> mlir.Operation:
     """Clone an operation at the current insertion point, with the given result types."""
     clone = operation.clone().operation
-    for position, operand in enumerate(operation.operands):
-        clone.operands[position] = values[operand]
-    _replace_inside(clone, values)
+
+    def replace_operands(inner: mlir.Operation) -> None:
+        for position, operand in enumerate(inner.operands):
+            inner.operands[position] = values.get(operand, operand)
+
+    visit(clone, replace_operands)
     for old, new, type_ in zip(operation.results, clone.results, results, strict=True):
         new.set_type(type_)
         values[old] = new
     return clone
-
-
-def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replace the outside values that operations in regions use."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                inner = child.operation
-                for position, operand in enumerate(inner.operands):
-                    inner.operands[position] = values.get(operand, operand)
-                _replace_inside(inner, values)
 
 
 # --- Relations between the sizes of the tensors and loops of a template, and the values that follow without search
@@ -558,23 +510,21 @@ class Propagation:
         terms = [part for assertion in assertions for part in _conjuncts(assertion)]
         self._steps: dict[str, Term] = {}
         self._judgements = Judgements(terms)
-        self.determined = determined = set(given)
-        waiting = [term for term in terms if term.kind is Kind.EQ]
-        while True:
-            late = [equation for equation in waiting if not self._add_step(equation, determined)]
-            if len(late) == len(waiting):
-                return
-            waiting = late
-
-    def _add_step(self, equation: Term, determined: set[str]) -> bool:
-        """Add the unknown that an equation determines; return whether all its unknowns are determined."""
-        for side, other in (equation.operands, equation.operands[::-1]):
-            is_open = side.kind is Kind.VARIABLE and side.name not in determined
-            if is_open and other.variables <= determined:
-                self._steps[side.name] = other
-                determined.add(side.name)
-                return True
-        return equation.variables <= determined
+        self.determined = set(given)
+        waiting: list[Term] = []
+        late = [term for term in terms if term.kind is Kind.EQ]
+        while len(late) != len(waiting):
+            waiting, late = late, []
+            for equation in waiting:
+                for side, other in (equation.operands, equation.operands[::-1]):
+                    is_open = side.kind is Kind.VARIABLE and side.name not in self.determined
+                    if is_open and other.variables <= self.determined:
+                        self._steps[side.name] = other
+                        self.determined.add(side.name)
+                        break
+                else:
+                    if not equation.variables <= self.determined:
+                        late.append(equation)
 
     def values(self, given: Mapping[str, int]) -> dict[str, int] | None:
         """Return the only values of the unknowns for which the assertions hold.

@@ -1,4 +1,4 @@
-"""Payloads, their programs from sized templates, and the error for entries without a payload."""
+"""Payloads, their programs and sizes from templates, and the error for entries without a payload."""
 
 from __future__ import annotations
 
@@ -160,9 +160,6 @@ def module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operat
     return module
 
 
-# `iree.compiler.dialects.linalg` re-exports this, but takes 90 ms to build the classes of the ops.
-
-
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
     """Return a module with a function that computes the template on its arguments.
 
@@ -208,7 +205,11 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
     arguments = [
         value for value in template.block.arguments if value not in created | (scalars - taken)
     ]
-    types = [_argument_type(value, sized) for value in arguments]
+    kinds = [_sized_type(value, sized) for value in arguments]
+    types = [
+        kind if isinstance(kind, mlir.RankedTensorType) else mlir.RankedTensorType.get([], kind)
+        for kind in kinds
+    ]
     results = [_sized_type(result, sized) for result in template.root.results]
     module, block = new_function([*map(_passable, types)], [*map(_passable, results)])
     with mlir.InsertionPoint(block):
@@ -228,7 +229,8 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
             if argument in created:
                 values[argument] = _start(template, argument, _sized_type(argument, sized))
             elif argument in taken:
-                values[argument] = _extract(values[argument])
+                tensor = values[argument]
+                values[argument] = build("tensor.extract", tensor.type.element_type, tensor)
             elif argument in scalars:
                 values[argument] = _constant(argument.type, _SCALE)
         mlir.Operation.create("flow.return", operands=_clone_all(template, sized, values))
@@ -256,11 +258,6 @@ def _sized_type(value: Value, sized: Sized) -> mlir.Type:
     return mlir.RankedTensorType.get(sized.shapes[value], kind.element_type, kind.encoding)
 
 
-def _argument_type(value: Value, sized: Sized) -> mlir.Type:
-    kind = _sized_type(value, sized)
-    return kind if isinstance(kind, mlir.RankedTensorType) else mlir.RankedTensorType.get([], kind)
-
-
 def _passable(kind: mlir.Type) -> mlir.Type:
     """Return the type as which a tensor crosses the boundary of a program.
 
@@ -284,10 +281,6 @@ def _bitcast(value: Value, kind: mlir.Type) -> Value:
     return value if is_same else build(name, kind, value, operandSegmentSizes=segments)
 
 
-def _extract(tensor: Value) -> Value:
-    return build("tensor.extract", tensor.type.element_type, tensor)
-
-
 def _is_filled(template: Template, argument: Value) -> bool:
     return argument in template.accumulators and is_number(argument.type.element_type)
 
@@ -298,7 +291,13 @@ def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     empty = build("tensor.empty", kind)
     if argument not in template.accumulators:
         return empty
-    number = float("-inf") if _is_maximum(template.root, argument) else 0.0
+    # The second output of an online attention is a maximum.
+    root = template.root
+    is_maximum = (
+        root.name == names.ONLINE_ATTENTION
+        and root.operands[len(root.operands) - destination_count(root) + 1] == argument
+    )
+    number = float("-inf") if is_maximum else 0.0
     filled = mlir.Operation.create(
         names.FILL,
         results=[kind],
@@ -309,12 +308,6 @@ def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     _mlirDialectsLinalg.fill_builtin_region(filled)
     value: Value = filled.results[0]
     return value
-
-
-def _is_maximum(root: mlir.Operation, argument: Value) -> bool:
-    if root.name != names.ONLINE_ATTENTION:
-        return False
-    return bool(root.operands[len(root.operands) - destination_count(root) + 1] == argument)
 
 
 def _constant(kind: mlir.Type, number: float) -> Value:
@@ -401,11 +394,15 @@ def _demands(
     """Return the demands of facts, in words and as conditions."""
     demands = []
     for fact in sorted(facts, key=repr):
-        size = size_of(fact.dimension)
-        # An operation without the dimension cannot match.
-        demands.append(
-            (describe_fact(fact), number(0) if size is None else fact_condition(fact, size))
-        )
+        size, extent = size_of(fact.dimension), fact.extent
+        if size is None:
+            parts = [number(0)]  # An operation without the dimension cannot match.
+        else:
+            parts = [] if extent.size is None else [size == extent.size]
+            parts += [size >= int(extent.low)] if extent.low > -math.inf else []
+            parts += [size <= int(extent.high)] if extent.high < math.inf else []
+            parts += [size % extent.factor == 0] if extent.factor > 1 else []
+        demands.append((describe_fact(fact), all_of(*parts)))
     return demands
 
 
@@ -434,8 +431,13 @@ class _Question:
             self.solver.assert_and_track(self.writer.truth(condition.term), label)
 
     def refutation(self) -> NoSizes:
-        core = [self.labels[str(label)] for label in self.solver.unsat_core()]
-        return NoSizes(Verdict.REFUTED, describe_contradiction(sorted(core)))
+        core = sorted(self.labels[str(label)] for label in self.solver.unsat_core())
+        reason = f"it cannot all be: {'; '.join(core)}"
+        if not core:
+            reason = "its operation has no sizes that fit together"
+        elif len(core) == 1:
+            reason = f"it cannot be that {core[0]}"
+        return NoSizes(Verdict.REFUTED, reason)
 
 
 class _Choice:
@@ -452,41 +454,38 @@ class _Choice:
         self._question = _Question(sizes.relations, demands)
         self._solver = self._question.solver
         self._context = self._solver.ctx
-        write = self._question.writer
-        self._unknowns = [write.number(size.term) for size in sizes.unknowns]
-        self._loops = [write.number(loop.term) for loop in sizes.loops]
-        self._slack = [write.truth(wish.term) for wish in sizes.slack]
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
         """Decide whether sizes exist, and choose some."""
-        status = self._solver.check()
+        solver, write = self._solver, self._question.writer
+        unknowns = [write.number(size.term) for size in self._sizes.unknowns]
+        loops = [write.number(loop.term) for loop in self._sizes.loops]
+        slack = [write.truth(wish.term) for wish in self._sizes.slack]
+        status = solver.check()
         if status == z3.unsat:
             return self._question.refutation()
         if status == z3.unknown:
-            reason = f"the solver gave up: {self._solver.reason_unknown()}"
+            reason = f"the solver gave up: {solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
-        if self._is_determined():
-            return self._sized(frozenset(range(len(self._loops))))
+        # The solver's model may be the only one.
+        model = solver.model()
+        differences = [size != model.eval(size, model_completion=True) for size in unknowns]
+        nothing = z3.BoolVal(val=False, ctx=self._context)
+        if solver.check(z3.Or(nothing, *differences)) == z3.unsat:
+            return self._sized(frozenset(range(len(loops))))
         demanded = frozenset(
-            loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
+            loop for loop, size in enumerate(loops) if self._only_value(size) is not None
         )
-        for wish in self._slack:
+        for wish in slack:
             self._try(wish)
         usual = usual_sizes(self._op)
         # Small loops first: the filter of a convolution is fixed before its image.
-        for loop in sorted(range(len(self._loops)), key=usual.__getitem__):
+        for loop in sorted(range(len(loops)), key=usual.__getitem__):
             if loop not in demanded:
-                self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
-        for size in self._unknowns:
+                self._choose(loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
+        for size in unknowns:
             self._choose(size, preferred_sizes(_USUAL, 1))
         return self._sized(demanded)
-
-    def _is_determined(self) -> bool:
-        """Return whether the solver's model is the only one."""
-        model = self._solver.model()
-        differences = [size != model.eval(size, model_completion=True) for size in self._unknowns]
-        nothing = z3.BoolVal(val=False, ctx=self._context)
-        return bool(self._solver.check(z3.Or(nothing, *differences)) == z3.unsat)
 
     def _sized(self, demanded: frozenset[int]) -> Sized:
         """Return the sizes in the solver's model."""
@@ -528,16 +527,6 @@ class _Choice:
             self._try(size == least)
 
 
-def fact_condition(fact: HasExtent, size: Expression) -> Expression:
-    """Return the condition that a fact holds for a size."""
-    extent = fact.extent
-    parts = [] if extent.size is None else [size == extent.size]
-    parts += [size >= int(extent.low)] if extent.low > -math.inf else []
-    parts += [size <= int(extent.high)] if extent.high < math.inf else []
-    parts += [size % extent.factor == 0] if extent.factor > 1 else []
-    return all_of(*parts)
-
-
 def describe_fact(fact: HasExtent) -> str:
     """Describe a fact in words."""
     kind, number, position = fact.dimension
@@ -547,12 +536,3 @@ def describe_fact(fact: HasExtent) -> str:
     else:
         what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
     return f"{what} is {fact.extent}"
-
-
-def describe_contradiction(facts: Sequence[str]) -> str:
-    """Describe a contradiction between facts in words."""
-    if not facts:
-        return "its operation has no sizes that fit together"
-    if len(facts) == 1:
-        return f"it cannot be that {facts[0]}"
-    return f"it cannot all be: {'; '.join(facts)}"

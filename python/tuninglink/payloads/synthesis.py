@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -42,13 +42,12 @@ from tuninglink.payloads.payload import (
     write_body,
     write_program,
 )
-from tuninglink.payloads.unsized_ops import UnsizedOp, UnsizedOps, constants
+from tuninglink.payloads.unsized_ops import UnsizedOp, UnsizedOps
 from tuninglink.solver import Verdict
 from tuninglink.spaces.model import Workload, read_workload
 from tuninglink.specs import (
     FAILURES_PROPAGATE,
     Entry,
-    SequenceTable,
     add_list,
     annotate,
     any_op,
@@ -118,10 +117,10 @@ class Synthesizer:
 
     def payload(self, entry: Entry) -> Payload:
         """Return a program that an entry matches; see `payload_for`."""
-        return self._made(entry, None).write()
+        return self.configured(entry).write()
 
-    def configured(self, entry: Entry, attribute: mlir.Attribute) -> Configured:
-        """Return a program that an entry matches, configured by the entry.
+    def configured(self, entry: Entry, attribute: mlir.Attribute | None = None) -> Configured:
+        """Return a program that an entry matches, configured by the entry if a target is given.
 
         Args:
             entry: the entry.
@@ -130,17 +129,16 @@ class Synthesizer:
         Raises:
             PayloadError: no program was found.
         """
-        return self._made(entry, attribute)
+        with entry.anatomy.module.context, mlir.Location.unknown():
+            try:
+                return self._first_match(entry, attribute)
+            except UnknownArithmeticError as failure:
+                raise PayloadError(entry, str(failure), Verdict.NOT_DECIDED) from None
 
     def configured_together(
         self, entries: Sequence[Entry], attribute: mlir.Attribute
     ) -> Iterator[Configured | PayloadError]:
-        """Yield the result or the error of `configured` for each entry, with few runs of the interpreter.
-
-        Args:
-            entries: entries of one spec.
-            attribute: see `configured`.
-        """
+        """Yield the result or the error of `configured` for each entry of a spec, with few runs of the interpreter."""
         drafts = [self._first_draft(entry) for entry in entries]
         for entry, together in zip(entries, configured_together(drafts, attribute), strict=True):
             try:
@@ -149,163 +147,121 @@ class Synthesizer:
                 yield failure
 
     def _first_draft(self, entry: Entry) -> Draft | None:
+        """Return the first candidate operation, if it has sizes that the compiler accepts."""
         with entry.anatomy.module.context, mlir.Location.unknown():
-            return self._synthesis(entry, None).first_draft()
+            try:
+                _, draft = next(self._drafts(entry, self._condition(entry)), (None, None))
+                if not isinstance(draft, Draft):
+                    return None
+                _ = draft.body  # verified by the compiler
+            except (PayloadError, UnknownArithmeticError, mlir.MLIRError):
+                return None
+            return draft
 
-    def _made(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
-        with entry.anatomy.module.context, mlir.Location.unknown():
-            return self._synthesis(entry, attribute).run()
-
-    def _synthesis(self, entry: Entry, attribute: mlir.Attribute | None) -> _Synthesis:
+    def _condition(self, entry: Entry) -> Condition:
+        """Return the condition of the matcher."""
         table = entry.anatomy.table
         if self._matchers is None or self._matchers.table is not table:
             self._matchers = MatcherConditions(table)
-        return _Synthesis(entry, self._target, attribute, self._unsized_ops, self._matchers)
-
-
-class _Synthesis:
-    def __init__(
-        self,
-        entry: Entry,
-        target: Target | None,
-        attribute: mlir.Attribute | None,
-        unsized_ops: UnsizedOps,
-        matchers: MatcherConditions,
-    ) -> None:
-        self._entry = entry
-        self._target = target
-        self._attribute = attribute
-        self._unsized_ops = unsized_ops
-        self._matchers = matchers
-        self._matcher = _with_includes(entry.anatomy.table, entry.matcher)
-
-    def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
-        return PayloadError(self._entry, reason, verdict)
-
-    def run(self) -> Configured:
-        """Try the candidate operations, and return the first that the entry matches."""
-        condition = self._condition()
-        try:
-            return self._first_match(condition)
-        except UnknownArithmeticError as failure:
-            raise self._error(str(failure)) from None
-
-    def first_draft(self) -> Draft | None:
-        """Return the first candidate operation, if it has sizes that the compiler accepts."""
-        try:
-            condition = self._condition()
-            unsized = next(self._unsized_ops.of(condition, self._matcher), None)
-            if unsized is None:
-                return None
-            sized = self._sized(unsized, condition)
-            if isinstance(sized, NoSizes):
-                return None
-            return self._draft(unsized, sized, condition).verified()
-        except (PayloadError, UnknownArithmeticError, mlir.MLIRError):
-            return None
-
-    def _condition(self) -> Condition:
-        """Return the condition of the matcher."""
-        condition = self._matchers.of(self._entry.matcher)
+        condition = self._matchers.of(entry.matcher)
         if isinstance(condition, Opaque):
             is_refuted = condition.is_contradiction
             verdict = Verdict.REFUTED if is_refuted else Verdict.NOT_DECIDED
-            raise self._error(condition.reason, verdict)
+            raise PayloadError(entry, condition.reason, verdict)
         if condition.names is not None and not condition.names:
-            raise self._error("no operation has all the required names", Verdict.REFUTED)
+            raise PayloadError(entry, "no operation has all the required names", Verdict.REFUTED)
         contradiction = find_contradiction(condition.sizes)
         if contradiction is not None:
-            raise self._error(contradiction.reason, contradiction.verdict)
+            raise PayloadError(entry, contradiction.reason, contradiction.verdict)
         return condition
 
-    @cached_property
-    def _configurations(self) -> tuple[mlir.Attribute, ...]:
-        action = _with_includes(self._entry.anatomy.table, self._entry.action)
-        return constants([*self._matcher, *action])
+    def _drafts(
+        self, entry: Entry, condition: Condition
+    ) -> Iterator[tuple[UnsizedOp, Draft | NoSizes]]:
+        """Yield the candidate operations, each with sizes if there are any."""
+        table = entry.anatomy.table
+        matcher, action = (
+            [sequence for _, sequence in table.closure(path)][::-1]
+            for path in (entry.matcher, entry.action)
+        )
 
-    def _sized(self, unsized: UnsizedOp, condition: Condition) -> Sized | NoSizes:
-        return find_sizes(unsized, condition.sizes, lambda: self._configurations)
+        @cache
+        def configurations() -> tuple[mlir.Attribute, ...]:
+            ops = (op for each in (*matcher, *action) for op in collect(each, names.PARAM_CONSTANT))
+            return tuple(op.attributes["value"] for op in ops)
 
-    def _draft(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Draft:
-        return Draft(self._entry, self._target, unsized, sized, condition)
+        for unsized in self._unsized_ops.of(condition, matcher):
+            sized = find_sizes(unsized, condition.sizes, configurations)
+            if isinstance(sized, NoSizes):
+                yield unsized, sized
+            else:
+                yield unsized, Draft(entry, self._target, unsized, sized, condition)
 
-    def _first_match(self, condition: Condition) -> Configured:
-        """Return a payload with the first operation that the entry matches."""
+    def _first_match(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
+        """Try the candidate operations, and return the first that the entry matches."""
+        condition = self._condition(entry)
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
-        unsized_ops = self._unsized_ops.of(condition, self._matcher)
-        for unsized in islice(unsized_ops, _MOST_CANDIDATES):
-            sized = self._sized(unsized, condition)
-            made = sized if isinstance(sized, NoSizes) else self._made(unsized, sized, condition)
+        for unsized, draft in islice(self._drafts(entry, condition), _MOST_CANDIDATES):
+            made = draft if isinstance(draft, NoSizes) else _made(draft, attribute)
             if isinstance(made, Configured):
                 return made
             is_proof &= unsized.template.is_exact or condition.maps is not None
             failures.append(made)
-            rejections += isinstance(sized, Sized)
+            rejections += isinstance(draft, Draft)
             if rejections == _MOST_REJECTIONS:
                 break
-        if not failures:
-            raise self._no_operation(condition.names or frozenset())
-        first = failures[0]
-        if len(failures) > 1:
-            reason = (
-                f"none of {len(failures)} operations fits; the first does not since {first.reason}"
-            )
-            raise self._error(reason)
-        raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
+        verdict = Verdict.NOT_DECIDED
+        if failures:
+            reason = failures[0].reason
+            if len(failures) > 1:
+                reason = (
+                    f"none of {len(failures)} operations fits; the first does not since {reason}"
+                )
+            elif is_proof:
+                verdict = failures[0].verdict
+        elif not condition.names:
+            reason = "no operation has operands of the required ranks"
+        else:
+            context = entry.anatomy.module.context
+            required = sorted(condition.names)
+            existing = [name for name in required if context.is_registered_operation(name)]
+            words = " or ".join(f"'{name}'" for name in existing or required)
+            reason = f"no program with {words} was found that fits"
+            if not existing:
+                reason = f"the compiler does not define the operation {words}"
+                verdict = Verdict.REFUTED
+        raise PayloadError(entry, reason, verdict)
 
-    def _no_operation(self, op_names: frozenset[str]) -> PayloadError:
-        """Return the error for a matcher without candidate operations."""
-        if not op_names:
-            return self._error("no operation has operands of the required ranks")
-        context = self._entry.anatomy.module.context
-        existing = sorted(name for name in op_names if context.is_registered_operation(name))
-        if not existing:
-            names_ = " or ".join(f"'{name}'" for name in sorted(op_names))
-            return self._error(
-                f"the compiler does not define the operation {names_}", Verdict.REFUTED
-            )
-        names_ = " or ".join(f"'{name}'" for name in existing)
-        return self._error(f"no program with {names_} was found that fits")
 
-    def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
-        """Return the payload with a sized operation, if the compiler accepts it and the entry matches it."""
-        draft = self._draft(unsized, sized, condition)
-        try:
-            matched = self._matched(draft) if self._attribute is None else self._configured(draft)
-        except mlir.MLIRError as failure:
-            reason = f"the compiler rejects the candidate operation: {first_error(failure)}"
-            return NoSizes(Verdict.NOT_DECIDED, reason)
-        if matched is not None:
-            return matched
-        reason = f"the interpreter does not match it with {draft.shapes}"
-        template = unsized.template
-        if template.is_exact and template.name_only_argument is not None:
-            reason += f": argument {template.name_only_argument} of its graph is only used by ops that match by name"
+def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSizes:
+    """Return the payload of a draft, configured for a target, if the compiler accepts it and the entry matches it."""
+    entry = draft.entry
+    try:
+        if attribute is not None:
+            module, shapes = draft.body, draft.shapes
+            try:
+                # This takes one run of the interpreter, whereas `matches` and `configured` together take two.
+                ((function, _),) = configured_functions([entry], module, attribute)
+            except mlir.MLIRError:
+                attribute = None  # The matcher alone may still match.
+            else:
+                if function is not None:
+                    dispatch = draft.workload(function, module, attribute)
+                    return Configured(shapes, dispatch, draft.payload)
+        if attribute is None:
+            payload = draft.payload()
+            if matches(entry, payload):
+                return Configured(payload.shapes, None, lambda: payload)
+    except mlir.MLIRError as failure:
+        reason = f"the compiler rejects the candidate operation: {first_error(failure)}"
         return NoSizes(Verdict.NOT_DECIDED, reason)
-
-    def _matched(self, draft: Draft) -> Configured | None:
-        payload = draft.payload()
-        is_matched = matches(self._entry, payload)
-        return Configured(payload.shapes, None, lambda: payload) if is_matched else None
-
-    def _configured(self, draft: Draft) -> Configured | None:
-        """Return a payload as the entry configures it, or None without a match."""
-        assert self._attribute is not None
-        module, shapes = draft.body, draft.shapes
-        try:
-            function = configured_if_matched(self._entry, module, self._attribute)
-        except mlir.MLIRError:
-            return self._matched(draft)  # The matcher alone may still match.
-        if function is None:
-            return None
-        dispatch = draft.workload(function, module, self._attribute)
-        return Configured(shapes, dispatch, draft.payload)
-
-
-def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:
-    return [sequence for _, sequence in table.closure(path)][::-1]
+    reason = f"the interpreter does not match it with {draft.shapes}"
+    template = draft.template
+    if template.is_exact and template.name_only_argument is not None:
+        reason += f": argument {template.name_only_argument} of its graph is only used by ops that match by name"
+    return NoSizes(Verdict.NOT_DECIDED, reason)
 
 
 # --- Drafts of payloads: sized operations for entries, and their dispatches as the entries configure them
@@ -344,15 +300,7 @@ class _Family:
 
 @dataclass(frozen=True)
 class Draft:
-    """A sized operation for an entry, from which a payload can be written.
-
-    Attributes:
-        entry: the entry.
-        target: the target of the payload, None for any.
-        unsized: the operation, with open sizes.
-        sized: the sizes.
-        condition: the condition of the entry's matcher.
-    """
+    """A sized operation for an entry and a target (None for any), from which a payload can be written."""
 
     entry: Entry
     target: Target | None
@@ -370,7 +318,6 @@ class Draft:
 
     @property
     def template(self) -> Template:
-        """The operation, with open sizes."""
         return self.unsized.template
 
     @cached_property
@@ -383,15 +330,6 @@ class Draft:
             self.unsized.verified[self.fills] = settings(function_of(module))
         return module
 
-    def verified(self) -> Draft:
-        """Return this draft.
-
-        Raises:
-            MLIRError: the compiler rejects its body.
-        """
-        _ = self.body
-        return self
-
     @cached_property
     def shapes(self) -> str:
         """The types of the operands of the root op."""
@@ -401,13 +339,7 @@ class Draft:
     def workload(
         self, function: mlir.Operation, module: mlir.Operation, target: mlir.Attribute
     ) -> Workload:
-        """Return the dispatch in a configured body.
-
-        Args:
-            function: the function of the body.
-            module: the module that contains it.
-            target: the target of the dispatch.
-        """
+        """Return the dispatch in a configured body, a module with one function."""
         root = root_of(function)
         if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
             return read_workload(root, function, module)  # the entry changed something else
@@ -459,32 +391,24 @@ def configured_together(
         if draft is not None and draft.unsized.is_shared and _is_local(draft.entry)
     ]
     for start in range(0, len(chosen), _BATCH):
-        batch = chosen[start : start + _BATCH]
-        payloads = _configured([draft for _, draft in batch], target)
-        for (position, _), payload in zip(batch, payloads, strict=True):
-            result[position] = payload
-    return result
-
-
-def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configured | None]:
-    """Run the interpreter once for all drafts."""
-    result: list[Configured | None] = [None] * len(drafts)
-    if len(drafts) == 1:
-        return result
-    module = _joined(drafts)
-    try:
-        functions = configured_functions(
-            [draft.entry for draft in drafts], module, target, _excluded(drafts)
-        )
-    except mlir.MLIRError:
-        return result
-    for number, (draft, (function, winner)) in enumerate(zip(drafts, functions, strict=True)):
-        if function is not None and winner == number:
-            name = function_of(draft.body).attributes[names.SYMBOL_NAME]
-            function.attributes[names.SYMBOL_NAME] = name
-            dispatch = draft.workload(function, module, target)
-            if dispatch.family is not None:  # the entry changed nothing else
-                result[number] = Configured(draft.shapes, dispatch, draft.payload)
+        batch = [draft for _, draft in chosen[start : start + _BATCH]]
+        if len(batch) == 1:
+            break
+        module = _joined(batch)
+        # Run the interpreter once for the batch.
+        try:
+            entries = [draft.entry for draft in batch]
+            functions = configured_functions(entries, module, target, _excluded(batch))
+        except mlir.MLIRError:
+            continue
+        for number, (draft, (function, winner)) in enumerate(zip(batch, functions, strict=True)):
+            if function is not None and winner == number:
+                name = function_of(draft.body).attributes[names.SYMBOL_NAME]
+                function.attributes[names.SYMBOL_NAME] = name
+                dispatch = draft.workload(function, module, target)
+                if dispatch.family is not None:  # the entry changed nothing else
+                    position, _ = chosen[start + number]
+                    result[position] = Configured(draft.shapes, dispatch, draft.payload)
     return result
 
 
@@ -493,23 +417,17 @@ def _excluded(drafts: Sequence[Draft]) -> list[str]:
     # Bodies that differ only in sizes have the same ops.
     bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
     excluded = set().union(*map(op_names, bodies.values()))
-    for condition in {_Discrete(draft.condition.names, draft.condition.kinds) for draft in drafts}:
-        excluded = {name for name in excluded if _excludes(condition, name)}
+    for matched, kinds in {(draft.condition.names, draft.condition.kinds) for draft in drafts}:
+        excluded = {name for name in excluded if _excludes(matched, kinds, name)}
     if not all(draft.fills for draft in drafts):
         excluded.discard(names.FILL)
     return sorted(excluded)
 
 
-class _Discrete(NamedTuple):
-    """The parts of a condition with few distinct values among matchers."""
-
-    names: frozenset[str] | None
-    kinds: frozenset[OpKind]
-
-
 @lru_cache(maxsize=1024)
-def _excludes(discrete: _Discrete, name: str) -> bool:
-    condition = Condition(names=discrete.names, kinds=discrete.kinds)
+def _excludes(matched: frozenset[str] | None, kinds: frozenset[OpKind], name: str) -> bool:
+    """Return whether a matcher of some names and kinds, of which few exist, cannot match ops with a name."""
+    condition = Condition(names=matched, kinds=kinds)
     other = Condition(names=frozenset((name,)))
     return name == names.FILL or exclude_but_for_sizes(condition, other)
 
@@ -603,17 +521,6 @@ def apply_alone(entry: Entry, module: mlir.Operation) -> None:
     _alone(entry).run(module)
 
 
-def configured_if_matched(
-    entry: Entry, module: mlir.Operation, target: mlir.Attribute
-) -> mlir.Operation | None:
-    """Configure the function in a payload's body as an entry alone does. Return the function, or None without a match.
-
-    This takes one run of the interpreter, whereas `matches` and `configured` together take two.
-    """
-    ((function, _),) = configured_functions([entry], module, target)
-    return function
-
-
 def configured_functions(
     entries: Sequence[Entry],
     module: mlir.Operation,
@@ -644,7 +551,7 @@ def configured_functions(
 
 def spec_of(*entries: Entry) -> bytes:
     """Return a spec with only some entries of a spec and the symbols that they use, as bytecode."""
-    return _alone(*entries).bytecode()
+    return to_bytecode(_alone(*entries).module)
 
 
 def _alone(*entries: Entry) -> _Interpreted:
@@ -678,26 +585,25 @@ class _Interpreted:
         self._entries = entries
         source = anatomy.module
         with source.context, source.location:
-            attributes: dict[str, mlir.Attribute] = {
-                name: mlir.UnitAttr.get()
-                for name in (names.WITH_NAMED_SEQUENCE, names.DEFAULT_ENTRY_POINT)
-            }
-            self._module = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
-            block = self._module.regions[0].blocks.append()
-            with mlir.InsertionPoint(block):
-                for operation in self._used():
-                    operation.clone()
-        self._fresh = FreshNames(symbols(self._module))
-
-    def _used(self) -> Iterable[mlir.Operation]:
-        """Return the ops that the entries use. The cost does not depend on the size of the spec."""
-        table = self._anatomy.table
-        paths = [path for entry in self._entries for path in (entry.matcher, entry.action)]
-        reached = postorder(
-            (split_path(path)[0] for path in paths),
-            lambda name: table.referenced(name) if table.symbol(name) is not None else (),
-        )
-        return [op for name in reached if (op := table.symbol(name)) is not None]
+            unit = mlir.UnitAttr.get()
+            attributes: dict[str, mlir.Attribute] = dict.fromkeys(
+                (names.WITH_NAMED_SEQUENCE, names.DEFAULT_ENTRY_POINT), unit
+            )
+            self.module = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
+            self._block = self.module.regions[0].blocks.append()
+            # Clone the ops that the entries use. The cost does not depend on the size of the spec.
+            table = anatomy.table
+            paths = [path for entry in entries for path in (entry.matcher, entry.action)]
+            reached = postorder(
+                (split_path(path)[0] for path in paths),
+                lambda name: table.referenced(name) if table.symbol(name) is not None else (),
+            )
+            with mlir.InsertionPoint(self._block):
+                for name in reached:
+                    operation = table.symbol(name)
+                    if operation is not None:
+                        operation.clone()
+        self._fresh = FreshNames(symbols(self.module))
 
     def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
         """Add an action that annotates its operation with the number of an entry. Return its name."""
@@ -705,8 +611,8 @@ class _Interpreted:
         assert sequence is not None
         types = signature(sequence).results
         name = self._fresh.take(f"tag_{number}")
-        with self._module.context, sequence.location:
-            with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
+        with self.module.context, sequence.location:
+            with mlir.InsertionPoint(self._block):
                 block = named_sequence(name, types).regions[0].blocks[0]
             with mlir.InsertionPoint(block):
                 if after:
@@ -724,44 +630,42 @@ class _Interpreted:
         Of entries with the same matcher, only the first is kept, as the others never win. The compiler recurses
         endlessly on a `foreach_match` that names a matcher twice.
         """
-        pairs: dict[str, str] = dict([self._excluding_pair(excluded)] if excluded else ())
+        pairs: dict[str, str] = {}
+        if excluded:
+            # A matcher of ops by name, and an action that does nothing.
+            matcher, action = self._fresh.take("excluded"), self._fresh.take("ignore")
+            pairs[matcher] = action
+            with self.module.context, self.module.location:
+                with mlir.InsertionPoint(self._block):
+                    matching = named_sequence(matcher, [any_op()], [any_op()]).regions[0].blocks[0]
+                    ignoring = named_sequence(action, [any_op()]).regions[0].blocks[0]
+                with mlir.InsertionPoint(matching):
+                    texts = [mlir.StringAttr.get(name) for name in sorted(excluded)]
+                    mlir.Operation.create(
+                        names.MATCH_OPERATION_NAME,
+                        operands=[matching.arguments[0]],
+                        attributes={"op_names": mlir.ArrayAttr.get(texts)},
+                    )
+                    yield_([matching.arguments[0]])
+                with mlir.InsertionPoint(ignoring):
+                    yield_([])
         for entry, action in zip(self._entries, actions, strict=True):
             pairs.setdefault(entry.matcher, action)
-        with self._module.context:
-            paths = [(_symbol(matcher), _symbol(action)) for matcher, action in pairs.items()]
-        add_list(self._module, paths)
-
-    def _excluding_pair(self, excluded: Collection[str]) -> tuple[str, str]:
-        """Add a matcher of ops by name, and an action that does nothing. Return their names."""
-        matcher, action = self._fresh.take("excluded"), self._fresh.take("ignore")
-        block = self._module.regions[0].blocks[0]
-        with self._module.context, self._module.location:
-            with mlir.InsertionPoint(block):
-                matching = named_sequence(matcher, [any_op()], [any_op()]).regions[0].blocks[0]
-                ignoring = named_sequence(action, [any_op()]).regions[0].blocks[0]
-            with mlir.InsertionPoint(matching):
-                texts = [mlir.StringAttr.get(name) for name in sorted(excluded)]
-                mlir.Operation.create(
-                    names.MATCH_OPERATION_NAME,
-                    operands=[matching.arguments[0]],
-                    attributes={"op_names": mlir.ArrayAttr.get(texts)},
+        with self.module.context:
+            paths = [
+                (
+                    mlir.SymbolRefAttr.get(split_path(matcher)),
+                    mlir.SymbolRefAttr.get(split_path(action)),
                 )
-                yield_([matching.arguments[0]])
-            with mlir.InsertionPoint(ignoring):
-                yield_([])
-        return matcher, action
-
-    def bytecode(self) -> bytes:
-        return to_bytecode(self._module)
+                for matcher, action in pairs.items()
+            ]
+        add_list(self.module, paths)
 
     def run(self, module: mlir.Operation) -> None:
         """Apply the spec to a module."""
         context = module.context
-        module.attributes[names.EMBEDDED_SPEC] = spec_attribute(self.bytecode(), context)
+        spec = spec_attribute(to_bytecode(self.module), context)
+        module.attributes[names.EMBEDDED_SPEC] = spec
         manager = PassManager.parse(_PIPELINE, context)
         with collected_diagnostics(context):
             manager.run(module)
-
-
-def _symbol(path: str) -> mlir.Attribute:
-    return mlir.SymbolRefAttr.get(split_path(path))

@@ -5,9 +5,9 @@ Matchers that differ only in sizes share the candidates. Preferred sizes are mul
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING, Any, Final
@@ -85,45 +85,41 @@ def preferred_sizes(usual: int, tile: int) -> list[int]:
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
     """Return the tile size of each loop in configurations, which is a preferred divisor of the loop's size."""
     tile_sizes: dict[int, int] = {}
-    for config in map(_lowering_config, configurations):
-        entries = _entries(config)
+    for value in configurations:
+        config = value
+        if isinstance(value, iree_codegen.CompilationInfoAttr):
+            config = value.lowering_config
+        kind, bracket, _ = str(config).partition("<")
+        mma: mlir.Attribute | None = None
+        if isinstance(config, iree_gpu.LoweringConfigAttr):
+            mma = config.mma_kind
+            entries = entries_of(config.attributes)
+        elif bracket and kind.endswith("lowering_config"):
+            # The bindings have no class for `#iree_cpu.lowering_config` and `#iree_codegen.lowering_config`. Their
+            # parameters are written like a dictionary, which the compiler's parser reads.
+            entries = named_parameters(config) or {}
+        else:
+            continue
         for name, attribute in entries.items():
             if name not in _NO_TILES:
                 for row in _rows(attribute):
                     for loop, size in enumerate(row):
                         if size > 0:
                             tile_sizes[loop] = lcm(tile_sizes.get(loop, 1), size)
-        if isinstance(config, iree_gpu.LoweringConfigAttr):
-            _add_intrinsic(config, op, tile_sizes)
+        # Round the innermost loops of m, n and k up to whole intrinsics.
+        if isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
+            m, n, k = mma.mnk_shape
+            multiples = {
+                OpKind.CONTRACTION: {Role.M: m, Role.N: n, Role.K: k},
+                OpKind.CONVOLUTION: {Role.OUTPUT_CHANNEL: n, Role.INPUT_CHANNEL: k},
+            }
+            for role, size in multiples.get(op.kind, {}).items():
+                for loop in op.loops[role][-1:]:
+                    tile = tile_sizes.get(loop, 1)
+                    # Some pipelines count the tiles of reductions in intrinsics.
+                    is_reduction = op.iterator_types[loop] == REDUCTION
+                    tile_sizes[loop] = tile * size if is_reduction else lcm(tile, size)
     return {loop: tile for loop, tile in tile_sizes.items() if tile <= _LARGEST}
-
-
-def constants(sequences: Iterable[mlir.Operation]) -> tuple[mlir.Attribute, ...]:
-    """Return the constants in sequences, which may be configurations."""
-    return tuple(
-        op.attributes["value"]
-        for sequence in sequences
-        for op in collect(sequence, names.PARAM_CONSTANT)
-    )
-
-
-def _lowering_config(value: mlir.Attribute) -> mlir.Attribute:
-    if isinstance(value, iree_codegen.CompilationInfoAttr):
-        return value.lowering_config
-    return value
-
-
-def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Return the parameters of a lowering config; empty for any other attribute.
-
-    The bindings have no class for `#iree_cpu.lowering_config` and `#iree_codegen.lowering_config`. Their parameters are
-    written like a dictionary, which the compiler's parser reads.
-    """
-    if isinstance(config, iree_gpu.LoweringConfigAttr):
-        return entries_of(config.attributes)
-    kind, bracket, _ = str(config).partition("<")
-    is_configuration = bool(bracket) and kind.endswith("lowering_config")
-    return (named_parameters(config) if is_configuration else None) or {}
 
 
 def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
@@ -137,38 +133,23 @@ def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
         yield from _rows(element)
 
 
-def _add_intrinsic(
-    config: iree_gpu.LoweringConfigAttr, op: StructuredOp, tile_sizes: dict[int, int]
-) -> None:
-    """Round the innermost loops of m, n and k up to whole intrinsics."""
-    kind = config.mma_kind
-    if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
-        return
-    m, n, k = kind.mnk_shape
-    multiples = {
-        OpKind.CONTRACTION: {Role.M: m, Role.N: n, Role.K: k},
-        OpKind.CONVOLUTION: {Role.OUTPUT_CHANNEL: n, Role.INPUT_CHANNEL: k},
-    }
-    for role, size in multiples.get(op.kind, {}).items():
-        for loop in op.loops[role][-1:]:
-            tile = tile_sizes.get(loop, 1)
-            # Some pipelines count the tiles of reductions in intrinsics.
-            is_reduction = op.iterator_types[loop] == REDUCTION
-            tile_sizes[loop] = tile * size if is_reduction else lcm(tile, size)
-
-
 _MOST: Final = 64
 """The capacity of each cache."""
 
 
 class UnsizedOp:
-    """A candidate operation of matchers, with its properties that do not depend on sizes."""
+    """A candidate operation of matchers, with its properties that do not depend on sizes.
+
+    Attributes:
+        tiles: see the function `tiles`.
+    """
 
     def __init__(self, template: Template, *, is_shared: bool = False) -> None:
         self.template = template
         self.is_shared = is_shared
-        self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
-        self._forced: dict[tuple[Dimension, ...], Forced | None] = {}
+        self.tiles: Callable[[tuple[mlir.Attribute, ...]], Mapping[int, int]] = lru_cache(_MOST)(
+            lambda configurations: tiles(configurations, template.op)
+        )
         self.verified: dict[bool, Hashable] = {}
         self.problems: dict[Hashable, Problem | None] = {}
 
@@ -177,19 +158,10 @@ class UnsizedOp:
         """The relations between the operation's sizes."""
         return SizeRelations(self.template)
 
-    def forced_sizes(self, dimensions: tuple[Dimension, ...]) -> Forced | None:
-        """Return a function from the sizes of some dimensions to all unknown sizes; see `SizeRelations.forced`."""
-        if dimensions not in self._forced:
-            _make_room(self._forced)
-            self._forced[dimensions] = self.relations.forced(dimensions)
-        return self._forced[dimensions]
-
-    def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
-        """Return the tile sizes of the operation's loops in configurations; see the function `tiles`."""
-        if configurations not in self._tiles:
-            _make_room(self._tiles)
-            self._tiles[configurations] = tiles(configurations, self.template.op)
-        return self._tiles[configurations]
+    @cached_property
+    def forced_sizes(self) -> Callable[[tuple[Dimension, ...]], Forced | None]:
+        """A function from dimensions with given sizes to a function that computes all sizes from these."""
+        return lru_cache(_MOST)(self.relations.forced)
 
 
 class UnsizedOps:
@@ -216,7 +188,8 @@ class UnsizedOps:
             frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
         )
         if key not in self._known:
-            _make_room(self._known)
+            if len(self._known) == _MOST:
+                self._known.clear()
             self._known[key] = _Replayed(
                 UnsizedOp(template, is_shared=True) for template in candidates.all()
             )
@@ -244,16 +217,10 @@ class _Replayed:
             raise
 
 
-def _make_room(cache: dict[Any, Any]) -> None:
-    if len(cache) == _MOST:
-        cache.clear()
-
-
 # --- Operations that a matcher may match, most likely ones first, and common indexing maps for matchers without maps
 
 Expressions = list[mlir.AffineExpr]
 _MOST_OF_A_ROLE = 3
-_BATCHES = (1, 2, 0)
 _IMAGES = (2, 1, 3)
 
 
@@ -270,15 +237,6 @@ class Ranks:
             self.exact.get(at, rank) == rank and self.least.get(at, 0) <= rank
             for at, rank in enumerate(ranks)
         )
-
-    def mention(self, count: int) -> bool:
-        return all(at in self.exact or at in self.least for at in range(count))
-
-    def tightened(self) -> Ranks:
-        return Ranks({**self.least, **self.exact}, {})
-
-    def likely(self, operand: int) -> int:
-        return self.exact.get(operand, max(2, self.least.get(operand, 0)))
 
     @property
     def common(self) -> int:
@@ -303,55 +261,49 @@ def _in_turns(first: Expressions, second: Expressions) -> Expressions:
     return [expression for pair in zip(first, second, strict=True) for expression in pair]
 
 
-def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int, int, int, int]]:
-    """Return the possible numbers of loops of the roles, starting with a plain matmul."""
+def _contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
+    """Yield maps of contractions, given the number of loops of some roles, such as `contraction m`."""
     known_counts = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if count is None else (count,) for count in known_counts]
-    dimension_counts = [
-        (batch, m, n, k)
-        for batch, m, n, k in product(*choices)
-        if k > 0 and ranks.allow(batch + m + k, batch + n + k, batch + m + n)
-    ]
-    return sorted(
-        dimension_counts,
+    # Start with a plain matmul.
+    for batch, m, n, k in sorted(
+        product(*choices),
         key=lambda count: (abs(count[1] - 1) + abs(count[2] - 1) + count[3], count),
-    )
+    ):
+        if k == 0 or not ranks.allow(batch + m + k, batch + n + k, batch + m + n):
+            continue
+        loops = _Loops()
+        b_, m_, n_, k_ = map(loops.take, (batch, m, n, k))
+        for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
+            lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
+            rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
+            yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
+        if m == n == k:  # Packed: tiles of m and k alternate.
+            packed = ((m_, k_), (n_, k_), (m_, n_))
+            yield loops.maps(*([*b_, *_in_turns(*pair)] for pair in packed))
 
 
-def elementwise_maps(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of operations without reduction on operands of equal rank, up to the operand `last`."""
-    loops = _Loops()
-    identity = loops.take(ranks.common)
-    yield loops.maps(*([identity] * max(2, last + 1)))
-
-
-def separate_maps(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of operations whose operands share no loop, which fit any shapes."""
-    loops = _Loops()
-    operands = [loops.take(ranks.likely(position)) for position in range(max(2, last + 1))]
-    yield loops.maps(*operands)
-
-
-def _images(counts: Mapping[str, int]) -> Sequence[int]:
-    roles = ("output_image", "filter", "strides", "dilations")
-    ranks = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
-    return sorted(ranks) or _IMAGES
-
-
-def convolution_maps(
-    counts: Mapping[str, int],
-    ranks: Ranks,
-    strides: Mapping[int, int],
-    dilations: Mapping[int, int],
-) -> Iterator[list[mlir.AffineMap]]:
+def _convolution_maps(condition: Condition, ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
     """Yield maps of convolutions."""
+    counts = condition.counts
 
     def choices(role: str, usual: Sequence[int]) -> Sequence[int]:
         count = counts.get(f"convolution {role}")
         return usual if count is None else (count,)
 
+    # The required strides and dilations, and the possible numbers of dimensions of the image.
+    strides, dilations = (
+        {
+            fact.dimension[1]: fact.extent.size
+            for fact in condition.sizes
+            if fact.extent.size is not None and fact.dimension[0] == f"convolution {role}"
+        }
+        for role in ("strides", "dilations")
+    )
+    roles = ("output_image", "filter", "strides", "dilations")
+    images = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
     for image, depth, batch, outputs, inputs, step in product(
-        _images(counts),
+        sorted(images) or _IMAGES,
         choices("depth", (0, 1)),
         choices("batch", (1, 2, 0)),
         choices("output_channel", (1, 0, 2)),
@@ -373,18 +325,6 @@ def convolution_maps(
         for layout in layouts if o or d or c else (pooling,):
             if ranks.allow(*map(len, layout)):
                 yield loops.maps(*layout)
-
-
-def attention_maps(outputs: int) -> Iterator[list[mlir.AffineMap]]:
-    """Yield maps of attentions with a number of outputs, without and with a mask."""
-    for batch, has_mask in product(_BATCHES, (False, True)):
-        loops = _Loops()
-        b = loops.take(batch)
-        m, n, k1, k2 = loops.take(4)
-        inputs = [[*b, m, k1], [*b, k2, k1], [*b, k2, n], []]
-        masks = [[*b, m, k2]] if has_mask else []
-        results = [[*b, m, n], [*b, m], [*b, m]][:outputs]
-        yield loops.maps(*inputs, *masks, *results)
 
 
 CONVOLUTION_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)
@@ -438,11 +378,26 @@ class Candidates:
         if names.MATCH_REGIONS in self._shown:
             yield self._with_regions(self._shown[names.MATCH_REGIONS])
             return
-        for name in self._names():
+
+        # Start with operations that a backend leaves unchanged. A fill accompanies many other operations.
+        def order(name: str) -> tuple[bool, bool, bool, str]:
+            is_lost = self._generalizes and name in _GENERALIZED
+            return is_lost, name == names.FILL, self._generalizes and name != names.GENERIC, name
+
+        condition_names = self._condition.names
+        for name in (
+            [names.GENERIC] if condition_names is None else sorted(condition_names, key=order)
+        ):
             if name in _ATTENTIONS:
                 yield from self._attentions(name)
             elif name == names.GENERIC:
-                yield from self._generics()
+                for layout in [self._maps] if self._maps else self._layouts():
+                    # Open element types are those of the other operands, or common ones.
+                    types = self._types(len(layout))
+                    output = types[-1]
+                    inputs = next(filter(None, types[:-1]), output or mlir.F32Type.get())
+                    filled = [*(kind or inputs for kind in types[:-1]), output or inputs]
+                    yield generic(layout, filled)
             else:
                 # Named operations, with the required indexing maps if the operations support them.
                 maps = self._maps_attribute
@@ -452,26 +407,25 @@ class Candidates:
                     if not self._maps or self._maps == template.op.maps:
                         yield template
 
-    def _names(self) -> list[str]:
-        """Return the names of the operations to try, starting with operations that a backend leaves unchanged."""
-        condition_names = self._condition.names
-        if condition_names is None:
-            return [names.GENERIC]
-
-        def order(name: str) -> tuple[bool, bool, bool, str]:
-            is_lost = self._generalizes and name in _GENERALIZED
-            is_last = name == names.FILL  # A fill accompanies many other operations.
-            return is_lost, is_last, self._generalizes and name != names.GENERIC, name
-
-        return sorted(condition_names, key=order)
-
     def _types(self, count: int) -> list[mlir.Type | None]:
         types = {at: mlir.Type.parse(text) for at, text in self._condition.types.items()}
         return [types.get(position) for position in range(count)]
 
     def _attentions(self, name: str) -> Iterator[Template]:
         outputs = ATTENTION_OUTPUTS[name]
-        for maps in [self._maps] if self._maps else attention_maps(outputs):
+
+        # Maps without and with a mask.
+        def usual_maps() -> Iterator[Sequence[mlir.AffineMap]]:
+            for batch, has_mask in product((1, 2, 0), (False, True)):
+                loops = _Loops()
+                b = loops.take(batch)
+                m, n, k1, k2 = loops.take(4)
+                inputs = [[*b, m, k1], [*b, k2, k1], [*b, k2, n], []]
+                masks = [[*b, m, k2]] if has_mask else []
+                results = [[*b, m, n], [*b, m], [*b, m]][:outputs]
+                yield loops.maps(*inputs, *masks, *results)
+
+        for maps in [self._maps] if self._maps else usual_maps():
             if not self._ranks.allow(*(len(map_.results) for map_ in maps)):
                 continue
             types = self._types(len(maps))
@@ -481,54 +435,29 @@ class Candidates:
             filled = [kind or (inputs if at < first else rest) for at, kind in enumerate(types)]
             yield attention(name, maps, filled)
 
-    def _generics(self) -> Iterator[Template]:
-        for layout in [self._maps] if self._maps else self._layouts():
-            yield generic(layout, self._filled(len(layout)))
-
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
+        """Yield common maps of generic ops."""
         condition, ranks = self._condition, self._ranks
+        exact, least = ranks.exact, ranks.least
         # Prefer the least ranks: a matcher that reads dimensions of all operands usually reads the last ones.
-        attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
+        tightened = Ranks({**least, **exact}, {})
+        is_tight = all(at in exact or at in least for at in range(3))
+        attempts = (tightened, ranks) if is_tight else (ranks,)
         if OpKind.CONVOLUTION in condition.kinds:
-            strides, dilations = self._steps("strides"), self._steps("dilations")
             for attempt in attempts:
-                yield from convolution_maps(condition.counts, attempt, strides, dilations)
+                yield from _convolution_maps(condition, attempt)
             return
         for attempt in attempts:
-            # Maps of contractions, given the number of loops of each role, such as `contraction m`.
-            for batch, m, n, k in _dimension_counts(condition.counts, attempt):
-                for k_is_last_in_lhs, k_is_last_in_rhs in ((1, 0), (1, 1), (0, 0), (0, 1)):
-                    loops = _Loops()
-                    b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
-                    lhs = [*b_, *m_, *k_] if k_is_last_in_lhs else [*b_, *k_, *m_]
-                    rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
-                    yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
-                if m == n == k:  # Packed: tiles of m and k alternate.
-                    loops = _Loops()
-                    b_, m_, n_, k_ = (loops.take(count) for count in (batch, m, n, k))
-                    yield loops.maps(
-                        [*b_, *_in_turns(m_, k_)],
-                        [*b_, *_in_turns(n_, k_)],
-                        [*b_, *_in_turns(m_, n_)],
-                    )
+            yield from _contraction_maps(condition.counts, attempt)
         if OpKind.CONTRACTION not in condition.kinds:
-            last = condition.operands - 1
-            yield from elementwise_maps(ranks, last)
-            yield from separate_maps(ranks, last)
-
-    def _steps(self, role: str) -> dict[int, int]:
-        return {
-            fact.dimension[1]: fact.extent.size
-            for fact in self._condition.sizes
-            if fact.extent.size is not None and fact.dimension[0] == f"convolution {role}"
-        }
-
-    def _filled(self, count: int) -> list[mlir.Type]:
-        """Return element types, with open ones set to those of the other operands or to common types."""
-        types = self._types(count)
-        output = types[-1]
-        inputs = next(filter(None, types[:-1]), output or mlir.F32Type.get())
-        return [*(kind or inputs for kind in types[:-1]), output or inputs]
+            # Maps without reduction: for operands of equal rank, and for operands that share no loop, of any shapes.
+            count = max(2, condition.operands)
+            loops = _Loops()
+            yield loops.maps(*[loops.take(ranks.common)] * count)
+            loops = _Loops()
+            likely = [exact.get(at, max(2, least.get(at, 0))) for at in range(count)]
+            separate = list(map(loops.take, likely))
+            yield loops.maps(*separate)
 
     def _with_regions(self, shown: mlir.Operation) -> Template:
         """Return the operation with the required regions; its other properties are unconstrained."""
