@@ -3,6 +3,7 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.upgrading.attribute_rules import RULES as RULES
     from tuninglink.upgrading.loops import (
         Generalization as Generalization,
         IterationSpaces as IterationSpaces,
@@ -13,11 +14,8 @@ with lazy_imports(globals()):
     )
     from tuninglink.upgrading.outline import SpecOutline as SpecOutline
     from tuninglink.upgrading.rule_definition import (
-        REGISTRY as REGISTRY,
         AttributeRewriter as AttributeRewriter,
-        AttributeRule as AttributeRule,
         KeptOut as KeptOut,
-        OperationRule as OperationRule,
         OperationSite as OperationSite,
         Rewrites as Rewrites,
         RuleChange as RuleChange,
@@ -26,7 +24,6 @@ with lazy_imports(globals()):
         UpgradeRule as UpgradeRule,
         render_report as render_report,
     )
-    from tuninglink.upgrading.rules import RULES as RULES
     from tuninglink.upgrading.spec_text import (
         MAX_DEPTH as MAX_DEPTH,
         Edits as Edits,

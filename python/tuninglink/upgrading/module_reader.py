@@ -87,16 +87,19 @@ def read_module(
         failure = refused
     # Separate searches are ten times as fast as one regular expression.
     may_be_old = module is None or any(name_ in data for name_ in _OLD_NAMES)
-    upgraded = None
-    if may_be_old and not is_bytecode(data):
-        upgraded = _upgraded(data, name, context)
-    if upgraded is None:
+    old = _upgraded(data, name, context) if may_be_old and not is_bytecode(data) else None
+    if old is None:
         if failure is not None:
             raise failure
         assert module is not None
         return module
+    upgraded, first = old
     if not upgrade:
-        raise SpecError(_refusal(upgraded))
+        remedy = note(
+            "upgrade it with 'tuninglink upgrade SPEC -o NEW', or load it with upgrades enabled, which is the default"
+        )
+        message = f"the spec was written for an older compiler: {first.message}"
+        raise SpecError(error(message, first.place, [remedy], Rule.OLD_SYNTAX))
     kept_out = (
         Diagnostic(
             Severity.WARNING,
@@ -117,7 +120,7 @@ def read_module(
         else:
             diagnostics.emit(hint)
     module = parse_module(upgraded.text.encode(), name, context)
-    restore_places(module, upgraded)
+    _restore_places(module, upgraded)
     return module
 
 
@@ -173,49 +176,28 @@ def check_repeated_matchers(data: bytes, context: mlir.Context) -> None:
             raise SpecError(repeated_matcher(matcher, Place(file, int(line), int(column))))
 
 
-def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
-    """Return the upgraded spec, or None if no part of the spec is old."""
-    from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
+def _upgraded(data: bytes, name: str, context: mlir.Context) -> tuple[Upgraded, RuleChange] | None:
+    """Return the upgraded spec and a change that proves it old, or None if no part of the spec is old.
+
+    Changes also repair a current spec with a mistake. That of an operation is decisive only if the whole spec can be
+    upgraded.
+    """
+    # Most specs need no rules.
+    from tuninglink.upgrading.attribute_rules import RULES  # noqa: PLC0415
+    from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415
 
     try:
         upgraded = upgrade_bytes(data, name, context=context)
     except SpecError:
         return None
-    return upgraded if _decisive_changes(upgraded) else None
+    for change in upgraded.changes:
+        rule = RULES[change.rule]
+        if rule.is_for_attributes or (rule.is_decisive and not upgraded.kept_out):
+            return upgraded, change
+    return None
 
 
-def _decisive_changes(upgraded: Upgraded) -> list[RuleChange]:
-    """Return the changes that distinguish an old spec from a current one with a mistake.
-
-    The change of an operation is decisive only if the whole spec can be upgraded.
-    """
-    from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
-    from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
-
-    telling = {
-        rule.name
-        for rule in RULES.values()
-        if isinstance(rule, AttributeRule) or (rule.is_decisive and not upgraded.kept_out)
-    }
-    return [change for change in upgraded.changes if change.rule in telling]
-
-
-def _refusal(upgraded: Upgraded) -> Diagnostic:
-    first = _decisive_changes(upgraded)[0]
-    return error(
-        f"the spec was written for an older compiler: {first.message}",
-        first.place,
-        [
-            note(
-                "upgrade it with 'tuninglink upgrade SPEC -o NEW', or load it with upgrades enabled, "
-                "which is the default"
-            )
-        ],
-        Rule.OLD_SYNTAX,
-    )
-
-
-def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
+def _restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
     """Restore the original places of operations parsed from an upgraded text."""
     lines = upgraded.text.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]

@@ -31,8 +31,6 @@ from tuninglink.upgrading.spec_text import (
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.errors import Place
-
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
@@ -73,19 +71,14 @@ class SpecOutline:
         aliases: dict[str, Alias] = {}
         for mark in self.source.marks:
             if mark.depth == 0 and mark.text[0] == "#":
-                alias = self._alias(mark)
-                if alias:
+                tokens = self.source.tokens(mark.end, len(self.source.text))
+                equals, first, group = (next(tokens, None) for _ in range(3))
+                if equals is not None and equals.text == "=" and first is not None:
+                    is_bracketed = group and group.kind == "group" and group.start == first.end
+                    end = group.end if group is not None and is_bracketed else first.end
+                    alias = Alias(mark.text, mark.start, first.start, end)
                     aliases.setdefault(alias.name, alias)
         return aliases
-
-    def _alias(self, mark: Mark) -> Alias | None:
-        tokens = Cursor(self.source.tokens(mark.end, len(self.source.text)))
-        first = tokens.take() if tokens.take("=") else None
-        if first is None:
-            return None
-        group = tokens.take_kind("group")
-        end = group.end if group is not None and group.start == first.end else first.end
-        return Alias(mark.text, mark.start, first.start, end)
 
     @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:
@@ -103,10 +96,6 @@ class SpecOutline:
                     sequences.append(sequence)
         return tuple(sequences)
 
-    def is_function(self, sequence: NamedSequence) -> bool:
-        """Return whether an element of `sequences` is a function."""
-        return self.source.text.startswith(_FUNCTIONS, sequence.start)
-
     def _sequence(self, mark: Mark) -> NamedSequence | None:
         tokens = Cursor(self.source.following(mark))
         tokens.take_kind("word")  # its visibility
@@ -123,16 +112,9 @@ class SpecOutline:
         attributes = tokens.take() if tokens.take("attributes") else None
         body = tokens.take("{")
         last = body or attributes
-        return NamedSequence(
-            plain(name.text),
-            mark.start,
-            last.end if last is not None else end,
-            mark.inside,
-            arguments,
-            results,
-            attributes,
-            body,
-        )
+        end = last.end if last is not None else end
+        symbol, scope = plain(name.text), mark.inside
+        return NamedSequence(symbol, mark.start, end, scope, arguments, results, attributes, body)
 
     @cached_property
     def _sequence_starts(self) -> list[int]:
@@ -207,25 +189,21 @@ class SpecOutline:
         if body is None:
             return
         for mark in self.marks(body.start, body.end):
-            foreach_match = (
-                self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
-            )
-            if foreach_match is not None:
-                yield foreach_match
-
-    def _foreach_match(self, body: Token, mark: Mark) -> ForeachMatch | None:
-        tokens = list(takewhile(_is_of_foreach_match, self.source.tokens(mark.end, body.end - 1)))
-        texts = [token.text for token in tokens]
-        if "in" not in texts or not any(text[0] == "%" for text in texts[texts.index("in") :]):
-            return None
-        start = texts.index("in")
-        colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
-        end = tokens[colon].end
-        if texts[colon + 2 : colon + 3] == ["->"] and texts[colon + 3 :]:  # `: (types) -> type`
-            end = tokens[colon + 3].end
-        pairs = tuple(_pairs(tokens[start : colon + 1]))
-        results = self.source.results(mark.start)[1]
-        return ForeachMatch(mark.start, end, pairs, results[0] if results else None)
+            if mark.text != names.FOREACH_MATCH:
+                continue
+            following = self.source.tokens(mark.end, body.end - 1)
+            tokens = list(takewhile(_is_of_foreach_match, following))
+            texts = [token.text for token in tokens]
+            if "in" not in texts or not any(text[0] == "%" for text in texts[texts.index("in") :]):
+                continue
+            start = texts.index("in")
+            colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
+            end = tokens[colon].end
+            if texts[colon + 2 : colon + 3] == ["->"] and texts[colon + 3 :]:  # `: (types) -> type`
+                end = tokens[colon + 3].end
+            pairs = tuple(_pairs(tokens[start : colon + 1]))
+            results = self.source.results(mark.start)[1]
+            yield ForeachMatch(mark.start, end, pairs, results[0] if results else None)
 
     def references(self, start: int, end: int) -> set[str]:
         """Return the symbols that a part of the text refers to."""
@@ -243,15 +221,13 @@ def _is_of_foreach_match(token: Token) -> bool:
 def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
     """Yield the pairs among the tokens of a `foreach_match`."""
     for is_comma, piece in groupby(tokens, key=lambda token: token.text == ","):
-        paths = [token for token in piece if token.kind == "symbol" or token.text in {"::", "->"}]
-        arrows = [index for index, token in enumerate(paths) if token.text == "->"]
-        if not is_comma and len(arrows) == 1 and 0 < arrows[0] < len(paths) - 1:
-            matcher, action = paths[: arrows[0]], paths[arrows[0] + 1 :]
-            yield Pair(_path(matcher), _path(action), paths[0].start, paths[-1].end)
-
-
-def _path(tokens: Iterable[Token]) -> str:
-    return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)
+        path = [token for token in piece if token.kind == "symbol" or token.text in {"::", "->"}]
+        words = [plain(token.text) if token.kind == "symbol" else token.text for token in path]
+        if not is_comma and words.count("->") == 1:
+            arrow = words.index("->")
+            matcher, action = "".join(words[:arrow]), "".join(words[arrow + 1 :])
+            if matcher and action:
+                yield Pair(matcher, action, path[0].start, path[-1].end)
 
 
 # --- Exclusion of the parts of a spec that today's compiler rejects, by turning them into comments
@@ -265,8 +241,15 @@ def parse_failure(text: str, name: str, context: mlir.Context) -> tuple[str, int
         parse_module(text.encode(errors="replace"), name, context)
     except SpecError as failure:
         first = failure.diagnostics[0]
-        is_here = first.place is not None and first.place.file == name
-        return first.message, _offset(text, first.place) if first.place and is_here else None
+        place = first.place
+        if place is None or place.file != name:
+            return first.message, None
+        # The column counts bytes.
+        lines = text.split("\n", place.line)
+        before = "".join(f"{line}\n" for line in lines[: place.line - 1])
+        line = "".join(lines[place.line - 1 : place.line]).encode(errors="replace")
+        column = len(line[: max(0, place.column - 1)].decode(errors="ignore"))
+        return first.message, min(len(before) + column, len(text))
     return None
 
 
@@ -274,13 +257,14 @@ def find_rejected(
     exclusion: Exclusion, outline: SpecOutline, context: mlir.Context
 ) -> tuple[dict[int, tuple[str, int]], dict[str, str]]:
     """Find the parts of a spec that the compiler rejects, apart from excluded ones."""
-    sequences, types = {}, _type_aliases(outline.source)
+    types = _type_aliases(outline.source)
     # Check each sequence by itself.
-    for index, sequence in enumerate(outline.sequences):
-        if index not in exclusion.excluded:
-            rejection = _check_sequence(outline, sequence, types, context)
-            if rejection is not None:
-                sequences[index] = rejection
+    checked = (
+        (index, _check_sequence(outline, sequence, types, context))
+        for index, sequence in enumerate(outline.sequences)
+        if index not in exclusion.excluded
+    )
+    sequences = {index: rejection for index, rejection in checked if rejection is not None}
     # Check each alias by itself. A used alias has already failed where it is used.
     uses = Counter(mark.text for mark in outline.source.marks)
     aliases = {}
@@ -290,7 +274,7 @@ def find_rejected(
             whole = _aliases_of(outline, alias.value, alias.end)
             whole += f"module attributes {{iree_codegen.alias = {value}}} {{}}"
             failure = parse_failure(whole, "<alias>", context)
-            if failure is not None:  # its users have been rejected already
+            if failure is not None:
                 is_used = uses[alias.name] > 1
                 aliases[alias.name] = _rejection(failure[0]) if is_used else "it is unused"
     return sequences, aliases
@@ -308,8 +292,15 @@ def _check_sequence(
     lead += f"\nmodule attributes {{{names.WITH_NAMED_SEQUENCE}}} {{\n"
     for name in sorted(outline.references(sequence.start, sequence.end) - {sequence.name}):
         callee = outline.by_name.get((sequence.scope, name))
-        if callee is not None:
-            lead += _declaration(outline, callee) + "\n"
+        if callee is None:
+            continue
+        if text.startswith(_FUNCTIONS, callee.start):  # sequences refer to it only by name
+            kind = text[callee.start : text.index(".func", callee.start)]
+            lead += f'{kind}.func private @"{callee.name}"()\n'
+        else:
+            arguments = text[callee.arguments.start : callee.arguments.end]
+            results = f" -> {text[slice(*callee.results)]}" if callee.results else ""
+            lead += f'transform.named_sequence private @"{callee.name}"{arguments}{results}\n'
     whole = f"{lead}{text[sequence.start : sequence.end]}\n}}"
     failure = parse_failure(whole, "<sequence>", context)
     if failure is None:
@@ -359,31 +350,8 @@ def _aliases_of(outline: SpecOutline, start: int, end: int) -> str:
     return "".join(f"{alias.name} = {text[alias.value : alias.end]}\n" for alias in ordered)
 
 
-def _declaration(outline: SpecOutline, sequence: NamedSequence) -> str:
-    text = outline.source.text
-    if outline.is_function(sequence):
-        kind = text[sequence.start : text.index(".func", sequence.start)] + ".func"
-        return f'{kind} private @"{sequence.name}"()'  # sequences refer to it only by name
-    arguments = text[sequence.arguments.start : sequence.arguments.end]
-    results = f" -> {text[slice(*sequence.results)]}" if sequence.results else ""
-    return f'transform.named_sequence private @"{sequence.name}"{arguments}{results}'
-
-
 def _rejection(message: str) -> str:
     return f"today's compiler rejects it: {message.splitlines()[0][:300]}"
-
-
-def _offset(text: str, place: Place) -> int:
-    """Return the offset of a place, whose column counts bytes."""
-    position = 0
-    for _ in range(place.line - 1):
-        position = text.find("\n", position) + 1
-        if not position:
-            return len(text)
-    line_end = text.find("\n", position)
-    line = text[position : line_end if line_end >= 0 else len(text)]
-    before = line.encode(errors="replace")[: max(0, place.column - 1)]
-    return position + len(before.decode(errors="ignore"))
 
 
 @dataclass(frozen=True)
@@ -413,7 +381,7 @@ def exclude(
             edits.edits.append(_comment(outline, sequence, written, excluded[index]))
         elif names:
             for foreach_match in outline.foreach_matches(sequence):
-                _exclude_pairs(outline, sequence, foreach_match, names, edits)
+                _exclude_pairs(outline.source, sequence, foreach_match.pairs, names, edits)
     # Exclude the aliases.
     for name, reason in aliases.items():
         defined = original.aliases[name]
@@ -463,36 +431,31 @@ def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, re
 
 
 def _exclude_pairs(
-    outline: SpecOutline,
+    source: SpecText,
     sequence: NamedSequence,
-    foreach_match: ForeachMatch,
+    pairs: Sequence[Pair],
     names: set[tuple[int, str]],
     edits: Edits,
 ) -> None:
     """Turn the pairs with one of `names` into comments, and remove one comma for each pair."""
-    pairs = foreach_match.pairs
     has_survivor = False
     for index, pair in enumerate(pairs):
         if not names & {(sequence.scope, pair.matcher), (sequence.scope, pair.action)}:
             has_survivor = True
             continue
-        comma = None
+        # The comma before it, or the one after it if all pairs before are excluded.
+        start, end = pair.end, pair.end
         if has_survivor:
-            comma = _comma(outline, pairs[index - 1].end, pair.start)
+            start, end = pairs[index - 1].end, pair.start
         elif index + 1 < len(pairs):
-            comma = _comma(outline, pair.end, pairs[index + 1].start)
+            end = pairs[index + 1].start
+        comma = next((token for token in source.tokens(start, end) if token.text == ","), None)
         if comma is not None:
             edits.replace(comma.start, comma.end, "")
-        text = outline.source.text
-        line_end = outline.source.line_end(pair.end)
+        text, line_end = source.text, source.line_end(pair.end)
         rest = text[pair.end : line_end]
         if comma is not None and pair.end <= comma.start < line_end:
             rest = text[pair.end : comma.start] + text[comma.end : line_end]
         written = " ".join(text[pair.start : pair.end].split())
-        edits.replace(
-            pair.start, pair.end, f"// Kept out: {written}" + ("\n" if rest.strip() else "")
-        )
-
-
-def _comma(outline: SpecOutline, start: int, end: int) -> Token | None:
-    return next((token for token in outline.source.tokens(start, end) if token.text == ","), None)
+        trail = "\n" if rest.strip() else ""
+        edits.replace(pair.start, pair.end, f"// Kept out: {written}{trail}")

@@ -1,7 +1,7 @@
-"""Upgrade rules, each for one change of the syntax or semantics of specs.
+"""Upgrade rules, each for one change of the syntax or semantics of specs, and their application to attributes.
 
 A rule is a function with the decorator `attribute_rule` or `operation_rule`. Its name is the name of the rule, and its
-docstring the documentation of the rule.
+docstring the documentation of the rule. Rules apply in the order of their definition.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import error, names
@@ -26,7 +27,6 @@ from tuninglink.upgrading.trees import (
     Node,
     Value,
     as_node,
-    levels_of,
     parse,
 )
 
@@ -36,16 +36,14 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.spec_text import Mark, NamedSequence, SpecText, Token
 
-
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
-"""The imported rules, by name. `rules.RULES` contains all of them, in order."""
+"""The imported rules, by name. `attribute_rules.RULES` contains all of them."""
 
 _REPOSITORIES: Final = {
     "iree": "iree-org/iree",
     "llvm": "llvm/llvm-project",
     "amd-shark-ai": "nod-ai/amd-shark-ai",
 }
-
 
 _Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
@@ -60,24 +58,24 @@ class UpgradeRule:
 
     Attributes:
         name: its name in reports.
-        since: the first release with the new form.
         summary: the change, in Markdown.
-        before: an example of the old form, a whole attribute or operation.
-        after: the example in the new form.
+        since: the first release with the new form.
         evidence: references for the change: a pull request such as `iree#21322`, or a file at a version,
             `iree@v3.13.0:compiler/...`.
         targets: the attributes, without `#`, or operations that it applies to.
         is_decisive: whether the old form proves that the spec is old. Other rules apply only to specs known to be old.
+        is_for_attributes: whether it edits the tree of an attribute in place, not the text of an operation.
+        rewrite: applies the rule to an `AttributeSite` or an `OperationSite`.
     """
 
     name: str
-    since: tuple[int, int]
     summary: str
-    before: str
-    after: str
+    since: tuple[int, int]
     evidence: tuple[str, ...]
     targets: frozenset[str]
     is_decisive: bool
+    is_for_attributes: bool
+    rewrite: Callable[[Any], None]
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield the title and the address of each reference."""
@@ -90,46 +88,28 @@ class UpgradeRule:
                 yield "source", f"{address}/blob/{what.replace(':', '/')}"
 
 
-@dataclass(frozen=True)
-class AttributeRule(UpgradeRule):
-    """A rule that edits the tree of an attribute in place."""
-
-    rewrite: Callable[[AttributeSite], None]
-
-
-@dataclass(frozen=True)
-class OperationRule(UpgradeRule):
-    """A rule that edits the text of an operation."""
-
-    rewrite: Callable[[OperationSite], None]
-
-
 def attribute_rule(
-    *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
-) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
+    *targets: str, since: tuple[int, int], evidence: tuple[str, ...]
+) -> Callable[[_Rewrite], _Rewrite]:
     """Register a function as a rule for attributes. For the arguments see `UpgradeRule`."""
-    facts = (before, after, evidence, frozenset(targets), True)
-    return lambda function: _register(function, AttributeRule, since, *facts)
+    return partial(_registered, (since, evidence, frozenset(targets)), (True, True))
 
 
 def operation_rule(
-    *targets: str,
-    since: tuple[int, int],
-    before: str,
-    after: str,
-    evidence: tuple[str, ...],
-    is_decisive: bool = True,
-) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
+    *targets: str, since: tuple[int, int], evidence: tuple[str, ...], is_decisive: bool = True
+) -> Callable[[_Rewrite], _Rewrite]:
     """Register a function as a rule for operations. For the arguments see `UpgradeRule`."""
-    facts = (before, after, evidence, frozenset(targets), is_decisive)
-    return lambda function: _register(function, OperationRule, since, *facts)
+    return partial(_registered, (since, evidence, frozenset(targets)), (is_decisive, False))
 
 
-def _register(
-    function: _Rewrite, rule: Callable[..., UpgradeRule], since: tuple[int, int], *facts: object
+def _registered(
+    facts: tuple[tuple[int, int], tuple[str, ...], frozenset[str]],
+    flags: tuple[bool, bool],
+    function: _Rewrite,
 ) -> _Rewrite:
-    name, summary = function.__name__.replace("_", "-"), cleandoc(function.__doc__ or "")
-    REGISTRY[name] = rule(name, since, " ".join(summary.split()), *facts, function)
+    name = function.__name__.replace("_", "-")
+    summary = " ".join(cleandoc(function.__doc__ or "").split())
+    REGISTRY[name] = UpgradeRule(name, summary, *facts, *flags, function)
     return function
 
 
@@ -154,21 +134,10 @@ class AttributeSite(Site):
     was_old: bool
     find_space: Callable[[], IterationSpace | None]
 
-    @property
-    def levels(self) -> Node | None:
-        return levels_of(self.node)
-
 
 @dataclass
 class OperationSite(Site):
-    """An operation that a rule applies to.
-
-    Attributes:
-        mark: the name of the operation in the text.
-        outline: the spec.
-        edits: the edits of the text.
-        generalization: the generalized forms of named operations in matchers.
-    """
+    """An operation that a rule applies to, by its name in the text."""
 
     mark: Mark
     outline: SpecOutline
@@ -177,12 +146,10 @@ class OperationSite(Site):
 
     @property
     def source(self) -> SpecText:
-        """The text of the spec."""
         return self.outline.source
 
     @property
     def sequence(self) -> NamedSequence | None:
-        """The named sequence that contains the operation."""
         return self.outline.sequence_at(self.mark.start)
 
     def tokens(self) -> Iterator[Token]:
@@ -203,9 +170,7 @@ class OperationSite(Site):
     def matched_name_tokens(self) -> list[Token]:
         """Return the operation names of a `transform.match.operation_name`."""
         listed = self.name_list()
-        if listed is None:
-            return []
-        inside = self.source.tokens(listed.start + 1, listed.end - 1)
+        inside = self.source.tokens(listed.start + 1, listed.end - 1) if listed else ()
         return [token for token in inside if token.kind == "string"]
 
 
@@ -301,6 +266,12 @@ class Upgraded:
 
 def render_report(upgraded: Upgraded) -> str:
     """Return a report in words: the result for each entry, with the changes and their reasons."""
+
+    def described(change: RuleChange) -> str:
+        decided = "decided: " if change.is_decision else ""
+        where = f"{change.place.line}:{change.place.column}"
+        return f"  {where} {change.rule}: {decided}{change.message}"
+
     states = Counter(entry.state for entry in upgraded.entries)
     counts = ", ".join(
         f"{states[state]} {state}" for state in ("upgraded", "unchanged", "kept out")
@@ -311,24 +282,17 @@ def render_report(upgraded: Upgraded) -> str:
         lines += ["", f"@{entry.matcher} -> @{entry.action} ({entry.place}): {entry.state}"]
         if entry.kept_out:
             lines.append(f"  {entry.kept_out.what}: {entry.kept_out.reason}")
-        lines += map(_line, entry.changes)
+        lines += map(described, entry.changes)
         reported |= {change.sequence for change in entry.changes}
     elsewhere = [change for change in upgraded.changes if change.sequence not in reported]
     if elsewhere:
-        lines += ["", "outside of the entries"]
-        lines += map(_line, elsewhere)
+        lines += ["", "outside of the entries", *map(described, elsewhere)]
     if upgraded.kept_out:
         lines += ["", "kept out, as comments"]
         lines += [f"  {part.what} ({part.place}): {part.reason}" for part in upgraded.kept_out]
     if upgraded.hints:
         lines += ["", "notes", *(f"  {hint}" for hint in upgraded.hints)]
     return "\n".join(lines) + "\n"
-
-
-def _line(change: RuleChange) -> str:
-    decided = "decided: " if change.is_decision else ""
-    where = f"{change.place.line}:{change.place.column}"
-    return f"  {where} {change.rule}: {decided}{change.message}"
 
 
 # --- Application of attribute rules to every attribute of a spec ---------------------------------
@@ -339,9 +303,6 @@ class Rewrites:
     """The changes of some rules to a spec.
 
     Attributes:
-        outline: the spec.
-        edits: the edits of its text.
-        changes: the reported changes.
         refused: for the index of a named sequence, the reason why it cannot be upgraded, and the offset.
         failures: the offsets of upgraded configurations that are known not to compile, with the reasons.
         is_old: whether a rule changed or refused something.
@@ -398,7 +359,7 @@ class AttributeRewriter:
     """The application of rules, in order, to all attributes of a spec."""
 
     outline: SpecOutline
-    rules: Sequence[AttributeRule]
+    rules: Sequence[UpgradeRule]
     spaces: IterationSpaces
     _definitions: Definitions = field(default_factory=Definitions)
     _trees: dict[str, Node | None] = field(default_factory=dict)
@@ -411,62 +372,49 @@ class AttributeRewriter:
         Raises:
             SpecError: the expansion of aliases exceeds its limit.
         """
-        text = self.outline.source.text
-        roots = [(*span, self._root(*span)) for span in self._spans()]
+        source = self.outline.source
+        roots = [
+            (start, end, self._expand(parse(source, start, end))) for start, end in self._spans()
+        ]
         upgraded = [root for root in roots if self._upgrade(root[2], root[0], rewrites)]
         parts = [(start, end, root.render()) for start, end, root in upgraded]
-        self._upgrade_unused_aliases(rewrites)
-        for alias in self.outline.aliases.values():
-            tree = self._definitions[alias.name]
-            if tree is not None:
-                parts.append((alias.value, alias.end, tree.render()))
-        for start, end, fresh in parts:
-            if fresh != text[start:end]:
-                rewrites.edits.replace(start, end, fresh)
-
-    def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
-        """Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones."""
+        # Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones.
         for alias in reversed(self.outline.aliases.values()):
             if self._definitions[alias.name] is None:
                 tree = self._tree(alias.name)
                 if tree is not None:
                     use = self._definitions.use(alias.name, tree.copy())
                     self._upgrade(use, alias.value, rewrites, is_alias=True)
+        for alias in self.outline.aliases.values():
+            tree = self._definitions[alias.name]
+            if tree is not None:
+                parts.append((alias.value, alias.end, tree.render()))
+        for start, end, fresh in parts:
+            if fresh != source.text[start:end]:
+                rewrites.edits.replace(start, end, fresh)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the spans of outermost attributes, except for the definitions of aliases."""
+        """Yield the spans of outermost attributes to which rules apply, except for the definitions of aliases."""
         source, aliases = self.outline.source, self.outline.aliases
         done = 0
         for mark in source.marks:
             if mark.start < done:
                 continue
-            if mark.text[0] == "#":
-                alias = aliases.get(mark.text)
-                if alias is not None and mark.start == alias.start:
-                    done = alias.end
-                    continue
-                end = self._end(mark)
-                if end:
-                    done = end
-                    yield mark.start, end
+            alias = aliases.get(mark.text)
+            closer = source.closers.get(mark.end)
+            if alias is not None and mark.start == alias.start:
+                done = alias.end
+            elif alias is not None:
+                done = mark.end
+                yield mark.start, done
+            elif mark.text.startswith(_DIALECTS) and closer is not None:
+                done = closer + 1
+                yield mark.start, done
             elif mark.text == names.PARAM_CONSTANT:
                 token = next(source.tokens(mark.end, len(source.text)), None)
                 if token is not None and token.text == "{":
                     done = token.end
-                    yield token.start, token.end
-
-    def _end(self, mark: Mark) -> int | None:
-        """Return the end of the attribute at `mark`, or None if no rule applies to it."""
-        if mark.text in self.outline.aliases:
-            return mark.end
-        closer = self.outline.source.closers.get(mark.end)
-        if mark.text.startswith(_DIALECTS) and closer is not None:
-            return closer + 1
-        return None
-
-    def _root(self, start: int, end: int) -> Value:
-        value = parse(self.outline.source, start, end)
-        return self._expand(value)
+                    yield token.start, done
 
     def _tree(self, alias: str) -> Node | None:
         """Return the value of an alias, or None if rules do not apply to it."""
@@ -478,8 +426,7 @@ class AttributeRewriter:
             is_relevant = source.text.startswith((*_DIALECTS, "{"), definition.value)
             value = parse(source, definition.value, definition.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
-            for use in uses(self._trees[alias] or Leaf("")):
-                self._definitions.withdraw(use)  # copies of the tree are used, not the tree
+            self._withdraw_uses(self._trees[alias])  # copies of the tree are used, not the tree
             self._sizes[alias] = definition.end - definition.value + self._expanded - before
         return self._trees[alias]
 
@@ -501,6 +448,17 @@ class AttributeRewriter:
                 field_.value = self._expand(field_.value)
         return value
 
+    def _withdraw_uses(self, root: Value | None) -> None:
+        """Withdraw the uses of aliases in a tree that is not part of the result."""
+        pending = [root]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, Expanded):
+                pending.append(item.node)
+                self._definitions.withdraw(item)
+            elif isinstance(item, Node):
+                pending.extend(field_.value for field_ in item.fields)
+
     def _upgrade(
         self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
     ) -> bool:
@@ -518,59 +476,47 @@ class AttributeRewriter:
                 except Refusal as refusal:
                     if not is_alias:
                         rewrites.refuse(start, str(refusal))
-                    for use in uses(root):
-                        self._definitions.withdraw(use)
+                    self._withdraw_uses(root)
                     return False
                 finally:
-                    if site.notes:
-                        rewrites.record(rule.name, start, site.notes)
-                        count += len(site.notes)
+                    rewrites.record(rule.name, start, site.notes)
+                    count += len(site.notes)
         # Combinations that still fail in code generation are reported as failures.
         for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
-            failure = known_failure(node, lambda: self.spaces.of(sequence))
+            failure = _known_failure(node, lambda: self.spaces.of(sequence))
             if failure is not None:
                 rewrites.failures.append((start, failure))
         return True
 
 
 def _kinds(root: Value) -> dict[str, list[Node]]:
-    """Return the nodes of a tree by kind."""
+    """Return the nodes of a tree by kind: their name, or one that follows from their parent and key."""
     kinds: dict[str, list[Node]] = {}
-    pending: list[tuple[Node, str, str | None]] = []
     first = as_node(root)
-    if first is not None:
-        pending.append((first, "", None))
+    pending: list[tuple[Node, str, str | None]] = [(first, "", None)] if first is not None else []
     while pending:
         node, parent, key = pending.pop()
-        kind = _kind(node, parent, key)
+        kind = ""
+        if node.head:
+            kind = node.head[1:]
+        elif node.bracket == "<":
+            kind = _ELIDED.get((parent, key or ""), "")
+        elif node.bracket == "{" and parent == "iree_codegen.translation_info":
+            kind = "translation_info.options"
+        elif node.bracket == "{" and any(
+            field_.key in {"qk_attrs", "pv_attrs"} for field_ in node.fields
+        ):
+            kind = "decomposition_config"
         if kind:
             kinds.setdefault(kind, []).append(node)
         for field_ in reversed(node.fields):
-            value = field_.value
-            if isinstance(value, Leaf):
-                continue
-            inner = value.node if isinstance(value, Expanded) else value
-            if inner.bracket != "[":
+            inner = as_node(field_.value)
+            if inner is not None and inner.bracket != "[":
                 pending.append((inner, kind, field_.key))
     return kinds
 
 
-def _kind(node: Node, parent: str, key: str | None) -> str:
-    """Return the kind of a node: its name, or one that follows from its parent and key."""
-    if node.head:
-        return node.head[1:]
-    if node.bracket == "<":
-        return _ELIDED.get((parent, key or ""), "")
-    if node.bracket != "{":
-        return ""
-    if parent == "iree_codegen.translation_info":
-        return "translation_info.options"
-    if any(field_.key in {"qk_attrs", "pv_attrs"} for field_ in node.fields):
-        return "decomposition_config"
-    return ""
-
-
-def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
+def _known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
     """Return the reason why code generation fails with an upgraded compilation info, if a failure is known."""
     info = CompilationInfo.of(node)
     levels = info.levels if info is not None else None
@@ -590,15 +536,3 @@ def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -
                 "from; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
             )
     return None
-
-
-def uses(value: Value) -> Iterator[Expanded]:
-    """Yield the uses of aliases in a tree."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Expanded):
-            yield item
-            pending.append(item.node)
-        elif isinstance(item, Node):
-            pending.extend(field_.value for field_ in item.fields)

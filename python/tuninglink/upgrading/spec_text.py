@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple, NoReturn
 
-from tuninglink.errors import Place, SpecError
+from tuninglink.errors import Diagnostic, Place, SpecError
 from tuninglink.mlir import error, note
 
 MAX_DEPTH: Final = 128
@@ -136,10 +136,14 @@ class SpecText:
             elif first in _OPENED_BY:
                 if stack and self.text[stack[-1]] == _OPENED_BY[first]:
                     self.closers[stack.pop()] = start
-                elif (
-                    first != ">"
-                ):  # otherwise it is the operator of an affine constraint: `d0 >= 0`
-                    self._mismatch(start, stack)
+                elif not stack:
+                    # An unmatched `>` is the operator of an affine constraint: `d0 >= 0`.
+                    if first != ">":
+                        self._fail(start, f"unmatched '{first}'")
+                elif first != ">":
+                    opener = self.text[stack[-1]]
+                    remedy = note(f"to close this '{opener}'", self.place(stack[-1]))
+                    self._fail(start, f"expected '{_OPENERS[opener]}' before '{first}'", remedy)
             elif first == '"' and match.end() == start + 1:
                 self._fail(start, "the string that begins here is not closed on its line")
         if stack:
@@ -180,17 +184,8 @@ class SpecText:
         if not start or self.text[start - 1] not in _INSIDE_WORD:
             yield Mark(word.group(), start, end, len(stack), stack[-1] if stack else -1)
 
-    def _mismatch(self, offset: int, stack: list[int]) -> NoReturn:
-        bracket = self.text[offset]
-        if not stack:
-            self._fail(offset, f"unmatched '{bracket}'")
-        opener = self.text[stack[-1]]
-        remedy = note(f"to close this '{opener}'", self.place(stack[-1]))
-        message = f"expected '{_OPENERS[opener]}' before '{bracket}'"
-        raise SpecError(error(message, self.place(offset), [remedy]))
-
-    def _fail(self, offset: int, message: str) -> NoReturn:
-        raise SpecError(error(message, self.place(offset)))
+    def _fail(self, offset: int, message: str, *notes: Diagnostic) -> NoReturn:
+        raise SpecError(error(message, self.place(offset), notes))
 
     @cached_property
     def _lines(self) -> list[int]:
@@ -250,22 +245,6 @@ class SpecText:
             position = match.end()
             if match.lastgroup != "space":
                 yield Token(match.lastgroup or "", match.start(), position, match.group())
-
-
-def is_key(tokens: list[Token], position: int) -> bool:
-    """Return whether a token is a key, which `=` follows."""
-    return (
-        tokens[position].kind in {"word", "string"}
-        and position + 1 < len(tokens)
-        and tokens[position + 1].text == "="
-    )
-
-
-def ends_value(last: Token, token: Token) -> bool:
-    """Return whether `token` begins another value, although the comma is missing."""
-    return (
-        last.kind == "group" and token.kind in {"word", "string", "name"} and token.start > last.end
-    )
 
 
 # --- The parts of a spec's text, with their offsets, and edits of a text -------------------------

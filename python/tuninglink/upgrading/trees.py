@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from tuninglink.upgrading.spec_text import SpecText, Token, ends_value, is_key
+from tuninglink.upgrading.spec_text import SpecText, Token
 
 
 @dataclass
@@ -117,7 +117,9 @@ class Node:
             previous = self.fields[position - 1]
             if not previous.comma:
                 previous.trail, previous.comma = previous.trail.rstrip(), ","
-            fresh.lead = _aligned_lead(self.fields[position - 1].lead)
+            fresh.lead = previous.lead
+            if "//" in previous.lead or not previous.lead:
+                fresh.lead = " "
         self.fields.insert(position, fresh)
 
 
@@ -168,58 +170,37 @@ Value: TypeAlias = Leaf | Node | Expanded
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
-def _aligned_lead(lead: str) -> str:
-    if "//" in lead or not lead:
-        return " "
-    return lead
-
-
 def parse(source: SpecText, start: int, end: int) -> Value:
     """Parse the attribute in a part of the text, from its first to its last character."""
-    tokens = list(source.tokens(start, end))
-    return _value(source, tokens)
+    return _value(source, list(source.tokens(start, end)))
 
 
 def _value(source: SpecText, tokens: list[Token]) -> Value:
-    start, end = tokens[0].start, tokens[-1].end
-    *head, last = tokens
+    text, (*head, last) = source.text, tokens
     is_named = [token.end == last.start and token.kind in {"name", "word"} for token in head]
     if last.kind != "group" or is_named not in ([], [True]):
-        return Leaf(source.text[start:end])
-    node = Node(source.text[start : last.start], last.text)
-    _fill(source, node, last.start + 1, last.end - 1)
-    return node
-
-
-def _fill(source: SpecText, node: Node, start: int, end: int) -> None:
-    """Parse the fields of `node` between `start` and `end`."""
-    text = source.text
-    position = start
+        return Leaf(text[tokens[0].start : last.end])
+    node = Node(text[tokens[0].start : last.start], last.text)
+    position = last.start + 1
     # Each field keeps the text between its tokens.
-    for key, equals, value, comma in _pieces(list(source.tokens(start, end))):
+    for key, equals, value, comma in _pieces(list(source.tokens(position, last.end - 1))):
         first = key or (value[0] if value else comma)
         assert first is not None
-        lead = text[position : first.start]
+        fresh = Field(Leaf(""), lead=text[position : first.start])
         position = first.start
-        fresh = Field(Leaf(""), lead=lead)
-        if key is not None:
-            fresh.key = key.text
-            position = key.end
+        if key is not None and equals is not None:
+            fresh.key, position = key.text, equals.end
+            # A missing value is reported by the compiler.
+            fresh.equals = text[key.end : value[0].start if value else equals.end]
         if value:
-            if equals is not None and key is not None:
-                fresh.equals = text[key.end : value[0].start]
             fresh.value = _value(source, value)
             position = value[-1].end
-        elif (
-            equals is not None and key is not None
-        ):  # a missing value, which the compiler will report
-            fresh.equals = text[key.end : equals.end]
-            position = equals.end
         if comma is not None:
             fresh.trail, fresh.comma = text[position : comma.start], ","
             position = comma.end
         node.fields.append(fresh)
-    node.tail = text[position:end]
+    node.tail = text[position : last.end - 1]
+    return node
 
 
 def _pieces(
@@ -227,18 +208,30 @@ def _pieces(
 ) -> Iterator[tuple[Token | None, Token | None, list[Token], Token | None]]:
     """Split tokens into fields: key, `=`, the tokens of the value, and the comma."""
     position, count = 0, len(tokens)
+
+    def is_key() -> bool:
+        is_word = tokens[position].kind in {"word", "string"}
+        return is_word and position + 1 < count and tokens[position + 1].text == "="
+
     while position < count:
         key = equals = comma = None
-        if is_key(tokens, position):
+        if is_key():
             key, equals = tokens[position], tokens[position + 1]
             position += 2
         value: list[Token] = []
         while position < count and tokens[position].text != ",":
-            if value and is_key(tokens, position):
+            token, last = tokens[position], value[-1] if value else None
+            # Another value begins although the comma is missing.
+            if last is not None and (
+                is_key()
+                or (
+                    last.kind == "group"
+                    and token.kind in {"word", "string", "name"}
+                    and token.start > last.end
+                )
+            ):
                 break
-            if value and ends_value(value[-1], tokens[position]):
-                break
-            value.append(tokens[position])
+            value.append(token)
             position += 1
         if position < count and tokens[position].text == ",":
             comma = tokens[position]
@@ -296,7 +289,10 @@ class CompilationInfo:
         """Replace the lowering config with a GPU lowering config that promotes both operands."""
         node = Node("", "{")
         for name, sizes in sorted({"promote_operands": (0, 1), **levels}.items()):
-            node.add(name, int_list(sizes))
+            numbers = Node("", "[")
+            for size in sizes:
+                numbers.add(None, str(size))
+            node.add(name, numbers)
         self.lowering.head, self.lowering.tail = GPU_CONFIG, ""
         self.lowering.fields = [Field(node)]
 
@@ -340,14 +336,6 @@ def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> 
     field.key, field.value = "subgroup_basis", Leaf(text)
     remove_subgroup_counts(levels)
     return text
-
-
-def int_list(values: Iterable[int]) -> Node:
-    """Return a list of integers as a tree."""
-    node = Node("", "[")
-    for value in values:
-        node.add(None, str(value))
-    return node
 
 
 def enumerator(value: Value | None) -> str | None:

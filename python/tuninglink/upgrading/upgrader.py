@@ -15,7 +15,9 @@ from tuninglink.errors import Diagnostic, Place, Severity, SpecError, printable
 from tuninglink.files import cannot
 from tuninglink.mlir import decode, error, names, thread_context
 from tuninglink.rules import Rule
+from tuninglink.upgrading.attribute_rules import RULES
 from tuninglink.upgrading.loops import Generalization, IterationSpaces
+from tuninglink.upgrading.operation_rules import is_entry_point, unmarked
 from tuninglink.upgrading.outline import (
     Exclusion,
     SpecOutline,
@@ -25,19 +27,16 @@ from tuninglink.upgrading.outline import (
 )
 from tuninglink.upgrading.rule_definition import (
     AttributeRewriter,
-    AttributeRule,
     KeptOut,
-    OperationRule,
     OperationSite,
     Refusal,
     Rewrites,
     RuleChange,
     Upgraded,
     UpgradedEntry,
+    UpgradeRule,
 )
-from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.spec_text import Edited, Edits, SpecText
-from tuninglink.upgrading.syntax_rules import is_entry_point, unmarked
 
 
 def upgrade(
@@ -63,7 +62,12 @@ def upgrade(
         SpecError: the file cannot be read, the text is not a spec, or no part of it can be upgraded.
         TypeError: the source has another type.
     """
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
+    is_path = isinstance(source, os.PathLike)
+    if isinstance(source, str):
+        is_named = source.endswith((".mlir", ".mlirbc")) and not {"{", "\n", "\0"} & set(source)
+        is_path = is_named or os.path.isfile(source)  # noqa: PTH113 - any text
+    if is_path:
+        assert not isinstance(source, Content)
         name = name or printable(source)
         try:
             content: str | Content = Path(source).read_bytes()
@@ -75,11 +79,6 @@ def upgrade(
         raise TypeError(f"a spec is text, a path, or bytes; found {described(source)}")
     text = content if isinstance(content, str) else decode(bytes(content), name)
     return _upgraded(text, name, written_for, context)
-
-
-def _is_path(text: str) -> bool:
-    is_named = text.endswith((".mlir", ".mlirbc")) and not {"{", "\n", "\0"} & set(text)
-    return is_named or os.path.isfile(text)  # noqa: PTH113 - any text
 
 
 def _upgraded(
@@ -108,17 +107,22 @@ def upgrade_bytes(
 
 def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
     """Apply the rules for changes after a version. Rules that are not decisive apply to old specs only."""
-    excluded = _OF_DISPATCHES if _is_preprocessing(outline) else frozenset()
+    # A preprocessing spec does not see ops as they are in dispatches.
+    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in outline.sequences)
+    is_preprocessing = has_main and not any(
+        is_entry_point(outline, sequence) for sequence in outline.sequences
+    )
+    excluded = _OF_DISPATCHES if is_preprocessing else frozenset()
     rules = [
         rule for rule in RULES.values() if rule.since > written_for and rule.name not in excluded
     ]
-    operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
+    operation_rules = [rule for rule in rules if not rule.is_for_attributes]
     rewrites, attributes, dependent = Rewrites(outline), Rewrites(outline), Rewrites(outline)
     # Decisive rules determine whether the spec is old.
     generalization = Generalization(outline, rewrites.edits)
     decisive = [rule for rule in operation_rules if rule.is_decisive]
     _rewrite_operations(decisive, rewrites, generalization)
-    attribute_rules = [rule for rule in rules if isinstance(rule, AttributeRule)]
+    attribute_rules = [rule for rule in rules if rule.is_for_attributes]
     spaces = IterationSpaces(outline, generalization)
     AttributeRewriter(outline, attribute_rules, spaces).rewrite(attributes)
     # The other rules apply to old specs only.
@@ -134,16 +138,11 @@ _OF_DISPATCHES: Final = frozenset({"attention-dags", "online-attention"})
 """Rules for ops as they are in dispatches, which preprocessing specs do not see."""
 
 
-def _is_preprocessing(outline: SpecOutline) -> bool:
-    has_main = any(sequence.name == names.TRANSFORM_MAIN for sequence in outline.sequences)
-    return has_main and not any(is_entry_point(outline, sequence) for sequence in outline.sequences)
-
-
 def _rewrite_operations(
-    rules: Iterable[OperationRule], rewrites: Rewrites, generalization: Generalization
+    rules: Iterable[UpgradeRule], rewrites: Rewrites, generalization: Generalization
 ) -> None:
     outline = rewrites.outline
-    by_target: dict[str, list[OperationRule]] = {}
+    by_target: dict[str, list[UpgradeRule]] = {}
     for rule in rules:
         for target in rule.targets:
             by_target.setdefault(target, []).append(rule)
@@ -221,9 +220,28 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         KeptOut(name, reason, place(outline.aliases[name].start))
         for name, reason in exclusion.aliases.items()
     )
-    # The entries, and the changes that are still in the result.
+    # The changes that are still in the result, and the entries.
     changes = tuple(change for change in rewrites.changes if change.sequence not in out)
-    entries = tuple(_entries(outline, changes, out))
+    by_sequence: dict[str | None, list[RuleChange]] = {}
+    for change in changes:
+        by_sequence.setdefault(change.sequence, []).append(change)
+    entries = tuple(
+        UpgradedEntry(
+            pair.matcher,
+            pair.action,
+            place(pair.start),
+            tuple(
+                change
+                for part in (pair.matcher, pair.action)
+                for change in by_sequence.get(part, ())
+            ),
+            next((out[part] for part in (pair.matcher, pair.action) if part in out), None),
+        )
+        for sequence in outline.sequences
+        for foreach_match in outline.foreach_matches(sequence)
+        for pair in foreach_match.pairs
+    )
+    # A spec without any entry, or without an entry point, is none.
     entry_points = {
         sequence.name for sequence in outline.sequences if is_entry_point(outline, sequence)
     }
@@ -240,21 +258,3 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         return place(edited.original(exclusion.edited.original(offset)))
 
     return Upgraded(exclusion.edited.text, changes, (*kept_out, *aliases), entries, origin)
-
-
-def _entries(
-    outline: SpecOutline, changes: Iterable[RuleChange], out: dict[str, KeptOut]
-) -> Iterator[UpgradedEntry]:
-    by_sequence: dict[str | None, list[RuleChange]] = {}
-    for change in changes:
-        by_sequence.setdefault(change.sequence, []).append(change)
-    for sequence in outline.sequences:
-        for foreach_match in outline.foreach_matches(sequence):
-            for pair in foreach_match.pairs:
-                parts = (pair.matcher, pair.action)
-                pair_changes = tuple(
-                    change for part in parts for change in by_sequence.get(part, ())
-                )
-                kept_out = next((out[part] for part in parts if part in out), None)
-                place = outline.source.place(pair.start)
-                yield UpgradedEntry(pair.matcher, pair.action, place, pair_changes, kept_out)

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from releases import since_3_13
+from rule_examples import EXAMPLES
 
 from tuninglink.mlir import parse_module, thread_context
 from tuninglink.upgrading import (
-    REGISTRY,
     RULES,
     AttributeRewriter,
-    AttributeRule,
     Edits,
     Generalization,
     IterationSpaces,
-    OperationRule,
     OperationSite,
     Rewrites,
     SpecOutline,
@@ -30,14 +28,13 @@ if TYPE_CHECKING:
 
 def apply(rule: UpgradeRule, example: str) -> str:
     """Apply one rule to an example, and return the result."""
-    if isinstance(rule, AttributeRule):
+    if rule.is_for_attributes:
         outline = SpecOutline(SpecText(f"#example = {example}\n"))
         rewrites = Rewrites(outline)
         spaces = IterationSpaces(outline, Generalization(outline, Edits()))
         AttributeRewriter(outline, [rule], spaces).rewrite(rewrites)
         text = rewrites.edits.apply(outline.source.text).text
         return text.removeprefix("#example = ").rstrip("\n")
-    assert isinstance(rule, OperationRule)
     outline, edits = SpecOutline(SpecText(example)), Edits()
     for mark in outline.source.marks:
         if mark.text in rule.targets:
@@ -60,16 +57,16 @@ SPELLED_BY_RELEASE = ("attention-properties", "elementwise-operations")
     ],
 )
 def test_the_example_before_becomes_the_example_after(rule: UpgradeRule) -> None:
-    assert apply(rule, rule.before) == rule.after
+    assert apply(rule, EXAMPLES[rule.name][0]) == EXAMPLES[rule.name][1]
 
 
 @pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.name)
 def test_the_example_after_stays(rule: UpgradeRule) -> None:
-    assert apply(rule, rule.after) == rule.after
+    assert apply(rule, EXAMPLES[rule.name][1]) == EXAMPLES[rule.name][1]
 
 
-def test_every_rule_has_evidence_and_its_place_in_the_order() -> None:
-    assert RULES.keys() == REGISTRY.keys()
+def test_every_rule_has_evidence_and_an_example() -> None:
+    assert list(RULES) == list(EXAMPLES), "the examples are in the order of application"
     assert all(list(rule.links()) and rule.summary for rule in RULES.values())
 
 
@@ -86,11 +83,12 @@ def attribute(text: str) -> str:
     [
         rule
         for rule in RULES.values()
-        if isinstance(rule, AttributeRule) and rule.before.startswith("#")
+        if rule.is_for_attributes and EXAMPLES[rule.name][0].startswith("#")
     ],
     ids=lambda rule: rule.name,
 )
 def test_all_rules_together_make_what_the_compiler_reads(rule: UpgradeRule) -> None:
-    once = attribute(rule.before)
-    assert once != rule.before
+    before, _ = EXAMPLES[rule.name]
+    once = attribute(before)
+    assert once != before
     assert attribute(once) == once
