@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import combinations
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, combinations
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from iree.compiler import ir as mlir
 
@@ -33,12 +33,13 @@ from tuninglink.payloads import (
     spec_of,
     winners,
 )
-from tuninglink.specs import Anatomy, Entry
+from tuninglink.specs import Anatomy, Entry, create
 
 if TYPE_CHECKING:
     from tuninglink.errors import Place
-    from tuninglink.payloads import Payload
     from tuninglink.specs import Spec
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,6 @@ class ConvertedEntry:
     """The result for one entry.
 
     Attributes:
-        matcher: the symbol of its matcher.
-        action: the symbol of its action.
         place: the definition of its matcher, or None without a location.
         matcher_ops: the ops that replace its DAG matchers, such as `transform.iree.match.contraction`; empty if
             the entry is unchanged.
@@ -72,26 +71,16 @@ class ConvertedEntry:
 
 @dataclass(frozen=True)
 class ConvertedSpec:
-    """A spec with its DAG matchers converted where the interpreter shows no difference.
-
-    Attributes:
-        text: the spec, as the compiler prints it.
-        entries: the result for each entry, in order of precedence.
-    """
+    """A spec with its DAG matchers converted where the interpreter shows no difference, as the compiler prints it."""
 
     text: str
     entries: tuple[ConvertedEntry, ...]
 
     def __str__(self) -> str:
-        """Return the results in words, one line each."""
         count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
         lines += [f"  {entry}" for entry in self.entries]
         return "\n".join(lines) + "\n"
-
-
-class _Different(Exception):  # noqa: N818 - an answer, not an error
-    """An error for an old and a new matcher that are not proven equivalent."""
 
 
 def convert_dags(spec: Spec) -> ConvertedSpec:
@@ -105,131 +94,101 @@ def convert_dags(spec: Spec) -> ConvertedSpec:
     Args:
         spec: the spec. It is not changed.
     """
-    return _Conversion(spec).run()
+    includes = {
+        symbol_name(sequence) or "": [
+            reference(op.attributes["target"]) for op in collect(sequence, names.INCLUDE)
+        ]
+        for sequence in body(spec.module)
+        if sequence.name == names.NAMED_SEQUENCE
+    }
+    # The reasons why sequences stay unchanged, or else the matcher op that replaces their DAG matchers.
+    reasons: dict[str, str] = {}
+    matcher_ops: dict[str, str] = {}
 
-
-@dataclass
-class _Conversion:
-    """The conversion of a spec."""
-
-    spec: Spec
-    _reasons: dict[str, str] = field(default_factory=dict)
-    """The reasons why sequences stay unchanged, by name."""
-    _matcher_ops: dict[str, str] = field(default_factory=dict)
-    """The matcher op that replaces the DAG matchers of each sequence."""
-
-    def run(self) -> ConvertedSpec:
-        module = self._converted()
-        entries = self._compare(Anatomy(module))
-        while any(entry.reason and self._convertible(entry) for entry in entries):
-            # A sequence that one entry needs unchanged stays unchanged for all its users.
-            for entry in entries:
-                if entry.reason:
-                    sequences = self._convertible(entry)
-                    for sequence in sequences:
-                        self._reasons[sequence] = f"@{entry.matcher} needs it: {entry.reason}"
-                        self._matcher_ops.pop(sequence, None)
-            module = self._converted()
-            entries = self._compare(Anatomy(module))
-        return ConvertedSpec(to_text(module), tuple(entries))
-
-    def _converted(self) -> mlir.Operation:
-        """Return a copy of the spec with its DAG matchers converted, except for sequences in `_reasons`."""
-        module = self.spec.module.clone()
-        for sequence in body(module):
-            name = symbol_name(sequence) or ""
-            if sequence.name != names.NAMED_SEQUENCE:
-                continue
-            dags = collect(sequence, names.MATCH_DAG)
-            if not dags or name in self._reasons:
-                continue
-            try:
-                matchers = [read_dag(dag) for dag in dags]
-            except NotExpressible as failure:
-                self._reasons[name] = failure.reason
-                continue
-            for matcher in matchers:
-                self._matcher_ops[name] = matcher.named
-                replace_dag(matcher)
-        return module
-
-    @cached_property
-    def _includes(self) -> dict[str, list[str]]:
-        """The sequences that each sequence includes, by name."""
-        return {
-            symbol_name(sequence) or "": [
-                reference(op.attributes["target"]) for op in collect(sequence, names.INCLUDE)
-            ]
-            for sequence in body(self.spec.module)
-            if sequence.name == names.NAMED_SEQUENCE
-        }
-
-    def _used(self, entry: Entry | ConvertedEntry) -> list[str]:
+    def used(entry: Entry | ConvertedEntry) -> list[str]:
         """Return the sequences with DAG matchers that an entry's matcher includes."""
         waiting, seen = [entry.matcher], {entry.matcher}
         while waiting:
-            for target in self._includes.get(waiting.pop(), ()):
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
-        return [name for name in sorted(seen) if name in self._matcher_ops or name in self._reasons]
+            targets = set(includes.get(waiting.pop(), ())) - seen
+            seen |= targets
+            waiting += targets
+        return [name for name in sorted(seen) if name in matcher_ops or name in reasons]
 
-    def _convertible(self, entry: ConvertedEntry) -> list[str]:
-        return [name for name in self._used(entry) if name not in self._reasons]
+    def compared(old: Entry, new: Entry) -> ConvertedEntry:
+        ops = tuple(dict.fromkeys(matcher_ops[name] for name in used(old) if name in matcher_ops))
+        programs, reason = 0, "; ".join(reasons[name] for name in used(old) if name in reasons)
+        if ops:
+            programs, reason = _same_answers(old, new)
+        reason = reason or ("" if ops else "it has no dag matcher")
+        ops = () if reason else ops
+        return ConvertedEntry(old.matcher, old.action, old.place, ops, programs, reason)
 
-    def _compare(self, fresh: Anatomy) -> list[ConvertedEntry]:
-        return [
-            self._answer(old, new)
-            for old, new in zip(self.spec.entries, fresh.entries, strict=True)
+    while True:
+        module = _converted(spec, reasons, matcher_ops)
+        fresh = Anatomy(module).entries
+        entries = tuple(compared(*pair) for pair in zip(spec.entries, fresh, strict=True))
+        # A sequence that one entry needs unchanged stays unchanged for all its users.
+        needed = [
+            (name, f"@{entry.matcher} needs it: {entry.reason}")
+            for entry in entries
+            if entry.reason
+            for name in used(entry)
+            if name not in reasons
         ]
+        if not needed:
+            return ConvertedSpec(to_text(module), entries)
+        for name, reason in needed:
+            reasons.setdefault(name, reason)
+            matcher_ops.pop(name, None)
 
-    def _answer(self, old: Entry, new: Entry) -> ConvertedEntry:
-        answer = ConvertedEntry(old.matcher, old.action, old.place)
-        used = self._used(old)
-        matcher_ops = tuple(
-            dict.fromkeys(self._matcher_ops[name] for name in used if name in self._matcher_ops)
-        )
-        if not matcher_ops:
-            reasons = [self._reasons[name] for name in used]
-            return replace(answer, reason="; ".join(reasons) or "it has no dag matcher")
+
+def _converted(spec: Spec, reasons: dict[str, str], matcher_ops: dict[str, str]) -> mlir.Operation:
+    """Return a copy of the spec with its DAG matchers converted, except for sequences in `reasons`."""
+    module = spec.module.clone()
+    for sequence in body(module):
+        name = symbol_name(sequence) or ""
+        dags = collect(sequence, names.MATCH_DAG) if sequence.name == names.NAMED_SEQUENCE else ()
+        if name in reasons:
+            continue
         try:
-            programs = _same_answers(old, new)
-        except _Different as failure:
-            return replace(answer, reason=str(failure))
-        return replace(answer, matcher_ops=matcher_ops, programs=programs)
+            matchers = [read_dag(dag) for dag in dags]
+        except NotExpressible as failure:
+            reasons[name] = str(failure)
+            continue
+        for matcher in matchers:
+            matcher_ops[name] = matcher.named
+            replace_dag(matcher)
+    return module
 
 
-def _same_answers(old: Entry, new: Entry) -> int:
-    """Compare two entries, and return the number of programs."""
+def _same_answers(old: Entry, new: Entry) -> tuple[int, str]:
+    """Return the number of programs on which two entries were compared, and their difference; empty without one."""
     try:
         payload = payload_for(old)
     except PayloadError as failure:
-        raise _Different(f"no matching program was found: {failure.reason}") from None
-    context = old.anatomy.module.context
-    programs = list(perturbations(payload.body, context))
+        return 0, f"no matching program was found: {failure.reason}"
+    programs = list(perturbations(payload.body, old.anatomy.module.context))
     if not programs:
-        raise _Different("the program that is made for it has no 'linalg.generic' at its end")
-    before, after = (_matched(entry, payload, programs) for entry in (old, new))
+        return 0, "the program that is made for it has no 'linalg.generic' at its end"
+    # Which programs a spec with only the entry matches, for the old and the new one.
+    payloads = [replace(payload, body=program.text) for program in programs]
+    answers = []
+    for entry in (old, new):
+        alone = Anatomy(parse_module(spec_of(entry), "entry", entry.anatomy.module.context))
+        try:
+            answers.append([winner is not None for winner in winners(alone, payloads)])
+        except mlir.MLIRError as failure:
+            return 0, f"the interpreter fails on it: {failure}"
+    before, after = answers
     if not (before[0] and after[0]):
-        raise _Different("the new matcher does not match the program that is made for the old one")
+        return 0, "the new matcher does not match the program that is made for the old one"
     for program, was, now in zip(programs, before, after, strict=True):
         if was != now:
-            raise _Different(
+            return 0, (
                 f"where {program.what}, the dag {'matches' if was else 'does not match'}, and "
                 f"what would replace it {'does' if now else 'does not'}"
             )
-    return len(programs)
-
-
-def _matched(entry: Entry, payload: Payload, programs: Sequence[Program]) -> list[bool]:
-    """Return for each program whether a spec with only one entry matches it."""
-    context = entry.anatomy.module.context
-    alone = Anatomy(parse_module(spec_of(entry), "entry", context))
-    payloads = [replace(payload, body=program.text) for program in programs]
-    try:
-        return [winner is not None for winner in winners(alone, payloads)]
-    except mlir.MLIRError as failure:
-        raise _Different(f"the interpreter fails on it: {failure}") from None
+    return len(programs), ""
 
 
 # --- DAG matchers of a single contraction or convolution, and their replacement by a matcher op --
@@ -246,11 +205,7 @@ _ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegme
 
 
 class NotExpressible(Exception):  # noqa: N818 - an answer, not an error
-    """An error for a DAG matcher without an equivalent named matcher op; `reason` is the reason."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """An error for a DAG matcher without an equivalent named matcher op. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -293,11 +248,7 @@ class DagMatcher:
 
 
 def read_dag(dag: mlir.Operation) -> DagMatcher:
-    """Read a DAG matcher of one contraction or convolution.
-
-    Raises:
-        NotExpressible: the DAG matcher matches something else.
-    """
+    """Read a DAG matcher of one contraction or convolution."""
     operations = [op for op in body(dag) if op.name != names.YIELD]
     if len(operations) != 1:
         raise NotExpressible(f"its dag has {len(operations)} operations, not one")
@@ -336,69 +287,49 @@ def replace_dag(matcher: DagMatcher) -> None:
     is checked as well.
     """
     dag, op = matcher.dag, matcher.op
-    handle = dag.operands[0]
+    handle, block = dag.operands[0], dag.regions[0].blocks[0]
+    around: Any = dag.operation.block
     with dag.context, dag.location, mlir.InsertionPoint(dag):
         name = mlir.ArrayAttr.get([mlir.StringAttr.get(names.GENERIC)])
-        if not _checks_name(name, dag):
-            _check(names.MATCH_OPERATION_NAME, handle, op_names=name)
-        _check(names.HAS_NO_LOWERING_CONFIG, handle)
-        for sizes, dimensions in _dimensions(matcher, handle):
-            _check(names.MATCH_DIMS_EQUAL, dimensions, expected_values=sizes)
+        if not any(
+            check.operation.name == names.MATCH_OPERATION_NAME
+            and check.operation.operands[0] == handle
+            and check.operation.attributes["op_names"] == name
+            for check in around.operations
+        ):
+            create(names.MATCH_OPERATION_NAME, [handle], [], op_names=name)
+        create(names.HAS_NO_LOWERING_CONFIG, [handle], [])
+        # The named matcher op returns the sizes of the loops by role, and then those of a window.
+        lhs, rhs, result = (
+            mlir.TypeAttr.get(element_type(operand.type)) for operand in op.operation.operands
+        )
+        windows = _WINDOW_RESULTS if op.kind is OpKind.CONVOLUTION else 0
+        roles = create(
+            matcher.named,
+            [handle],
+            [_PARAMETER] * (len(op.loops) + windows),
+            lhs_type=lhs,
+            rhs_type=rhs,
+            output_type=result,
+            indexing_maps=op.operation.attributes["indexing_maps"],
+        )
+        for role, loops in zip(roles, op.loops.values(), strict=False):
+            sizes = [matcher.size(loop) for loop in loops]
+            if any(size is not None for size in sizes):
+                expected = [_DYNAMIC if size is None else size for size in sizes]
+                values = mlir.DenseI64ArrayAttr.get(expected)
+                create(names.MATCH_DIMS_EQUAL, [role], [], expected_values=values)
         for number, value in enumerate(op.operation.operands):
             if matcher.needs_type(number):
-                operand = _operand(handle, number)
-                _check(names.MATCH_TYPE, operand, target_type=mlir.TypeAttr.get(value.type))
+                position = mlir.DenseI64ArrayAttr.get([number])
+                (operand,) = create(
+                    names.GET_OPERAND, [handle], [_VALUE], raw_position_list=position
+                )
+                kind = mlir.TypeAttr.get(value.type)
+                create(names.MATCH_TYPE, [operand], [], target_type=kind)
         regions = mlir.Operation.create(names.MATCH_REGIONS, operands=[handle], regions=1)
-    block = dag.regions[0].blocks[0]
     block.append_to(regions.regions[0])
     dag.erase()
-
-
-def _checks_name(name: mlir.Attribute, dag: mlir.Operation) -> bool:
-    """Return whether a matcher checks the name of the op in addition to its DAG."""
-    block: Any = dag.operation.block
-    return any(
-        operation.operation.name == names.MATCH_OPERATION_NAME
-        and operation.operation.operands[0] == dag.operands[0]
-        and operation.operation.attributes["op_names"] == name
-        for operation in block.operations
-    )
-
-
-def _check(name: str, handle: Any, **attributes: mlir.Attribute) -> None:
-    mlir.Operation.create(name, operands=[handle], attributes=attributes)
-
-
-def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, Any]]:
-    """Build the named matcher op. Return the required sizes of each role, with the handle to them."""
-    op = matcher.op
-    lhs, rhs, result = (
-        mlir.TypeAttr.get(element_type(operand.type)) for operand in op.operation.operands
-    )
-    count = len(op.loops) + (_WINDOW_RESULTS if op.kind is OpKind.CONVOLUTION else 0)
-    named = mlir.Operation.create(
-        matcher.named,
-        results=[mlir.Type.parse(_PARAMETER)] * count,
-        operands=[handle],
-        attributes={
-            "lhs_type": lhs,
-            "rhs_type": rhs,
-            "output_type": result,
-            "indexing_maps": op.operation.attributes["indexing_maps"],
-        },
-    )
-    required: list[tuple[mlir.Attribute, Any]] = []
-    for dimensions, loops in zip(named.results, op.loops.values(), strict=False):
-        sizes = [matcher.size(loop) for loop in loops]
-        if any(size is not None for size in sizes):
-            expected = [_DYNAMIC if size is None else size for size in sizes]
-            required.append((mlir.DenseI64ArrayAttr.get(expected), dimensions))
-    return required
-
-
-def _operand(handle: Any, number: int) -> Any:
-    position = mlir.DenseI64ArrayAttr.get([number])
-    return build(names.GET_OPERAND, mlir.Type.parse(_VALUE), handle, raw_position_list=position)
 
 
 # --- Perturbations of a program, each with a single difference -----------------------------------
@@ -429,7 +360,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A `linalg.generic` to build, by maps, element types and sizes of loops."""
+    """A `linalg.generic` to build, by maps, element types and sizes of loops, and other shapes of some operands."""
 
     maps: tuple[mlir.AffineMap, ...]
     types: tuple[mlir.Type, ...]
@@ -438,11 +369,12 @@ class _Shape:
     shapes: Mapping[int, tuple[int, ...]]
 
     def shape(self, operand: int) -> tuple[int, ...]:
-        """Return the shape of an operand."""
-        given = self.shapes.get(operand)
-        if given is not None:
-            return given
-        return tuple(_extent(result, self.sizes) for result in self.maps[operand].results)
+        """Return the shape of an operand: one more than the last index in each dimension."""
+        if operand in self.shapes:
+            return self.shapes[operand]
+        sizes = [inf if size == DYNAMIC else size for size in self.sizes]
+        ends = (value_range(index, sizes)[1] for index in self.maps[operand].results)
+        return tuple(DYNAMIC if end == inf else end + 1 for end in ends)
 
 
 def perturbations(
@@ -465,39 +397,27 @@ def perturbations(
         root = root_of(function)
         if root.name != names.GENERIC:
             return
-        shape = _read(root)
-        for what, changed in _shapes(shape):
+        # The shape of the root op, with static sizes.
+        op = StructuredOp(root)
+        kinds: list[Any] = [operand.type for operand in root.operands]
+        types = tuple(kind.element_type for kind in kinds)
+        shape = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
+        shapes = {number: tuple(kind.shape) for number, kind in enumerate(kinds)}
+        unusual = {
+            number: sizes for number, sizes in shapes.items() if sizes != shape.shape(number)
+        }
+        shape = replace(shape, shapes=unusual)
+        # Each shape as it is, and the first one with each edit.
+        shaped = ((what, changed, _keep) for what, changed in _shapes(shape))
+        edited = ((what, shape, edit) for what, edit in _edits(root))
+        for what, changed, edit in chain(shaped, edited):
             if selects(what):
-                yield from _written(what, partial(_write, changed))
-        for what, edit in _edits(root):
-            if selects(what):
-                yield from _written(what, partial(_edited, shape, edit))
-
-
-def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program]:
-    """Yield the program that `write` returns, unless the compiler rejects it."""
-    try:
-        module = write()
-        module.verify()
-    except (mlir.MLIRError, ValueError, TypeError):
-        return
-    yield Program(what, str(module))
-
-
-def _read(root: mlir.Operation) -> _Shape:
-    """Return the shape of a root op with static sizes."""
-    op = StructuredOp(root)
-    kinds: list[Any] = [operand.type for operand in root.operands]
-    types = tuple(kind.element_type for kind in kinds)
-    read = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
-    shapes = {number: tuple(kind.shape) for number, kind in enumerate(kinds)}
-    usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
-    return replace(read, shapes=usual)
-
-
-def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
-    return DYNAMIC if last == inf else last + 1
+                try:
+                    program = _write(changed, edit)
+                    program.verify()
+                except (mlir.MLIRError, ValueError, TypeError):
+                    continue
+                yield Program(what, str(program))
 
 
 def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
@@ -505,101 +425,90 @@ def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
     for loop, size in enumerate(shape.sizes):
         for other in (size + 1, size - 1, 2 * size, DYNAMIC):
             if other > 0 or other == DYNAMIC:
-                sizes = (*shape.sizes[:loop], other, *shape.sizes[loop + 1 :])
                 text = "open" if other == DYNAMIC else str(other)
+                sizes = _with(shape.sizes, loop, other)
                 yield f"loop {loop} is {text}", replace(shape, sizes=sizes)
     for operand in range(len(shape.types)):
         dimensions = shape.shape(operand)
         for position, size in enumerate(dimensions):
             for other in (DYNAMIC, size + 1):
-                changed = (*dimensions[:position], other, *dimensions[position + 1 :])
+                changed = _with(dimensions, position, other)
                 shapes = {**shape.shapes, operand: changed}
                 yield f"operand {operand} is {changed}", replace(shape, shapes=shapes)
-    yield from _other_types(shape)
+    for operand, kind in enumerate(shape.types):
+        for name in _ELEMENTS:
+            element = mlir.Type.parse(name)
+            if element != kind:
+                types = _with(shape.types, operand, element)
+                yield f"operand {operand} has {name}", replace(shape, types=types, body=None)
     yield from _other_maps(shape)
 
 
-def _other_types(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
-    for operand, kind in enumerate(shape.types):
-        for name in _ELEMENTS:
-            other = mlir.Type.parse(name)
-            if other != kind:
-                types = (*shape.types[:operand], other, *shape.types[operand + 1 :])
-                yield f"operand {operand} has {name}", replace(shape, types=types, body=None)
+def _with(items: tuple[_Item, ...], position: int, item: _Item) -> tuple[_Item, ...]:
+    return (*items[:position], item, *items[position + 1 :])
+
+
+def _exchanged(items: Sequence[_Item], left: int, right: int) -> list[_Item]:
+    turned = list(items)
+    turned[left], turned[right] = turned[right], turned[left]
+    return turned
 
 
 def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
-    lhs, rhs, *rest = shape.maps
-    first, second, *other_types = shape.types
-    exchanged = replace(
-        shape, maps=(rhs, lhs, *rest), types=(second, first, *other_types), body=None
-    )
-    yield "the operands are exchanged", exchanged
-    yield "the maps of the operands are exchanged", replace(shape, maps=(rhs, lhs, *rest))
+    maps, types = tuple(_exchanged(shape.maps, 0, 1)), tuple(_exchanged(shape.types, 0, 1))
+    yield "the operands are exchanged", replace(shape, maps=maps, types=types, body=None)
+    yield "the maps of the operands are exchanged", replace(shape, maps=maps)
     for operand, map_ in enumerate(shape.maps):
-        results = list(map_.results)
-        for left, right in combinations(range(len(results)), 2):
-            turned = list(results)
-            turned[left], turned[right] = turned[right], turned[left]
-            maps = list(shape.maps)
-            maps[operand] = mlir.AffineMap.get(map_.n_dims, 0, turned)
-            yield f"operand {operand} is transposed", replace(shape, maps=tuple(maps))
-    for left, right in combinations(range(len(shape.sizes)), 2):
-        order = list(range(len(shape.sizes)))
-        order[left], order[right] = right, left
+        for left, right in combinations(range(len(map_.results)), 2):
+            results = _exchanged(list(map_.results), left, right)
+            transposed = mlir.AffineMap.get(map_.n_dims, 0, results)
+            maps = _with(shape.maps, operand, transposed)
+            yield f"operand {operand} is transposed", replace(shape, maps=maps)
+    loops = range(len(shape.sizes))
+    for left, right in combinations(loops, 2):
+        order = _exchanged(loops, left, right)
         sizes = tuple(shape.sizes[loop] for loop in order)
-        maps = [_renamed(map_, order) for map_ in shape.maps]
-        yield (
-            f"loops {left} and {right} are exchanged",
-            replace(shape, maps=tuple(maps), sizes=sizes),
+        dims = mlir.AffineMap.get(len(order), 0, [mlir.AffineDimExpr.get(loop) for loop in order])
+        maps = tuple(
+            mlir.AffineMap.get(len(order), 0, [index.compose(dims) for index in map_.results])
+            for map_ in shape.maps
         )
+        yield f"loops {left} and {right} are exchanged", replace(shape, maps=maps, sizes=sizes)
 
 
-def _renamed(map_: mlir.AffineMap, order: Sequence[int]) -> mlir.AffineMap:
-    dims = [mlir.AffineDimExpr.get(loop) for loop in order]
-    results = [result.compose(mlir.AffineMap.get(len(order), 0, dims)) for result in map_.results]
-    return mlir.AffineMap.get(len(order), 0, results)
-
-
-def _write(shape: _Shape) -> mlir.Operation:
-    """Return a module with a function that applies the op to its arguments."""
+def _write(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
+    """Return a module with a function that applies the op to its arguments, after an edit of the op."""
     types: list[Any] = [
         mlir.RankedTensorType.get(shape.shape(number), element)
         for number, element in enumerate(shape.types)
     ]
     module, block = new_function(types, types[-1:])
-    with mlir.InsertionPoint(block):
-        root = _generic(shape, types, list(block.arguments))
-        mlir.Operation.create("func.return", operands=list(root.results))
-    return module
-
-
-def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> mlir.Operation:
     template = generic(shape.maps, shape.types)
-    source = shape.body if shape.body is not None else template.root
-    copy = source.clone()
-    attributes: dict[str, mlir.Attribute] = {
-        name: template.root.attributes[name]
-        for name in ("indexing_maps", "iterator_types", "operandSegmentSizes")
-    }
-    root = mlir.Operation.create(
-        names.GENERIC, results=list(types[-1:]), operands=operands, attributes=attributes, regions=1
-    )
-    copy.regions[0].blocks[0].append_to(root.regions[0])
-    copy.erase()
-    return root
+    copied = ("indexing_maps", "iterator_types", "operandSegmentSizes")
+    with mlir.InsertionPoint(block):
+        root = mlir.Operation.create(
+            names.GENERIC,
+            results=types[-1:],
+            operands=list(block.arguments),
+            attributes={name: template.root.attributes[name] for name in copied},
+            regions=1,
+        )
+        copy = (template.root if shape.body is None else shape.body).clone()
+        copy.regions[0].blocks[0].append_to(root.regions[0])
+        copy.erase()
+        mlir.Operation.create("func.return", operands=list(root.results))
+    edit(root)
+    return module
 
 
 def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation], None]]]:
     """Yield edits of a root op, with the differences that they make."""
     for index, operation in enumerate(body(root)):
+        what = f"'{operation.name}'"
         for name in _SIBLINGS.get(operation.name, ()):
-            yield f"'{operation.name}' is '{name}'", partial(_exchange_op, index=index, name=name)
+            yield f"{what} is '{name}'", partial(_exchange_op, index=index, name=name)
         if len(operation.operands) == _BINARY:
-            yield (
-                f"'{operation.name}' has its operands exchanged",
-                partial(_swap_operands, index=index),
-            )
+            yield f"{what} has its operands exchanged", partial(_swap_operands, index=index)
     yield "the result is negated", _negate
     yield "the body returns its accumulator", _return_accumulator
     yield "both operands are the same", _repeat_operand
@@ -607,11 +516,8 @@ def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation
     yield "it is configured", _configure
 
 
-def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Operation:
-    module = _write(shape)
-    (function,) = body(module)
-    edit(root_of(function))
-    return module
+def _keep(_: mlir.Operation) -> None:
+    pass
 
 
 def _exchange_op(root: mlir.Operation, index: int, name: str) -> None:
@@ -635,9 +541,9 @@ def _negate(root: mlir.Operation) -> None:
     """Negate, or double, the value that the body returns."""
     *_, yielded = body(root)
     value = yielded.operands[0]
-    name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"
-    operands = [value] if name == "arith.negf" else [value, value]
+    is_float = isinstance(value.type, mlir.FloatType)
     with mlir.InsertionPoint(yielded):
+        name, operands = ("arith.negf", [value]) if is_float else ("arith.addi", [value, value])
         yielded.operands[0] = build(name, value.type, *operands)
 
 
