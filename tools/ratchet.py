@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3961, 221),
+    "": (3866, 207),
     "mlir.dialects": (7, 0),
     "pages": (42, 2),
     "workers": (668, 54),
@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2897, 202),
     "iree": (3538, 197),
     "spaces.model": (1698, 111),
-    "upgrading": (4672, 257),
+    "upgrading": (4086, 217),
     "spaces.cpu": (1586, 94),
     "spaces.gpu": (4728, 302),
     "specs": (5616, 370),
@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 281
-SHORTEST_MEAN: Final = 10.1
+MOST_FILES: Final = 279
+SHORTEST_MEAN: Final = 10.2
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
