@@ -157,7 +157,15 @@ class _Guards:
             elif operation.name == names.FOREACH_MATCH:
                 self._list(operation, state)
             elif not only_reads(operation) and not adds_symbol(operation):
-                self._other(operation, state)
+                # Handles defined in the regions of an op are not valid after the op.
+                inner = replace(state, decided=[])
+                # Alternatives are isolated from the handles around them.
+                if not collect(operation, names.ALTERNATIVES):
+                    for block in (block for region in operation.regions for block in region.blocks):
+                        self._rewrite([op.operation for op in block.operations], inner)
+                is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
+                if not is_plain or inner.gap is Gap.ANY or inner.decided:
+                    self._give_up(operation, state)
 
     def _annotate(self, operation: mlir.Operation, numbers: Iterable[int], state: State) -> None:
         """Restrict the operands of an annotation to undecided ops, and record these ops as decided."""
@@ -200,30 +208,22 @@ class _Guards:
 
     def _list(self, operation: mlir.Operation, state: State) -> None:
         """Move a `foreach_match` to a separate sequence, where it skips decided ops."""
-        pairs = self._table.pairs(operation)
-        if not all(self._table.lookup(path) for pair in pairs for path in pair):
+        table, pairs = self._table, self._table.pairs(operation)
+        if not all(table.lookup(path) for pair in pairs for path in pair):
             self._give_up(operation, state)
             return
-        is_tame = not any(True for _ in restrictions(self._table, *(action for _, action in pairs)))
-        new_pairs, gap = self._rewrite_pairs(pairs)
-        operands = [*operation.operands, state.before]
-        kinds = [*(result.type for result in operation.results), any_op()]
-        if unguarded_because(self._table, operation) is None:
-            further = tuple(operand.type for operand in operands[1:-1])
-            skips = self.sequences.is_decided(further), self.sequences.skip(len(kinds) - 1)
-            new_pairs.insert(0, skips)
-        name = self.sequences.move_list(operation, operands, kinds, new_pairs)
-        if not is_tame:
-            self._give_up(operation, state)  # Ops that the handles refer to may be gone.
-        state.gap = max(state.gap, gap)
-        state.decided.append(include_instead(operation, name, operands, FAILURES_PROPAGATE))
-
-    def _rewrite_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], Gap]:
-        """Rewrite the matchers and actions of a list. Return the new pairs, and the gap in the ops that they yield."""
+        is_tame = not any(True for _ in restrictions(table, *(action for _, action in pairs)))
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
-        own = own_arguments(self._table, pairs)
-        is_complete = not any(map(self._table.may_change, matchers))
+        # For each action, the arguments that are always the matched op.
+        own: dict[str, frozenset[int]] = {}
+        for matcher, action in dict.fromkeys(pairs):
+            sequence = table.lookup(matcher)
+            assert sequence is not None, "checked above"
+            positions = range(len(signature(sequence).results))
+            here = frozenset(number for number in positions if table.yielded(matcher, number) == 0)
+            own[action] = own.get(action, here) & here
+        is_complete = not any(map(table.may_change, matchers))
         new_matchers = {matcher: self._matcher(matcher, uses) for matcher, uses in matchers.items()}
         new_actions = {
             action: self._rewrite_sequence(action, uses, own[action])
@@ -232,7 +232,18 @@ class _Guards:
         # An action that fails ends the walk.
         is_complete &= all(gap is not Gap.ANY for _, gap in new_actions.values())
         new_pairs = [(new_matchers[matcher], new_actions[action][0]) for matcher, action in pairs]
-        return new_pairs, Gap.NONE if is_complete else Gap.ANY
+        operands = [*operation.operands, state.before]
+        kinds = [*(result.type for result in operation.results), any_op()]
+        if unguarded_because(table, operation) is None:
+            further = tuple(operand.type for operand in operands[1:-1])
+            skips = self.sequences.is_decided(further), self.sequences.skip(len(kinds) - 1)
+            new_pairs.insert(0, skips)
+        name = self.sequences.move_list(operation, operands, kinds, new_pairs)
+        if not is_tame:
+            self._give_up(operation, state)  # Ops that the handles refer to may be gone.
+        if not is_complete:
+            state.gap = Gap.ANY
+        state.decided.append(include_instead(operation, name, operands, FAILURES_PROPAGATE))
 
     def _matcher(self, path: str, uses: int) -> str:
         """Rewrite a matcher to take the decided ops and also yield the matched and decided ops; return its symbol."""
@@ -245,18 +256,6 @@ class _Guards:
                 matched = cast_to(matched, any_op())
             yield_more(sequence, [matched, before])
         return self._matchers[path]
-
-    def _other(self, operation: mlir.Operation, state: State) -> None:
-        """Rewrite the ops in the regions of an op; handles defined there are not valid after the op."""
-        inner = replace(state, decided=[])
-        # Alternatives are isolated from the handles around them.
-        if not collect(operation, names.ALTERNATIVES):
-            for region in operation.regions:
-                for block in region.blocks:
-                    self._rewrite([op.operation for op in block.operations], inner)
-        is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
-        if not is_plain or inner.gap is Gap.ANY or inner.decided:
-            self._give_up(operation, state)
 
     def _give_up(self, operation: mlir.Operation, state: State) -> None:
         """Record that an op may configure any op, and drop the handles that it invalidates."""
@@ -325,20 +324,27 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
 def _watched(spec: Anatomy) -> frozenset[_Shown] | None:
     """Return the ops other than the matched ones whose attributes a matcher reads; None if it may read any op."""
     looking = spec.table.scan.looking
-    may_leave = any(map(_navigates, looking))
-    for operation in looking:
+    navigating = [
+        op.name in _NAVIGATING or op.name.startswith("transform.match.structured") for op in looking
+    ]
+    watched: list[_Shown] = []
+    for operation, navigates in zip(looking, navigating, strict=True):
         if operation.name in _READING:
-            reads_any = may_leave and not _is_own(spec, operation.operands[0])
-        else:
-            reads_any = not _navigates(operation)
-        if reads_any:
+            if any(navigating) and not _is_own(spec, operation.operands[0]):
+                return None
+        elif not navigates:
             return None
-    showing = (operation for operation in looking if operation.name in names.SHOWING)
-    return frozenset(neighbor for operation in showing for neighbor in _shown(operation))
-
-
-def _navigates(operation: mlir.Operation) -> bool:
-    return operation.name in _NAVIGATING or operation.name.startswith("transform.match.structured")
+        if operation.name in names.SHOWING:
+            # The ops next to the matched op in the IR of a DAG matcher or a region matcher.
+            operations: list[mlir.Operation] = []
+            visit(operation, operations.append)
+            *_, root, terminator = [operation, *body(operation)]
+            watched += (
+                _Shown(op.name, StructuredOp(op).kind)
+                for op in operations
+                if op not in (operation, root, terminator)
+            )
+    return frozenset(watched)
 
 
 def _is_own(spec: Anatomy, handle: mlir.Value[mlir.Type]) -> bool:
@@ -349,16 +355,6 @@ def _is_own(spec: Anatomy, handle: mlir.Value[mlir.Type]) -> bool:
     return isinstance(name, mlir.StringAttr) and not any(
         split_path(path)[-1] == name.value for path in spec.table.scan.included
     )
-
-
-def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
-    """Yield the ops next to the matched op in the IR of a DAG matcher or a region matcher."""
-    operations: list[mlir.Operation] = []
-    visit(matcher, operations.append)
-    *_, root, terminator = [matcher, *body(matcher)]
-    for operation in operations:
-        if operation not in (matcher, root, terminator):
-            yield _Shown(operation.name, StructuredOp(operation).kind)
 
 
 def _may_configure(spec: Anatomy, watched: frozenset[_Shown] | None) -> bool:
@@ -494,20 +490,6 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
     pairs = dict.fromkeys(table.pairs(foreach_match))
     problems = (pair_problem(table, foreach_match, *pair) for pair in pairs)
     return next(filter(None, problems), None)
-
-
-def own_arguments(
-    table: SequenceTable, pairs: Iterable[tuple[str, str]]
-) -> dict[str, frozenset[int]]:
-    """Return for each action the arguments that are always the matched op."""
-    own: dict[str, frozenset[int]] = {}
-    for matcher, action in dict.fromkeys(pairs):
-        sequence = table.lookup(matcher)
-        assert sequence is not None, "checked by the caller"
-        positions = range(len(signature(sequence).results))
-        here = frozenset(number for number in positions if table.yielded(matcher, number) == 0)
-        own[action] = own.get(action, here) & here
-    return own
 
 
 # --- Rewriting of sequences for guards: helpers, copies of shared sequences, additional arguments and results

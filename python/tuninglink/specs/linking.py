@@ -1,26 +1,24 @@
-"""Linking: many specs in, one out, in order of precedence.
+"""Linking: many specs in, one out, in order of precedence, like IREE's LinkTuningSpecsPass.
 
-A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Its way to the linked module:
+A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Loading has already converted chains
+in nested modules, which the compiler and earlier versions write, to chains in one module (`specs/spec`). The steps:
 
-1. `linker` is the entry point. It passes on the given specs, or the specs nested in a module. Loading has already
-   converted chains in nested modules, which the compiler and earlier versions write, to chains in one module
-   (`specs/spec`).
-2. `link_form` checks each spec and chooses the form once: a single spec unchanged, one list, or a chain. `analysis`
-   determines whether a matcher depends on ops that another spec configures.
-3. `merging` copies the sequences of the specs into one module. There, either `flat_lists` merges matcher lists into one
-   list, or `chains` adds an entry point that runs the specs' entry points in order, in the current form.
-4. Where a later spec of a chain configures anything, `guards` protects the ops that earlier specs decided. It uses
-   `analysis` to determine the ops that a guard covers, and `rewriting` to build the IR.
+1. Check each spec, and choose the form of the linked spec once: a single spec unchanged, one list, or a chain.
+2. Copy the sequences of the specs into one module, under names that differ.
+3. A list: add an entry point with the entries of all lists.
+4. A chain: convert the specs' entry points to the current form. Where a later spec configures anything, `guards` protects
+   the ops that earlier specs decided. Add an entry point that runs the others in order.
+
+After step 1, no step can fail.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -82,7 +80,7 @@ from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_gua
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from tuninglink.specs.sequences import Handle, Pair, SequenceTable
+    from tuninglink.specs.sequences import Handle, Pair
     from tuninglink.specs.structure import EntryPoint
 
 
@@ -90,12 +88,25 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""
 
 
+class LinkForm(Enum):
+    """The form of a linked spec.
+
+    Attributes:
+        UNTOUCHED: a single input that is already in default-entrypoint form.
+        FLAT: one `foreach_match` with all entries in order.
+        CHAINED: a new entry point that runs the entry points of the inputs in order.
+    """
+
+    UNTOUCHED = "untouched"
+    FLAT = "flat"
+    CHAINED = "chained"
+
+
 @dataclass(frozen=True)
 class Part:
     """An input, and its linked part.
 
     Attributes:
-        spec: the input.
         copy: the linked spec: the input itself, a copy with some of its entries, or None if no entry is linked.
         kept: the positions of the linked entries in the input, in order; None for all.
         source: the position of the input that the entries were derived from; None for an input given by the caller.
@@ -120,7 +131,6 @@ class LinkedSpec:
 
     Attributes:
         spec: the linked spec, ready for the compiler.
-        form: the form of the linked spec.
         parts: the inputs in order of precedence. The result has their entries and entry points in the same order,
             except that a flat spec has only one entry point.
     """
@@ -173,20 +183,15 @@ def link_parts(
     context = copies[0].module.context
     specs = [in_context(copy, context) for copy in copies]
     with context, mlir.Location.fused([spec.module.location for spec in specs]):
-        container = spec_module(name)
+        container = _spec_module(name)
     _merge(container, [spec.anatomy for spec in specs], form)
     return LinkedSpec(Spec(container, name), form, tuple(parts))
-
-
-def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
-    members = list(map(prepared, members))
-    (chain if form is LinkForm.CHAINED else flatten)(container, members)
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
     """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
-        container = spec_module(name)
+        container = _spec_module(name)
         block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
@@ -216,7 +221,16 @@ def link_nested_specs(
     if not nested or any(len(path) > 1 for op in own for path in references_in(op)):
         return
     for entry_point in own:
-        _check_not_run(entry_point, nested[0], diagnostics)
+        symbol = symbol_name(entry_point)
+        remedy = "put it into a module of its own, at its place in the order of precedence"
+        notes = [note("this nested module is a spec", nested[0])]
+        if symbol == names.KERNEL_CONFIG:
+            message = (
+                f"'@{symbol}' is next to nested specs, whose entry point it would be; {remedy}"
+            )
+            raise SpecError(error(message, entry_point, notes))
+        message = f"entry point '@{symbol}' is not run, as only nested specs are linked; {remedy}"
+        diagnostics.warning(message, entry_point, notes)
     specs = [Spec(op, "unnamed") for op in nested]
     form = choose_form(specs, diagnostics=diagnostics, next_to_entry_point=bool(own))
     for op in nested:
@@ -228,35 +242,39 @@ def link_nested_specs(
             module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
 
 
-def _check_not_run(
-    own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
-) -> None:
-    """Warn about an entry point next to nested specs."""
-    name = symbol_name(own)
-    remedy = "put it into a module of its own, at its place in the order of precedence"
-    notes = [note("this nested module is a spec", nested)]
-    if name == names.KERNEL_CONFIG:
-        message = f"'@{name}' is next to nested specs, whose entry point it would be; {remedy}"
-        raise SpecError(error(message, own, notes))
-    message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
-    diagnostics.warning(message, own, notes)
+def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
+    """Yield the name and the entry points of each spec in a chain, or of the only spec."""
+    if spec.driver is None:
+        yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
+        return
+
+    def spec_name(entry_point: EntryPoint) -> str:
+        name = entry_point.sequence.attributes.get(names.CHAINED_ENTRY_POINT)
+        return name.value if isinstance(name, mlir.StringAttr) else UNNAMED
+
+    for name, points in groupby(spec.entry_points, spec_name):
+        yield name, list(points)
 
 
-# --- The form of a linked spec, and of its entry points ------------------------------------------
+def split(spec: Spec) -> list[Spec]:
+    """Return the specs in a chain, as copies of its parts; empty if `spec` is not a chain."""
+    if spec.anatomy.driver is None:
+        return []
+    table = spec.anatomy.table
+    specs = []
+    for name, points in specs_of(spec.anatomy):
+        used = {sequence for _, sequence in table.run_by(*(point.path for point in points))}
+        with spec.module.context, spec.module.location:
+            module = _spec_module(name)
+            with mlir.InsertionPoint(module.regions[0].blocks[0]):
+                for _, operation in table.scan.top:
+                    if operation in used:
+                        operation.clone()
+        specs.append(Spec(module, spec.source))
+    return specs
 
 
-class LinkForm(Enum):
-    """The form of a linked spec.
-
-    Attributes:
-        UNTOUCHED: a single input that is already in default-entrypoint form.
-        FLAT: one `foreach_match` with all entries in order.
-        CHAINED: a new entry point that runs the entry points of the inputs in order.
-    """
-
-    UNTOUCHED = "untouched"
-    FLAT = "flat"
-    CHAINED = "chained"
+# --- Step 1: checks, and the form of the linked spec ---------------------------------------------
 
 
 def choose_form(
@@ -281,18 +299,27 @@ def choose_form(
     members = [spec.anatomy for spec in specs]
     for member in members:
         _check_can_run(member)
-    check_imported_names(members)
+    _check_imported_names(members)
     if len(specs) == 1 and members[0].has_default_entry_point and not next_to_entry_point:
         return LinkForm.UNTOUCHED
-    for member in members:
-        for entry_point in member.entry_points:
-            check_can_modernize(entry_point)
-    if not next_to_entry_point and _can_be_flat(members):
+    for entry_point in (point for member in members for point in member.entry_points):
+        sequence = entry_point.sequence
+        if not signature(sequence).results and _handle_to_yield(sequence) is None:
+            message = f"entry point '@{entry_point.name}' consumes its argument and returns nothing"
+            raise SpecError(error(f"{message}; let it return the updated handle", sequence))
+    # One walk over the program makes the same decisions as one walk for each spec, unless an entry configures an op other
+    # than the matched one, or the result of a matcher depends on an op that another spec configures. In one walk, that
+    # configuration may come too early or too late.
+    can_be_flat = all(member.kind is SpecKind.MATCHER_LIST for member in members) and (
+        len(members) == 1
+        or not (
+            any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+        )
+    )
+    if can_be_flat and not next_to_entry_point:
         return LinkForm.FLAT
     if diagnostics:
-        _warn_about_failures(specs, diagnostics)
-        _warn_about_overriding(specs, diagnostics)
-        _warn_about_untraced(specs, diagnostics)
+        _warn_about_chain(specs, diagnostics)
     return LinkForm.CHAINED
 
 
@@ -310,230 +337,11 @@ def _check_can_run(spec: Anatomy) -> None:
             raise SpecError(error(message, sequence))
 
 
-def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Return whether one walk over the program makes the same decisions as one walk for each spec.
-
-    The decisions may differ if an entry configures an op other than the matched one, or if the result of a matcher
-    depends on an op that another spec configures. In one walk, that configuration may come too early or too late.
-    """
-    if any(member.kind is SpecKind.OPAQUE for member in members):
-        return False
-    return len(members) == 1 or not (
-        any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
-    )
-
-
-def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about failing checks in entry points, which are errors in a spec alone but suppressed in a chain."""
-    for spec in specs:
-        # Where a chain suppresses failures already, linking changes nothing.
-        entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
-        for entry_point in entry_points:
-            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
-            if check is not None:
-                diagnostics.warning(
-                    f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
-                    "spec is applied alone; linked, it goes on without a diagnostic",
-                    check,
-                )
-
-
-def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about later specs that can change configured ops of earlier ones despite the guards."""
-    for position, spec in enumerate(specs):
-        reason = restriction(spec.anatomy) if position else None
-        if reason:
-            earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
-            diagnostics.warning(
-                f"opaque spec '{spec.name}' may override what {earlier} configured: "
-                "it cannot be guarded",
-                spec.module,
-                [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
-            )
-
-
-def _warn_about_untraced(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
-    """Warn about specs that decide ops unknown to later specs, which skip configured ops instead."""
-    for position, spec in enumerate(specs):
-        later = [other for other in specs[position + 1 :] if configures(other.anatomy)]
-        reason = untraced(spec.anatomy, is_first=not position) if later else None
-        if reason:
-            names_of_later = ", ".join(f"'{other.name}'" for other in later)
-            diagnostics.warning(
-                f"the operations that '{spec.name}' decides are not known after it: "
-                f"{names_of_later} may configure them, and may skip others that arrive with a configuration",
-                spec.module,
-                [reason, note(f"'{later[0].name}' comes later", later[0].module)],
-            )
-
-
-def check_can_modernize(entry_point: EntryPoint) -> None:
-    """Check that `modernize` can determine the result of the entry point."""
-    sequence = entry_point.sequence
-    if not signature(sequence).results and _handle_to_yield(sequence) is None:
-        raise SpecError(
-            error(
-                f"entry point '@{entry_point.name}' consumes its argument and returns nothing; "
-                "let it return the updated handle",
-                sequence,
-            )
-        )
-
-
-def modernize(sequence: mlir.Operation) -> None:
-    """Add the argument's ownership and the result to an entry point if they are missing."""
-    with sequence.context, sequence.location:
-        if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
-            declare_ownership(sequence)
-        if not signature(sequence).results:
-            handle = _handle_to_yield(sequence)
-            assert handle is not None, "checked by check_can_modernize"
-            change_signature(sequence, [], [handle.type])
-            yield_more(sequence, [handle])
-
-
-def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:
-    """Return the handle to the payload that is valid at the end of the entry point."""
-    handle: Handle = sequence.regions[0].blocks[0].arguments[0]
-    for operation in body(sequence):
-        if consumes(operation, handle):
-            if [result.type for result in operation.results] != [handle.type]:
-                return None
-            handle = operation.results[0]
-    return handle
-
-
-# --- The flat form: specs merged into one list ---------------------------------------------------
-
-
-def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge matcher lists into one entry point with all their entries, in default-entrypoint form."""
-    run = [{point.name for point in member.entry_points} for member in members]
-    pairs: list[Pair] = []
-    for member, new_names in zip(members, copy_ops(container, members, run), strict=True):
-        own = pairs_of(member.foreach_match)
-        renaming = SymbolRenaming(new_names)
-        if renaming:
-            with container.context:
-                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
-        pairs += own
-    add_list(container, pairs)
-    with container.context:
-        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-
-
-# --- Merging the sequences of several specs into one module --------------------------------------
-
-
-def spec_module(name: str) -> mlir.Operation:
-    """Return an empty module for sequences, in the current context and at the current location."""
-    module = mlir.Module.create().operation
-    module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
-    return module
-
-
-def prepared(spec: Anatomy) -> Anatomy:
-    """Return the spec itself, or a copy with its binding on its entries and without nested modules."""
-    has_nested = spec.table.scan.has_nested
-    if binding_of(spec.module) is None and not has_nested:
-        return spec
-    module = spec.module.clone().operation
-    if has_nested:
-        dissolve_nested(module)
-    copy = Anatomy(module)
-    bind_entries(copy)
-    return copy
-
-
-def copy_ops(
-    container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
-) -> list[Mapping[str, str]]:
-    """Copy the ops of specs into `container`, except for drivers of chains and ops with the omitted names.
-
-    A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
-    """
-    # Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses.
-    taken = symbols(container)
-    if names.KERNEL_CONFIG in taken:
-        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
-        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
-    defined = [
-        [name for name, op in member.table.scan.symbols.items() if name not in left_out]
-        for member, left_out in zip(members, omitted, strict=True)
-    ]
-    fresh = FreshNames(
-        [*symbols(container), names.KERNEL_CONFIG], reserved=itertools.chain.from_iterable(defined)
-    )
-    renames: list[Mapping[str, str]] = []
-    shared = shared_symbols(members)
-    block = container.regions[0].blocks[0]
-    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
-        for member, member_names, left_out, owners in zip(
-            members, defined, omitted, shared, strict=True
-        ):
-            renames.append(
-                {
-                    name: renames[owners[name]][name]
-                    if name in owners
-                    else fresh.take(inner_name(name))
-                    for name in member_names
-                }
-            )
-            renaming = SymbolRenaming(renames[-1])
-            scan = member.table.scan
-            renaming.follow_imports(scan.imports)
-            for name, operation in scan.top:
-                if name in left_out or name in owners:
-                    continue
-                copy = operation.clone().operation
-                renaming.rename_symbol(copy, name)
-                if renaming:
-                    scan.rename_references(copy, name, renaming)
-    return renames
-
-
-def shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
-    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one.
-
-    Only symbols that a spec imports into programs are shared, and what these refer to.
-    """
-    shared: list[Mapping[str, int]] = []
-    for position, member in enumerate(members):
-        owners: dict[str, int] = {}
-        for name in _imported(member):
-            for earlier in range(position):
-                if name not in owners and _is_same(member, members[earlier], name):
-                    owners[name] = shared[earlier].get(name, earlier)
-        shared.append(owners)
-    return shared
-
-
-def _imported(member: Anatomy) -> list[str]:
-    table = member.table
-    roots = [path[0] for op in table.scan.imports for path in references(op.attributes["symbol"])]
-    return list(postorder(filter(table.symbol, roots), partial(_referenced, table)))
-
-
-def _referenced(table: SequenceTable, name: str) -> list[str]:
-    return list(filter(table.symbol, table.referenced(name)))
-
-
-def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
-    """Return whether two specs define a symbol, and all that it refers to, in the same way."""
-    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
-    for each in postorder([name], partial(_referenced, one.table)):
-        mine, theirs = one.table.symbol(each), other.table.symbol(each)
-        if mine is None or theirs is None or is_entry_point(mine):
-            return False
-        if not mine.is_structurally_equivalent(theirs, flags):
-            return False
-    return True
-
-
-def check_imported_names(members: Sequence[Anatomy]) -> None:
+def _check_imported_names(members: Sequence[Anatomy]) -> None:
     """Check that imported symbols whose names clash can be renamed wherever the compiler looks for them by name."""
-    for position, (member, owners) in enumerate(zip(members, shared_symbols(members), strict=True)):
+    for position, (member, owners) in enumerate(
+        zip(members, _shared_symbols(members), strict=True)
+    ):
         for name in _imported(member):
             earlier = (other.table.symbol(name) for other in members[:position])
             taken = next(filter(None, earlier), None)
@@ -566,99 +374,218 @@ def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
 _PIPELINE: Final = re.compile(r'#iree_codegen\.pass_pipeline<"(.*?)">')
 
 
-# --- The chained form: merged specs with an entry point that runs their entry points in order; and splitting of chains
+def _warn_about_chain(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
+    """Warn about the specs of a chain that have not the effect that they would have alone or in one list."""
+    # Failing checks in entry points are errors in a spec alone. Where a chain suppresses failures already, linking
+    # changes nothing.
+    for spec in specs:
+        entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
+        for entry_point in entry_points:
+            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
+            if check is not None:
+                diagnostics.warning(
+                    f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
+                    "spec is applied alone; linked, it goes on without a diagnostic",
+                    check,
+                )
+    # Later specs can change configured ops of earlier ones despite the guards.
+    for position, spec in enumerate(specs):
+        reason = restriction(spec.anatomy) if position else None
+        if reason:
+            earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
+            diagnostics.warning(
+                f"opaque spec '{spec.name}' may override what {earlier} configured: "
+                "it cannot be guarded",
+                spec.module,
+                [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
+            )
+    # Specs decide ops unknown to later specs, which skip configured ops instead.
+    for position, spec in enumerate(specs):
+        later = [other for other in specs[position + 1 :] if configures(other.anatomy)]
+        reason = untraced(spec.anatomy, is_first=not position) if later else None
+        if reason:
+            names_of_later = ", ".join(f"'{other.name}'" for other in later)
+            diagnostics.warning(
+                f"the operations that '{spec.name}' decides are not known after it: "
+                f"{names_of_later} may configure them, and may skip others that arrive with a configuration",
+                spec.module,
+                [reason, note(f"'{later[0].name}' comes later", later[0].module)],
+            )
 
 
-def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Merge specs and add an entry point that runs their entry points in order and suppresses failures.
+# --- Steps 2 to 4: the linked spec in its form ---------------------------------------------------
 
-    A guarded entry point passes the decided ops to the next one. If no later spec configures anything, all entry points
-    run unchanged.
-    """
-    # Specs that were linked before have guards already, and keep them if only one is left.
-    are_guarded = any(map(configures, members[1:])) or any(map(_has_guards, members))
-    drivers = [{member.driver.name} if member.driver else () for member in members]
-    steps = list(_steps(container, members, copy_ops(container, members, drivers)))
+
+def _spec_module(name: str) -> mlir.Operation:
+    """Return an empty module for sequences, in the current context and at the current location."""
+    module = mlir.Module.create().operation
+    module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return module
+
+
+def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
+    """Merge specs into one module, and add the entry point of a list or of a chain."""
+    members = list(map(_prepared, members))
+    # Step 2. Copy the ops, except for the entry points that the new one replaces.
+    if form is LinkForm.FLAT:
+        replaced = [{point.name for point in member.entry_points} for member in members]
+    else:
+        replaced = [{member.driver.name} if member.driver else set() for member in members]
+    renames = _copy_ops(container, members, replaced)
+    # Step 3. A list has all entries, and is in default-entrypoint form.
+    if form is LinkForm.FLAT:
+        pairs: list[Pair] = []
+        for member, new_names in zip(members, renames, strict=True):
+            own = pairs_of(member.foreach_match)
+            renaming = SymbolRenaming(new_names)
+            if renaming:
+                with container.context:
+                    own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+            pairs += own
+        add_list(container, pairs)
+        with container.context:
+            container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+        return
+    # Step 4. A chain suppresses failures. A guarded entry point passes the decided ops to the next one. If no later spec
+    # configures anything, all entry points run unchanged. Specs that were linked before have guards already, and keep
+    # them if only one is left.
+    are_guarded = any(map(configures, members[1:])) or any(
+        is_guarded(point.sequence) for member in members for point in member.entry_points
+    )
+    steps = list(_steps(container, members, renames))
     if are_guarded:
-        guard(container, [sequence for step in steps for sequence in step.entry_points])
+        guard(container, [sequence for entry_points, _ in steps for sequence in entry_points])
     sequence = add_kernel_config(container, consumes=False)
     block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
         decided: Sequence[Handle] = [empty_handle(root)] if are_guarded else []
-        for step in steps:
-            root, decided = step.run(root, decided)
+        for entry_points, is_tame in steps:
+            # A later entry point may change the ops that an earlier one of its spec decided. Only entry points that change
+            # the program other than by annotations may leave a handle to erased ops.
+            before = decided
+            results: list[Handle] = []
+            for entry_point in entry_points:
+                path, operands = [symbol_name(entry_point) or ""], [root, *before]
+                kinds = [root.type] * len(operands)
+                root, *decided = include(path, operands, kinds, FAILURES_SUPPRESS)
+                results += decided
+                before = before if is_tame else decided
+            if is_tame and len(results) > 1:
+                decided = [merge_handles(results, deduplicate=True)]
         yield_([root])
         declare_ownership(sequence)
 
 
-def specs_of(spec: Anatomy) -> Iterator[tuple[str, list[EntryPoint]]]:
-    """Yield the name and the entry points of each spec in a chain, or of the only spec."""
-    if spec.driver is None:
-        yield symbol_name(spec.module) or UNNAMED, list(spec.entry_points)
-        return
-    for name, points in groupby(spec.entry_points, _spec_name):
-        yield name, list(points)
+def _prepared(spec: Anatomy) -> Anatomy:
+    """Return the spec itself, or a copy with its binding on its entries and without nested modules."""
+    has_nested = spec.table.scan.has_nested
+    if binding_of(spec.module) is None and not has_nested:
+        return spec
+    module = spec.module.clone().operation
+    if has_nested:
+        dissolve_nested(module)
+    copy = Anatomy(module)
+    bind_entries(copy)
+    return copy
 
 
-def split(spec: Spec) -> list[Spec]:
-    """Return the specs in a chain, as copies of its parts; empty if `spec` is not a chain."""
-    anatomy = spec.anatomy
-    if anatomy.driver is None:
-        return []
-    return [_part(spec, name, points) for name, points in specs_of(anatomy)]
+def _copy_ops(
+    container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
+) -> list[Mapping[str, str]]:
+    """Copy the ops of specs into `container`, except for ops with the omitted names. Return the new names.
+
+    A symbol whose name is taken gets a numeric suffix, unless it is one that specs share.
+    """
+    # Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses.
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        renamed = FreshNames(taken).take(inner_name(names.KERNEL_CONFIG))
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
+    defined = [
+        [name for name, op in member.table.scan.symbols.items() if name not in left_out]
+        for member, left_out in zip(members, omitted, strict=True)
+    ]
+    fresh = FreshNames(
+        [*symbols(container), names.KERNEL_CONFIG], reserved=itertools.chain.from_iterable(defined)
+    )
+    renames: list[Mapping[str, str]] = []
+    shared = _shared_symbols(members)
+    block = container.regions[0].blocks[0]
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
+        for member, member_names, left_out, owners in zip(
+            members, defined, omitted, shared, strict=True
+        ):
+            renames.append(
+                {
+                    name: renames[owners[name]][name]
+                    if name in owners
+                    else fresh.take(inner_name(name))
+                    for name in member_names
+                }
+            )
+            renaming = SymbolRenaming(renames[-1])
+            scan = member.table.scan
+            renaming.follow_imports(scan.imports)
+            for name, operation in scan.top:
+                if name in left_out or name in owners:
+                    continue
+                copy = operation.clone().operation
+                renaming.rename_symbol(copy, name)
+                if renaming:
+                    scan.rename_references(copy, name, renaming)
+    return renames
 
 
-def _part(spec: Spec, name: str, points: Sequence[EntryPoint]) -> Spec:
-    table = spec.anatomy.table
-    used = {sequence for _, sequence in table.run_by(*(point.path for point in points))}
-    with spec.module.context, spec.module.location:
-        module = spec_module(name)
-        with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            for _, operation in table.scan.top:
-                if operation in used:
-                    operation.clone()
-    return Spec(module, spec.source)
+def _shared_symbols(members: Sequence[Anatomy]) -> list[Mapping[str, int]]:
+    """Return for each spec the symbols that an earlier one defines in the same way, with the position of that one.
+
+    Only symbols that a spec imports into programs are shared, and what these refer to.
+    """
+    shared: list[Mapping[str, int]] = []
+    for position, member in enumerate(members):
+        owners: dict[str, int] = {}
+        for name in _imported(member):
+            for earlier in range(position):
+                if name not in owners and _is_same(member, members[earlier], name):
+                    owners[name] = shared[earlier].get(name, earlier)
+        shared.append(owners)
+    return shared
 
 
-def _spec_name(entry_point: EntryPoint) -> str:
-    name = entry_point.sequence.attributes.get(names.CHAINED_ENTRY_POINT)
-    return name.value if isinstance(name, mlir.StringAttr) else UNNAMED
+def _imported(member: Anatomy) -> list[str]:
+    imports = member.table.scan.imports
+    roots = (path[0] for op in imports for path in references(op.attributes["symbol"]))
+    return _reached(member, roots)
 
 
-def _has_guards(spec: Anatomy) -> bool:
-    return any(is_guarded(point.sequence) for point in spec.entry_points)
+def _reached(member: Anatomy, roots: Iterable[str]) -> list[str]:
+    """Return the symbols that a spec defines among `roots` and all that they refer to."""
+    table = member.table
+    defined = filter(table.symbol, roots)
+    return list(postorder(defined, lambda name: filter(table.symbol, table.referenced(name))))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A spec of a chain."""
-
-    entry_points: list[mlir.Operation]
-    is_tame: bool
-
-    def run(self, root: Handle, decided: Sequence[Handle]) -> tuple[Handle, Sequence[Handle]]:
-        """Include the entry points in order; return the root and the decided ops after them.
-
-        Without guards, there is no handle to decided ops. A later entry point may change the ops that an earlier one
-        decided. Only entry points that change the program other than by annotations may leave a handle to erased ops.
-        """
-        before = decided
-        results: list[Handle] = []
-        for entry_point in self.entry_points:
-            path, operands = [symbol_name(entry_point) or ""], [root, *before]
-            root, *decided = include(path, operands, [root.type] * len(operands), FAILURES_SUPPRESS)
-            results += decided
-            before = before if self.is_tame else decided
-        if self.is_tame and len(results) > 1:
-            decided = [merge_handles(results, deduplicate=True)]
-        return root, decided
+def _is_same(one: Anatomy, other: Anatomy, name: str) -> bool:
+    """Return whether two specs define a symbol, and all that it refers to, in the same way."""
+    flags = mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS
+    for each in _reached(one, [name]):
+        mine, theirs = one.table.symbol(each), other.table.symbol(each)
+        if mine is None or theirs is None or is_entry_point(mine):
+            return False
+        if not mine.is_structurally_equivalent(theirs, flags):
+            return False
+    return True
 
 
 def _steps(
     container: mlir.Operation, members: Sequence[Anatomy], renames: Sequence[Mapping[str, str]]
-) -> Iterator[_Step]:
-    """Mark the entry points of merged specs, convert them to the current form, and yield them by spec, in order."""
+) -> Iterator[tuple[list[mlir.Operation], bool]]:
+    """Mark the entry points of merged specs and convert them to the current form. Yield those of each spec, in order.
+
+    The flag that accompanies them tells whether they change the program by annotations alone.
+    """
     merged = symbols(container)
     spec_names, fresh = FreshNames(), FreshNames(merged)
     for member, new_names in zip(members, renames, strict=True):
@@ -673,7 +600,26 @@ def _steps(
                     # Where other sequences include it, only the copy is an entry point.
                     sequence = copy_sequence(sequence, fresh.take(new_names[point.name]))
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
-                modernize(sequence)
+                # Add the argument's ownership and the result if they are missing.
+                with sequence.context, sequence.location:
+                    ownership = {names.CONSUMED, names.READONLY}
+                    if argument_attributes(sequence, 0).isdisjoint(ownership):
+                        declare_ownership(sequence)
+                    if not signature(sequence).results:
+                        handle = _handle_to_yield(sequence)
+                        assert handle is not None, "checked by choose_form"
+                        change_signature(sequence, [], [handle.type])
+                        yield_more(sequence, [handle])
                 entry_points.append(sequence)
-            is_tame = len(points) == 1 or restriction(member, points) is None
-            yield _Step(entry_points, is_tame)
+            yield entry_points, len(points) == 1 or restriction(member, points) is None
+
+
+def _handle_to_yield(sequence: mlir.Operation) -> Handle | None:
+    """Return the handle to the payload that is valid at the end of the entry point."""
+    handle: Handle = sequence.regions[0].blocks[0].arguments[0]
+    for operation in body(sequence):
+        if consumes(operation, handle):
+            if [result.type for result in operation.results] != [handle.type]:
+                return None
+            handle = operation.results[0]
+    return handle
