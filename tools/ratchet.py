@@ -30,7 +30,7 @@ LIMITS: Final = {
     "specs": (5544, 354),
     "matching": (6171, 375),
     "spaces.spirv": (1137, 67),
-    "specs.verification": (1886, 106),
+    "specs.verification": (1771, 76),
     "comparing": (586, 35),
     "compiler": (3636, 205),
     "payloads": (2286, 135),

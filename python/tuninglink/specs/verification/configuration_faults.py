@@ -7,9 +7,8 @@ device runs the code.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 from typing import Final
 
@@ -115,8 +114,7 @@ def check_configurations(
             key = (name, value, is_for_target, matched)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (
-                    *_of_another_kind(name, value),
-                    *_hint_faults(name, value, target if is_for_target else None),
+                    *_attribute_faults(name, value, target if is_for_target else None),
                     *_findings(value, target if is_for_target else None, matched),
                 )
             for finding in faults_by_key[key]:
@@ -159,26 +157,19 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
                 _report(fault, f"action '@{action}' ", sequence, places, diagnostics)
 
 
-def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    """Yield a fault for an attribute that is set under the name of another attribute."""
-    if not is_dialect_attribute(value):
-        return  # `verify_spec` reports that it is ignored.
+def _attribute_faults(name: str, value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
+    """Yield faults of an attribute that is set under the name of another one, or that code generation does not read."""
+    # `verify_spec` reports that attributes of no dialect are ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
-    if (kinds and name not in kinds) or (not kinds and name in _WANTED):
+    is_other = (kinds and name not in kinds) or (not kinds and name in _WANTED)
+    if is_dialect_attribute(value) and is_other:
         kind = str(value).partition("<")[0]
         remedy = f"set it as '{kinds[0]}'" if kinds else ""
         message = f"'{name}' is set to a '{kind}', which code generation does not read"
         yield Fault(message, remedy, rule=Rule.IGNORED)
-
-
-def _is_hint(name: str, settings: Mapping[str, mlir.Attribute]) -> bool:
-    return str(settings.get(name)).startswith(_HINTS[name].partition("<")[0] + "<")
-
-
-def _hint_faults(name: str, value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
-    """Yield faults of attributes that code generation reads next to a configuration."""
     if name not in _HINTS:
         return
+    # Attributes that code generation reads next to a configuration.
     if not _is_hint(name, {name: value}):
         # A unit attribute removes the microkernel that the compiler chose.
         if name != names.UKERNEL or not isinstance(value, mlir.UnitAttr):
@@ -202,6 +193,10 @@ def _hint_faults(name: str, value: mlir.Attribute, target: Target | None) -> Ite
                 suggestion=suggestion,
                 rule=Rule.OTHER_TARGET,
             )
+
+
+def _is_hint(name: str, settings: Mapping[str, mlir.Attribute]) -> bool:
+    return str(settings.get(name)).startswith(_HINTS[name].partition("<")[0] + "<")
 
 
 def _findings(
@@ -298,15 +293,12 @@ def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fau
     remedy = f"bind the entry to its targets, 'tuninglink.targets' on the matcher, if that is not {target}"
     for part in parts:
         if reason := foreign_reason(part, target):
-            knob, rule = _foreign_knob(part), Rule.OTHER_TARGET
-            yield Fault(reason, remedy, is_error=True, knob=knob, rule=rule)
-
-
-def _foreign_knob(part: mlir.Attribute) -> str:
-    if isinstance(part, iree_codegen.TranslationInfoAttr):
-        return "pipeline"
-    has_intrinsic = isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None
-    return MMA_KIND if has_intrinsic else names.LOWERING_CONFIG
+            knob = names.LOWERING_CONFIG
+            if isinstance(part, iree_codegen.TranslationInfoAttr):
+                knob = "pipeline"
+            elif isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None:
+                knob = MMA_KIND
+            yield Fault(reason, remedy, is_error=True, knob=knob, rule=Rule.OTHER_TARGET)
 
 
 def _translation_faults(
@@ -344,7 +336,9 @@ def _translation_faults(
             knob=gpu.WORKGROUP_SIZE,
             rule=Rule.THREAD_COUNT,
         )
-    subgroup_sizes = _subgroup_sizes(target)
+    architecture = target.architecture or "" if target is not None else ""
+    starts = (start for start in _SUBGROUP_SIZES if architecture.startswith(start))
+    subgroup_sizes = _SUBGROUP_SIZES.get(next(starts, ""), ())
     if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
         is_amd = target is not None and target.backend == "rocm"
         yield Fault(
@@ -363,21 +357,17 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterato
         return
     types = element_types(kind)[:2]
     if sorted(types) != sorted(matched.types):
+        remedy = "choose an intrinsic for the types that are matched"
+        fitting = [*intrinsics_multiplying(matched.types, lowering.context)]
+        if closest := nearest(name, fitting, cutoff=0):
+            remedy += f", such as '{closest}'"
         yield Fault(
             f"'{name}' multiplies {'·'.join(types)}, the matcher requires {'·'.join(matched.types)}",
-            _intrinsic_for(matched.types, name, lowering.context),
+            remedy,
             is_error=True,
             knob=MMA_KIND,
             rule=Rule.INTRINSIC_TYPES,
         )
-
-
-def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
-    """Return the remedy for an intrinsic with the wrong types: the most similarly named intrinsic for these types."""
-    closest = nearest(name, [*intrinsics_multiplying(types, context)], cutoff=0)
-    if not closest:
-        return "choose an intrinsic for the types that are matched"
-    return f"choose an intrinsic for the types that are matched, such as '{closest}'"
 
 
 def _usual_intrinsic(types: tuple[str, str], target: Target | None, context: mlir.Context) -> str:
@@ -424,8 +414,6 @@ TILING_WORKGROUPS: Final = {
 
 _READ_ANYWHERE: Final = (gpu.WORKGROUP, "workgroup_reordering_strategy", "lowering_strategy")
 
-_WITHOUT: Final = "where no intrinsic multiplies"
-
 
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute],
@@ -436,7 +424,14 @@ def knob_faults(
     """Yield faults of the entries of a `#iree_gpu.lowering_config`."""
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
-            yield _unread(name)
+            message, remedy = f"code generation reads no '{name}'", ""
+            suggestion = misspelt(name, gpu.ENTRIES)
+            if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
+                message, remedy = f"{message} here", "it belongs in the 'translation_info'"
+                suggestion = ""
+            elif not suggestion:
+                remedy = f"it reads {', '.join(gpu.ENTRIES)}"
+            yield Fault(message, remedy, knob=name, suggestion=suggestion, rule=Rule.UNREAD_KNOB)
             continue
         faults = [
             *_malformed(name, value, op, intrinsic),
@@ -468,94 +463,100 @@ def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> I
         )
 
 
-def _unread(name: str) -> Fault:
-    """Return the fault of an entry that code generation does not read."""
-    unread = partial(Fault, knob=name, rule=Rule.UNREAD_KNOB)
-    message = f"code generation reads no '{name}'"
-    if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
-        return unread(f"{message} here", "it belongs in the 'translation_info'")
-    if suggestion := misspelt(name, gpu.ENTRIES):
-        return unread(message, suggestion=suggestion)
-    return unread(message, f"it reads {', '.join(gpu.ENTRIES)}")
-
-
 def _missing(knobs: Mapping[str, mlir.Attribute], pipeline: str, intrinsic: str) -> Iterator[Fault]:
     """Yield the missing knobs of a product; experiments show that code generation fails without most of them."""
+
+    def needed(what: str, remedy: str, *, is_error: bool = True) -> Fault:
+        message, knob = f"{pipeline} needs {what}", names.LOWERING_CONFIG
+        return Fault(message, remedy, is_error=is_error, knob=knob, rule=Rule.MISSING_KNOB)
+
     advice = f"such as mma_kind = #iree_gpu.mma_layout<{intrinsic}>; or " if intrinsic else "write "
+    without = "where no intrinsic multiplies"
     if pipeline == "VectorDistribute":
-        yield from _missing_in_vector_distribute(knobs, advice)
+        if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
+            remedy = (
+                "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
+            )
+            yield needed("'subgroup_basis', which is missing", remedy)
+        if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
+            remedy = f"{advice}'lane_basis' and 'thread', {without}"
+            yield needed("'mma_kind', which is missing", remedy)
+        elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
+            message = f"{pipeline} cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
+            remedy = "'reduction' tiles reductions"
+            yield Fault(message, remedy, is_error=True, knob=gpu.PARTIAL_REDUCTION)
     elif pipeline == "TileAndFuse":
-        yield from _missing_in_tile_and_fuse(knobs, advice)
+        has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
+        if gpu.MMA_KIND in knobs and not has_subgroups:
+            state = "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
+            remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
+            what = f"'subgroup' with 'mma_kind', and it {state}"
+            yield needed(what, remedy, is_error=gpu.THREAD not in knobs)
+        if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
+            effect = "" if has_subgroups else ": every thread computes the whole tile"
+            what = f"'mma_kind' or 'thread', which are missing{effect}"
+            yield needed(what, f"{advice}'thread', {without}", is_error=has_subgroups)
 
 
-def _missing_in_vector_distribute(
-    knobs: Mapping[str, mlir.Attribute], advice: str
-) -> Iterator[Fault]:
-    pipeline = "VectorDistribute"
-    if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
-        remedy = "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
-        yield _needed(pipeline, "'subgroup_basis', which is missing", remedy)
-    if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
-        remedy = f"{advice}'lane_basis' and 'thread', {_WITHOUT}"
-        yield _needed(pipeline, "'mma_kind', which is missing", remedy)
-    elif gpu.MMA_KIND in knobs and gpu.is_tiling(knobs.get(gpu.PARTIAL_REDUCTION)):
-        message = f"{pipeline} cannot lay out 'mma_kind' with '{gpu.PARTIAL_REDUCTION}'"
-        remedy = "'reduction' tiles reductions"
-        yield Fault(message, remedy, is_error=True, knob=gpu.PARTIAL_REDUCTION)
+_Check = Callable[[mlir.Attribute], object]
 
-
-def _missing_in_tile_and_fuse(knobs: Mapping[str, mlir.Attribute], advice: str) -> Iterator[Fault]:
-    pipeline = "TileAndFuse"
-    has_subgroups = gpu.SUBGROUP_BASIS in knobs or gpu.is_tiling(knobs.get(gpu.SUBGROUP))
-    if gpu.MMA_KIND in knobs and not has_subgroups:
-        state = "tiles no loop" if gpu.SUBGROUP in knobs else "is missing"
-        remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
-        what = f"'subgroup' with 'mma_kind', and it {state}"
-        yield _needed(pipeline, what, remedy, is_error=gpu.THREAD not in knobs)
-    if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
-        effect = "" if has_subgroups else ": every thread computes the whole tile"
-        what = f"'mma_kind' or 'thread', which are missing{effect}"
-        yield _needed(pipeline, what, f"{advice}'thread', {_WITHOUT}", is_error=has_subgroups)
-
-
-def _needed(pipeline: str, what: str, remedy: str, *, is_error: bool = True) -> Fault:
-    message = f"{pipeline} needs {what}"
-    knob, rule = names.LOWERING_CONFIG, Rule.MISSING_KNOB
-    return Fault(message, remedy, is_error=is_error, knob=knob, rule=rule)
+_BASIS: Final[tuple[_Check, bool, str]] = (
+    gpu.read_basis,
+    True,
+    "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it",
+)
+_FORMS: Final[Mapping[str, tuple[_Check, bool, str]]] = {
+    **{
+        name: (
+            lambda value: gpu.read_integers(value) is not None,
+            False,
+            "a list of integers, none of them negative",
+        )
+        for name in _INTEGERS
+    },
+    gpu.SUBGROUP_BASIS: _BASIS,
+    gpu.LANE_BASIS: _BASIS,
+    gpu.PROMOTION_TYPES: (
+        lambda value: isinstance(value, mlir.ArrayAttr),
+        False,
+        "a list, with one for each of 'promote_operands'",
+    ),
+    gpu.MMA_KIND: (is_dialect_attribute, True, "an intrinsic, such as #iree_gpu.mma_layout<{}>"),
+}
+"""For each knob a check of its form, whether code generation fails for another form, and the form in words."""
 
 
 def _malformed(
     name: str, value: mlir.Attribute, op: MatchedOp | None, intrinsic: str
 ) -> Iterator[Fault]:
-    expected, reason = "", "which code generation does not read"
-    integers = gpu.read_integers(value)
-    if name in _INTEGERS and integers is None:
-        expected = "a list of integers, none of them negative"
-        if right := _well_formed(name, value, op):
-            expected += f", such as {right}"
-        elif name in _SIZES:
-            expected += ", with one for each loop"
-        reason = f"which code generation takes as missing{_because(value)}"
-    elif name in gpu.BASES and gpu.read_basis(value) is None:
-        expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
-    elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
-        expected = "a list, with one for each of 'promote_operands'"
+    """Yield a fault for a knob with a value that code generation does not read, or with negative integers."""
+    if name not in _FORMS:
+        return
+    is_formed, is_error, form = _FORMS[name]
+    reason = "which code generation does not read"
+    integers = gpu.read_integers(value) or ()
+    if not is_formed(value):
+        form = form.format(intrinsic or "MFMA_F32_16x16x16_F16")
+        if name in _INTEGERS:
+            if right := _well_formed(name, value, op):
+                form += f", such as {right}"
+            elif name in _SIZES:
+                form += ", with one for each loop"
+            reason = "which code generation takes as missing"
+            if isinstance(value, mlir.ArrayAttr):
+                others = (each for each in value if not isinstance(each, mlir.IntegerAttr))
+                reason += f": {next(others)} is not an integer"
     elif name == gpu.PROMOTION_TYPES and (copy := _unread_copy(value)):
-        expected = f"a promotion whose copy is {' or '.join(_COPIES)}"
+        form = f"a promotion whose copy is {' or '.join(_COPIES)}"
         reason = f"and code generation does not read {copy}"
-    elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
-        example = intrinsic or "MFMA_F32_16x16x16_F16"
-        expected = f"an intrinsic, such as #iree_gpu.mma_layout<{example}>"
-    if expected:
-        is_error = name in gpu.BASES or name == gpu.MMA_KIND
-        yield Fault(f"'{name}' is {value}, {reason}", f"it is {expected}", is_error=is_error)
-    elif name in _INTEGERS and min(integers or [0]) < 0:
-        right = [max(0, integer) for integer in integers or ()]
-        yield Fault(
-            f"'{name}' is {[*(integers or ())]}, and none may be negative",
-            "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
-            is_error=True,
-        )
+    else:
+        if name in _INTEGERS and min(integers, default=0) < 0:
+            right = [max(0, integer) for integer in integers]
+            remedy = "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}"
+            message = f"'{name}' is {[*integers]}, and none may be negative"
+            yield Fault(message, remedy, is_error=True)
+        return
+    yield Fault(f"'{name}' is {value}, {reason}", f"it is {form}", is_error=is_error)
 
 
 _COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_dma")
@@ -586,14 +587,6 @@ def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list
 def _resized(name: str, sizes: Sequence[int], loops: int) -> list[int]:
     zeros = [0] * (loops - len(sizes))
     return [*zeros, *sizes[:loops]] if name in gpu.REDUCING else [*sizes[:loops], *zeros]
-
-
-def _because(value: mlir.Attribute) -> str:
-    """Return a clause that names the element of a list that is not an integer."""
-    if not isinstance(value, mlir.ArrayAttr):
-        return ""
-    others = (element for element in value if not isinstance(element, mlir.IntegerAttr))
-    return f": {next(others)} is not an integer"
 
 
 def _of_another_pipeline(
@@ -795,12 +788,6 @@ def function_faults(
         yield Fault(message, knob=_WAVES, rule=Rule.OTHER_TARGET)
 
 
-def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
-    architecture = target.architecture or "" if target is not None else ""
-    sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
-    return next(sizes, ())
-
-
 def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
     """Yield the fault of a basis: counts, and for each loop the index of its count."""
     basis = gpu.read_basis(value)
@@ -827,12 +814,12 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
         message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
         remedy = f"an index is less than the number of counts, such as [{enough}, {right}]"
         yield Fault(message, remedy, is_error=True)
-    elif (repeated := _shared_count(counts, mapping)) is not None:
+    elif shared := [each for each in mapping if counts[each] > 1 and mapping.count(each) > 1]:
         free = [
             position if mapping.index(position) == at else len(counts)
             for at, position in enumerate(mapping)
         ]
-        message = f"'{name}' is {value}: two loops cannot share its count {counts[repeated]}"
+        message = f"'{name}' is {value}: two loops cannot share its count {counts[shared[0]]}"
         remedy = (
             f"a loop that no subgroups share has a count of 1, such as [{[*counts, 1]}, {free}]"
         )
@@ -840,8 +827,3 @@ def basis_faults(name: str, value: mlir.Attribute, loops: int, asked: str) -> It
     elif min(counts, default=1) < 1:
         remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
         yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
-
-
-def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
-    shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
-    return next(shared, None)

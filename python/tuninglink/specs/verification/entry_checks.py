@@ -10,7 +10,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import Diagnostic, SpecError
+from tuninglink.errors import SpecError
 from tuninglink.iree import PARALLEL, RANGES, OpKind, StructuredOp, affine_maps, indexing_loops
 from tuninglink.mlir import (
     DiagnosticSink,
@@ -26,13 +26,13 @@ from tuninglink.mlir import (
     reference,
     repeated_matcher,
     symbol_name,
+    visit,
 )
 from tuninglink.rules import Rule
 from tuninglink.specs import (
     FAILURES_SUPPRESS,
     Anatomy,
     Annotation,
-    Handle,
     SequenceTable,
     argument_attributes,
     check_bindings,
@@ -122,14 +122,15 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     if any(op.name == names.MODULE for op in body(module)):
         # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
         module.context.enable_multithreading(False)  # noqa: FBT003
-    repeated_matchers = False
+    matchers_differ = True
     for foreach_match in collect(module, names.FOREACH_MATCH):
-        count = Counter(_matchers(foreach_match))
+        # The op may be invalid. The compiler rejects attributes other than pairs of references immediately.
+        matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
+        count = Counter(matchers if len(matchers) == len(actions) else ())
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
-            repeated_matchers = True
+            matchers_differ = False
             diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
-    report_repeated_matchers = repeated_matchers
-    if report_repeated_matchers:
+    if not matchers_differ:
         return False
     failure: mlir.MLIRError | None = None
     with collected_diagnostics(module.context) as collected:
@@ -142,16 +143,6 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
     for error in failure.error_diagnostics if failure else ():
         diagnostics.emit(from_mlir(error))
     return failure is None
-
-
-def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
-    """Return the matchers of an op that may be invalid.
-
-    The result is empty unless the attributes are pairs of references, since the compiler rejects any other op
-    immediately.
-    """
-    matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
-    return matchers if len(matchers) == len(actions) else []
 
 
 def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
@@ -204,23 +195,23 @@ class EntryChecks:
     def check(self, entries: Iterable[ReachedEntry]) -> None:
         """Check the entries of one `foreach_match`."""
         for entry in entries:
-            if entry.matcher_code.is_declaration or entry.action_code.is_declaration:
+            action = entry.action_code
+            if entry.matcher_code.is_declaration or action.is_declaration:
                 continue
-            for position, kind in self._typed_arguments(entry.action_code):
+            if action not in self._typed:
+                inputs = enumerate(signature(action.sequence).inputs)
+                self._typed[action] = tuple(
+                    (position, kind)
+                    for position, kind in inputs
+                    if isinstance(kind, self._parameter)
+                )
+            for position, kind in self._typed[action]:
                 constant = _constant(entry.matcher_code, position)
                 if constant and not self._fits(constant.attributes["value"], kind):
                     self._report_misfit(constant, kind, entry)
             annotations = entry.table.annotations(entry.action)
             if annotations is not None:
                 self._check_annotations(entry, annotations)
-
-    def _typed_arguments(self, action: Code) -> tuple[tuple[int, mlir.Type], ...]:
-        if action not in self._typed:
-            inputs = enumerate(signature(action.sequence).inputs)
-            self._typed[action] = tuple(
-                (position, kind) for position, kind in inputs if isinstance(kind, self._parameter)
-            )
-        return self._typed[action]
 
     def _fits(self, value: mlir.Attribute, kind: mlir.Type) -> bool:
         if not isinstance(kind, self._parameter):
@@ -248,7 +239,9 @@ class EntryChecks:
         configuring = [
             annotation for annotation in annotations if annotation.name in self._understood
         ]
-        if not configuring and not _has_ranges(action) and self._is_new(action, ""):
+        siblings = body(action.parent.operation) if action.parent is not None else ()
+        has_ranges = not configuring and any(RANGES in op.attributes for op in siblings)
+        if not configuring and not has_ranges and self._is_new(action, ""):
             join = ", ".join(f"'{name}'" for name in self._understood)
             self._diagnostics.warning(
                 f"action '@{symbol_name(action)}' configures nothing: it sets none of {join}; "
@@ -279,16 +272,11 @@ class EntryChecks:
 
 def _constant(matcher: Code, position: int) -> mlir.Operation | None:
     """Return the constant that a matcher yields at `position`, if the matcher itself contains it."""
-    yielded = matcher.yielded[position]
+    yielded = matcher.top[-1].operands[position]
     if not isinstance(yielded, mlir.OpResult):
         return None
     producer = yielded.owner.operation
     return producer if producer.name == names.PARAM_CONSTANT else None
-
-
-def _has_ranges(action: mlir.Operation) -> bool:
-    module = action.parent
-    return module is not None and any(RANGES in op.attributes for op in body(module.operation))
 
 
 def check_entry_points(
@@ -328,133 +316,69 @@ def _check_entry_point(
     if problem:
         diagnostics.emit(problem)
         return False
-    if _is_marked(sequence):
-        _check_ownership(sequence, diagnostics)
-    else:
-        _warn_about_missing_mark(sequence, marked, diagnostics)
-    _check_visibility(sequence, diagnostics)
+    name, rule = symbol_name(sequence), Rule.ENTRY_POINT
+    if not _is_marked(sequence):
+        consequence = (
+            "IREE runs it only if the spec is alone, and silently drops it next to another one"
+        )
+        if marked:
+            consequence = "IREE silently drops it, as another entry point is marked"
+        diagnostics.warning(
+            f"'@{name}' is not marked as an entry point: {consequence}; "
+            f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
+            sequence,
+            [note("this entry point is marked", entry_point) for entry_point in marked[:1]],
+            rule,
+        )
+    elif argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
+        fitting = names.CONSUMED if consumes_argument(sequence, 0) else names.READONLY
+        diagnostics.error(
+            f"entry point '@{name}' neither reads nor consumes its argument, "
+            f"so IREE cannot link it with another spec; declare the argument '{fitting}'",
+            sequence,
+            rule=rule,
+        )
+    visibility = sequence.attributes.get("sym_visibility")
+    if isinstance(visibility, mlir.StringAttr) and visibility.value == "private":
+        message = f"entry point '@{name}' is private, so it cannot be "
+        remedy = "; make it public"
+        assert sequence.parent is not None
+        if names.DEFAULT_ENTRY_POINT in sequence.parent.attributes:
+            # Linking with specs of the same form merges it into theirs.
+            message = f"{message}linked with an opaque spec{remedy}"
+            diagnostics.warning(message, sequence, rule=rule)
+        else:
+            diagnostics.error(f"{message}linked{remedy}", sequence, rule=rule)
     check = hidden_failure(table, sequence)
     if check is not None:
         diagnostics.warning(
-            f"entry point '@{symbol_name(sequence)}' may fail here, which is an error where the spec is "
+            f"entry point '@{name}' may fail here, which is an error where the spec is "
             "applied alone; linked, it goes on without a diagnostic",
             check,
-            rule=Rule.ENTRY_POINT,
+            rule=rule,
         )
     if len(list(body(sequence))) == 1:
         diagnostics.warning(
-            f"entry point '@{symbol_name(sequence)}' does nothing; "
+            f"entry point '@{name}' does nothing; "
             f"let it run a '{names.FOREACH_MATCH}', or remove it",
             sequence,
-            rule=Rule.ENTRY_POINT,
+            rule=rule,
         )
     return True
-
-
-def _check_ownership(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
-        fitting = names.CONSUMED if consumes_argument(sequence, 0) else names.READONLY
-        diagnostics.error(
-            f"entry point '@{symbol_name(sequence)}' neither reads nor consumes its argument, "
-            f"so IREE cannot link it with another spec; declare the argument '{fitting}'",
-            sequence,
-            rule=Rule.ENTRY_POINT,
-        )
-
-
-def _warn_about_missing_mark(
-    sequence: mlir.Operation, marked: Sequence[mlir.Operation], diagnostics: DiagnosticSink
-) -> None:
-    name = symbol_name(sequence)
-    consequence = (
-        "IREE runs it only if the spec is alone, and silently drops it next to another one"
-    )
-    if marked:
-        consequence = "IREE silently drops it, as another entry point is marked"
-    diagnostics.warning(
-        f"'@{name}' is not marked as an entry point: {consequence}; "
-        f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
-        sequence,
-        [note("this entry point is marked", entry_point) for entry_point in marked[:1]],
-        Rule.ENTRY_POINT,
-    )
-
-
-def _check_visibility(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    visibility = sequence.attributes.get("sym_visibility")
-    if not isinstance(visibility, mlir.StringAttr) or visibility.value != "private":
-        return
-    message = f"entry point '@{symbol_name(sequence)}' is private, so it cannot be "
-    remedy, rule = "; make it public", Rule.ENTRY_POINT
-    assert sequence.parent is not None
-    if names.DEFAULT_ENTRY_POINT in sequence.parent.attributes:
-        # Linking with specs of the same form merges it into theirs.
-        diagnostics.warning(f"{message}linked with an opaque spec{remedy}", sequence, rule=rule)
-    else:
-        diagnostics.error(f"{message}linked{remedy}", sequence, rule=rule)
 
 
 # --- Faults of matchers, and references to sequences that cannot run -----------------------------
 
 
-class PayloadEffects:
-    """Effects of ops and sequences on the payload."""
-
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
-        self._writes: dict[str, bool] = {}
-        self._culprits: dict[Code, mlir.Operation | None] = {}
-
-    def writes(self, operation: mlir.Operation) -> bool:
-        """Return whether `operation` itself changes the payload, apart from the sequences that it runs."""
-        name = operation.name
-        if name not in self._writes:
-            self._writes[name] = declares_a_write(operation)
-        return self._writes[name]
-
-    def culprit(self, code: Code) -> mlir.Operation | None:
-        """Return the first op that changes the payload when `code` runs, or None."""
-        if code not in self._culprits:
-            self._culprits[code] = None  # Sequences may include each other: visit each once.
-            culprits = (self.culprit_behind(code, operation) for operation in code.operations)
-            self._culprits[code] = next(
-                (culprit for culprit in culprits if culprit is not None), None
-            )
-        return self._culprits[code]
-
-    def culprit_behind(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
-        """Return the first op that changes the payload when `operation` of `code` runs."""
-        if self.writes(operation):
-            return operation
-        for _, callee in self._reach.callees(code, operation):
-            culprit = self.culprit(callee)
-            if culprit is not None:
-                return culprit
-        return None
-
-
-class MatchOperations:
-    """The ops that the compiler runs in a matcher: those with its interface for matching.
+def _is_match_operation(operation: mlir.Operation) -> bool:
+    """Return whether the compiler runs ops of this name in a matcher: those with its interface for matching.
 
     The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
     `transform.match.structured`, so the verifier is run on a `transform.match.structured` that contains the op.
     """
-
-    def __init__(self) -> None:
-        self._known: dict[str, bool] = {}
-
-    def __contains__(self, operation: mlir.Operation) -> bool:
-        name = operation.name
-        if name not in self._known:
-            with operation.context:
-                self._known[name] = _is_match_operation(name)
-        return self._known[name]
-
-
-def _is_match_operation(name: str) -> bool:
-    any_op = mlir.Type.parse("!transform.any_op")
-    asked = mlir.Location.file("match operation", 1, 1)
-    with mlir.Location.unknown():
+    with operation.context, mlir.Location.unknown():
+        any_op = mlir.Type.parse("!transform.any_op")
+        asked = mlir.Location.file("match operation", 1, 1)
         scratch = mlir.Module.create()
         with mlir.InsertionPoint(scratch.body):
             holder = mlir.Operation.create(names.MODULE, regions=1)
@@ -465,14 +389,14 @@ def _is_match_operation(name: str) -> bool:
                 names.MATCH_STRUCTURED, operands=operands, regions=1, loc=asked
             )
         with mlir.InsertionPoint(question.regions[0].blocks.append(any_op)):
-            mlir.Operation.create(name)
+            mlir.Operation.create(operation.name)
             mlir.Operation.create(f"{names.MATCH_STRUCTURED}.yield")
-    try:
-        question.verify()
-    except mlir.MLIRError as failure:
-        # Other faults of the op are reported at its own place.
-        return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
-    return True
+        try:
+            question.verify()
+        except mlir.MLIRError as failure:
+            # Other faults of the op are reported at its own place.
+            return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
+        return True
 
 
 def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
@@ -500,8 +424,9 @@ class MatcherChecks:
     def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
         self._reach = reach
         self._diagnostics = diagnostics
-        self._effects = PayloadEffects(reach)
-        self._match_operations = MatchOperations()
+        self._writes: dict[str, bool] = {}
+        self._match_operations: dict[str, bool] = {}
+        self._culprits: dict[Code, mlir.Operation | None] = {}
 
     def run(self) -> None:
         """Check all matchers."""
@@ -515,86 +440,88 @@ class MatcherChecks:
                         self._check(matcher, user)
 
     def _check(self, matcher: Code, user: mlir.Operation) -> None:
-        self._check_argument(matcher, user)
+        name = f"@{symbol_name(matcher.sequence)}"
+        used_here = note("used as a matcher here", user)
+        argument = signature(matcher.sequence).inputs[0]
+        if not is_any_op(argument) and "restrict_root" not in user.attributes:
+            from iree.compiler.dialects.transform import (  # noqa: PLC0415 - slow to import
+                OperationType,
+            )
+
+            if isinstance(argument, OperationType):
+                self._diagnostics.error(
+                    f"matcher '{name}' takes only '{argument.operation_name}', and the "
+                    f"first other operation that it is tried on fails the compilation; take "
+                    "'!transform.any_op' and match the name with 'transform.match.operation_name'",
+                    matcher.sequence,
+                    [used_here],
+                    Rule.MATCHER,
+                )
         top = set(matcher.top)
         for operation in matcher.operations:
             if operation.name == names.YIELD:
                 continue
-            if operation in top and operation not in self._match_operations:
-                self._report_stranger(operation, matcher, user)
-            else:
-                self._check_effects(operation, matcher, user)
+            if operation in top and not self._known(
+                self._match_operations, operation, _is_match_operation
+            ):
+                if self._known(self._writes, operation, declares_a_write):
+                    message = (
+                        f"'{operation.name}' changes the payload in matcher '{name}', "
+                        "which the compiler refuses to run; leave it to the action"
+                    )
+                else:
+                    message = (
+                        f"'{operation.name}' cannot be in matcher '{name}': the compiler "
+                        "refuses to run it there; put it into a sequence that the matcher includes"
+                    )
+                self._diagnostics.error(message, operation, [used_here], Rule.MATCHER)
+            elif culprit := self._culprit(matcher, operation):
+                notes = [note("which runs it here", operation)] if culprit != operation else []
+                self._diagnostics.error(
+                    f"'{culprit.name}' changes the payload on behalf of matcher '{name}', "
+                    "whether the matcher goes on to match or not; leave it to the action",
+                    culprit,
+                    [*notes, used_here],
+                    Rule.MATCHER,
+                )
             if operation.name == names.INCLUDE:
-                self._check_suppression(operation, matcher)
+                self._check_suppression(operation, matcher, name)
 
-    def _check_argument(self, matcher: Code, user: mlir.Operation) -> None:
-        argument = signature(matcher.sequence).inputs[0]
-        if is_any_op(argument) or "restrict_root" in user.attributes:
-            return
-        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - slow to import
+    @staticmethod
+    def _known(
+        facts: dict[str, bool], operation: mlir.Operation, holds: Callable[[mlir.Operation], bool]
+    ) -> bool:
+        """Return a fact about all ops with the name of an op."""
+        if operation.name not in facts:
+            facts[operation.name] = holds(operation)
+        return facts[operation.name]
 
-        if isinstance(argument, OperationType):
-            self._diagnostics.error(
-                f"matcher '{_name(matcher)}' takes only '{argument.operation_name}', and the "
-                f"first other operation that it is tried on fails the compilation; take "
-                "'!transform.any_op' and match the name with 'transform.match.operation_name'",
-                matcher.sequence,
-                [_used_here(user)],
-                Rule.MATCHER,
-            )
+    def _culprit(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
+        """Return the first op that changes the payload when `operation` of `code` runs."""
+        if self._known(self._writes, operation, declares_a_write):
+            return operation
+        for _, callee in self._reach.callees(code, operation):
+            if callee not in self._culprits:
+                self._culprits[callee] = None  # Sequences may include each other: visit each once.
+                culprits = (self._culprit(callee, inner) for inner in callee.operations)
+                self._culprits[callee] = next(filter(None, culprits), None)
+            culprit = self._culprits[callee]
+            if culprit is not None:
+                return culprit
+        return None
 
-    def _report_stranger(
-        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
-    ) -> None:
-        if self._effects.writes(operation):
-            message = (
-                f"'{operation.name}' changes the payload in matcher '{_name(matcher)}', "
-                "which the compiler refuses to run; leave it to the action"
-            )
-        else:
-            message = (
-                f"'{operation.name}' cannot be in matcher '{_name(matcher)}': the compiler "
-                "refuses to run it there; put it into a sequence that the matcher includes"
-            )
-        self._diagnostics.error(message, operation, [_used_here(user)], Rule.MATCHER)
-
-    def _check_effects(
-        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
-    ) -> None:
-        culprit = self._effects.culprit_behind(matcher, operation)
-        if culprit is None:
-            return
-        notes = [_used_here(user)]
-        if culprit != operation:
-            notes.insert(0, note("which runs it here", operation))
-        self._diagnostics.error(
-            f"'{culprit.name}' changes the payload on behalf of matcher '{_name(matcher)}', "
-            "whether the matcher goes on to match or not; leave it to the action",
-            culprit,
-            notes,
-            Rule.MATCHER,
-        )
-
-    def _check_suppression(self, include: mlir.Operation, matcher: Code) -> None:
+    def _check_suppression(self, include: mlir.Operation, matcher: Code, name: str) -> None:
         mode = include.attributes.get("failure_propagation_mode")
         path = reference(include.attributes["target"])
         is_suppressed = isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_SUPPRESS
         if not is_suppressed or include.results or matcher.table.annotations(path) is not None:
             return
         self._diagnostics.warning(
-            f"matcher '{_name(matcher)}' matches even where '@{path}' does not: "
+            f"matcher '{name}' matches even where '@{path}' does not: "
             "'failures(suppress)' ignores it; write 'failures(propagate)'",
             include,
             rule=Rule.MATCHER,
         )
-
-
-def _name(code: Code) -> str:
-    return f"@{symbol_name(code.sequence)}"
-
-
-def _used_here(user: mlir.Operation) -> Diagnostic:
-    return note("used as a matcher here", user)
 
 
 # --- The sequences that run when a spec is applied, and the requirements of their matchers on the configured ops
@@ -637,7 +564,8 @@ def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
             outputs = _OUTPUTS[operation.name]
             lhs, rhs = _TYPES.get(operation.name, ("lhs_type", "rhs_type"))
             types = _type(operation, lhs), _type(operation, rhs)
-            parallel = _parallel(maps[0].n_dims, indexing_loops(maps[-outputs]))
+            kept = set(indexing_loops(maps[-outputs]))
+            parallel = tuple(loop in kept for loop in range(maps[0].n_dims))
             if operation.name not in _TYPES:
                 return MatchedOp(parallel, types)
             # An attention is a product of queries and keys, and one of its result and values.
@@ -653,7 +581,15 @@ def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
             parts = (("qk_attrs", qk), ("pv_attrs", pv))
             return MatchedOp(parallel, operands=len(maps), is_product=False, parts=parts)
         if operation.name == names.MATCH_DAG:
-            return _root_of_dag(operation)
+            # The last op of a graph, if it has loops.
+            operations = [op for op in body(operation) if op.name != names.YIELD]
+            root = StructuredOp(operations[-1]) if operations else None
+            if root is None or not root.loop_count:
+                return None
+            is_product = root.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION)
+            parallel = tuple(type_ == PARALLEL for type_ in root.iterator_types)
+            operands = len(root.operation.operands)
+            return MatchedOp(parallel, operands=operands, is_product=is_product)
     return None
 
 
@@ -661,26 +597,9 @@ def _loops(map_: mlir.AffineMap) -> set[int]:
     return {loop for loop in indexing_loops(map_) if loop is not None}
 
 
-def _parallel(count: int, loops: Iterable[int | None]) -> tuple[bool, ...]:
-    parallel = set(loops)
-    return tuple(loop in parallel for loop in range(count))
-
-
 def _type(operation: mlir.Operation, name: str) -> str:
     attribute = operation.attributes.get(name)
     return str(attribute.value) if isinstance(attribute, mlir.TypeAttr) else ""
-
-
-def _root_of_dag(operation: mlir.Operation) -> MatchedOp | None:
-    """Return the requirements on the last op of a DAG, or None if that op has no loops."""
-    operations = [op for op in body(operation) if op.name != names.YIELD]
-    root = StructuredOp(operations[-1]) if operations else None
-    if root is None or not root.loop_count:
-        return None
-    is_product = root.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION)
-    parallel = tuple(type_ == PARALLEL for type_ in root.iterator_types)
-    operands = len(root.operation.operands)
-    return MatchedOp(parallel, operands=operands, is_product=is_product)
 
 
 @dataclass(frozen=True, eq=False)
@@ -697,10 +616,6 @@ class Code:
     @property
     def is_declaration(self) -> bool:
         return not self.top
-
-    @property
-    def yielded(self) -> Sequence[Handle]:
-        return list(self.top[-1].operands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -757,8 +672,9 @@ class Reach:
 
 
 def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
-    top = tuple(body(sequence))
-    operations = tuple(_with_nested(top))
+    operations: list[mlir.Operation] = []
+    visit(sequence, operations.append)
+    del operations[0]
     matchers: dict[mlir.Operation, tuple[str, ...]] = {}
     callees: dict[mlir.Operation, tuple[str, ...]] = {}
     for operation in operations:
@@ -772,12 +688,5 @@ def _read(table: SequenceTable, sequence: mlir.Operation) -> Code:
             pairs = table.pairs(operation)
             matchers[operation] = tuple(matcher for matcher, _ in pairs)
             callees[operation] = (*matchers[operation], *(action for _, action in pairs))
-    return Code(sequence, table, top, operations, matchers or _NONE, callees or _NONE)
-
-
-def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operation]:
-    for operation in operations:
-        yield operation
-        for region in operation.regions:
-            for block in region.blocks:
-                yield from _with_nested([op.operation for op in block.operations])
+    top = tuple(body(sequence))
+    return Code(sequence, table, top, tuple(operations), matchers or _NONE, callees or _NONE)

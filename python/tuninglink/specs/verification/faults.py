@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -93,21 +93,15 @@ class KnobPlaces:
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:
-            self._outlines[file] = _read(file)
+            # Most specs have no faults; this takes longer to load than to check a small spec.
+            from tuninglink.upgrading import SpecOutline, SpecText  # noqa: PLC0415
+
+            try:
+                outline = SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
+            except (OSError, ValueError, SpecError):
+                outline = None
+            self._outlines[file] = outline
         return self._outlines[file]
-
-
-def _read(file: str) -> SpecOutline | None:
-    # Most specs have no faults; this takes longer to load than to check a small spec.
-    from tuninglink.upgrading import (  # noqa: PLC0415
-        SpecOutline,
-        SpecText,
-    )
-
-    try:
-        return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
-    except (OSError, ValueError, SpecError):
-        return None
 
 
 def _end(source: SpecText, start: int) -> int:
@@ -209,19 +203,19 @@ def level_faults(
                 rule=Rule.LOOP_COUNT,
             )
         elif tiling and tiling.scalable and name != CpuLevel.DISTRIBUTION.value:
-            yield from _unscalable(name, sizes, target)
-
-
-def _unscalable(level: str, sizes: Sequence[int], target: Target | None) -> Iterator[Fault]:
-    """Yield a fault for scalable sizes on a CPU without scalable vectors, for which the compiler crashes."""
-    if target is None or target.backend != "llvm-cpu":
-        return
-    is_error = target.family == _UNSCALABLE
-    if is_error or target.architecture is None:
-        where = f"{target} has no scalable vectors" if is_error else f"a generic {target} has none"
-        message = f"'{level}' has a scalable size, in brackets, and {where}"
-        remedy = f"write {[*sizes]}"
-        yield Fault(message, remedy, is_error=is_error, knob=level, rule=Rule.OTHER_TARGET)
+            # The compiler crashes for scalable sizes on a CPU without scalable vectors.
+            if target is None or target.backend != "llvm-cpu":
+                continue
+            is_error = target.family == _UNSCALABLE
+            if is_error or target.architecture is None:
+                lack = (
+                    f"{target} has no scalable vectors"
+                    if is_error
+                    else f"a generic {target} has none"
+                )
+                message = f"'{name}' has a scalable size, in brackets, and {lack}"
+                rule = Rule.OTHER_TARGET
+                yield Fault(message, f"write {[*sizes]}", is_error=is_error, knob=name, rule=rule)
 
 
 _TILE_SIZES: Final = "tile_sizes"
