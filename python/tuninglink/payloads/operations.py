@@ -20,16 +20,9 @@ class UnknownArithmeticError(Exception):
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Return a `linalg.generic` with one output that sums up the products of its inputs.
+    """Return a `linalg.generic` with one output that sums up the products of its inputs, or stores them without reductions.
 
-    Without reduction loops, the op stores the product.
-
-    Args:
-        maps: the indexing maps, the output's last.
-        types: the element types of the operands.
-
-    Raises:
-        UnknownArithmeticError: there is no arithmetic on a type.
+    The output has the last of the maps.
     """
     for type_ in types:
         if not is_number(type_):
@@ -497,13 +490,6 @@ class Propagation:
     """The values of unknowns that follow from equations, for any values of the given unknowns.
 
     The equation that determines an unknown does not depend on the given values, so it is found only once.
-
-    Args:
-        assertions: conditions that must all hold.
-        given: the unknowns whose values are given.
-
-    Attributes:
-        determined: the unknowns whose values are given or follow from equations.
     """
 
     def __init__(self, assertions: Iterable[Term], given: Collection[str] = ()) -> None:
@@ -527,14 +513,7 @@ class Propagation:
                         late.append(equation)
 
     def values(self, given: Mapping[str, int]) -> dict[str, int] | None:
-        """Return the only values of the unknowns for which the assertions hold.
-
-        Args:
-            given: the values of the given unknowns.
-
-        Returns:
-            None if equations alone do not determine the values, or contradict each other.
-        """
+        """Return the only values of the unknowns for which the assertions hold."""
         values = dict(given)
         try:
             for name, term in self._steps.items():

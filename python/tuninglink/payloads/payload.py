@@ -75,9 +75,6 @@ class Size:
     """The size of one loop of the root op.
 
     Attributes:
-        loop: the number of the loop.
-        role: the role of the loop.
-        size: its trip count.
         is_demanded: whether the matcher accepts no other size. Otherwise the size was chosen.
     """
 
@@ -121,9 +118,7 @@ class Payload:
     ) -> Workload:
         """Return the dispatch for providers of constraints, without compilation.
 
-        Args:
-            target: a `#hal.executable.target` of any context, to be attached to the function.
-            context: the context of the dispatch; by default that of the calling thread.
+        The target is a `#hal.executable.target` of any context. The context is by default that of the calling thread.
         """
         module = mlir.Module.parse(self.body, context or thread_context()).operation
         (function,) = collect(module, names.FUNCTION)

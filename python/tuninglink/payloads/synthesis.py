@@ -102,9 +102,6 @@ class Synthesizer:
     Args:
         target: the target of the programs; named operations are kept for targets whose backend keeps them.
         matchers: the conditions of a spec's matchers, if they were already read.
-
-    Raises:
-        TargetError: the target is unknown.
     """
 
     def __init__(
@@ -120,15 +117,7 @@ class Synthesizer:
         return self.configured(entry).write()
 
     def configured(self, entry: Entry, attribute: mlir.Attribute | None = None) -> Configured:
-        """Return a program that an entry matches, configured by the entry if a target is given.
-
-        Args:
-            entry: the entry.
-            attribute: the target of the dispatch, a `#hal.executable.target` in the context of the entry.
-
-        Raises:
-            PayloadError: no program was found.
-        """
+        """Return a program that an entry matches, configured by the entry if a target of its context is given."""
         with entry.anatomy.module.context, mlir.Location.unknown():
             try:
                 return self._first_match(entry, attribute)
@@ -276,9 +265,7 @@ class Configured:
     """A payload, written on demand, and its dispatch with the entry's configuration.
 
     Attributes:
-        shapes: see `Payload.shapes`.
         dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
-        write: writes the payload, in the thread of the entry's context.
     """
 
     shapes: str
@@ -502,9 +489,6 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     """Return the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
     The dispatch is for `target`, a `#hal.executable.target` of any context.
-
-    Raises:
-        MLIRError: the compiler rejects the configuration.
     """
     dispatch = payload.dispatch(target, entry.anatomy.module.context)
     assert dispatch.module is not None
@@ -513,11 +497,7 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 
 def apply_alone(entry: Entry, module: mlir.Operation) -> None:
-    """Run an entry alone on the module of a dispatch, in the context of the entry.
-
-    Raises:
-        MLIRError: the interpreter failed.
-    """
+    """Run an entry alone on the module of a dispatch, in the context of the entry."""
     _alone(entry).run(module)
 
 

@@ -138,11 +138,7 @@ _MOST: Final = 64
 
 
 class UnsizedOp:
-    """A candidate operation of matchers, with its properties that do not depend on sizes.
-
-    Attributes:
-        tiles: see the function `tiles`.
-    """
+    """A candidate operation of matchers, with its properties that do not depend on sizes."""
 
     def __init__(self, template: Template, *, is_shared: bool = False) -> None:
         self.template = template

@@ -56,11 +56,7 @@ class Applicability:
     target. An opaque spec applies as a whole or not at all.
 
     Args:
-        spec: the spec.
         target: the compilation target; None if unknown, in which case all unbound entries apply.
-
-    Raises:
-        SpecError: a binding in the spec is malformed.
     """
 
     def __init__(self, spec: Spec, target: Target | None) -> None:
@@ -181,11 +177,7 @@ def is_bound_for(entry: Entry, target: Target | None) -> bool:
 
 
 class Selection:
-    """The entries of specs that apply to the dispatches of one target.
-
-    Args:
-        target: the compilation target; None if unknown.
-    """
+    """The entries of specs that apply to the dispatches of one target."""
 
     def __init__(self, target: Target | None) -> None:
         self._target = target

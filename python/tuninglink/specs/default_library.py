@@ -22,7 +22,6 @@ from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, thread_context
 from tuninglink.specs.revision import provenance_of
 from tuninglink.specs.spec import Spec, load_spec
-from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"
 """The name of the directory in diagnostics and reports, independent of the place of installation."""
@@ -36,10 +35,7 @@ class DefaultSpecFile:
     """The file of a target's default spec.
 
     Attributes:
-        name: the name of the target that the spec is for.
         path: the path of the file; of a shipped file, its path in the package.
-        content: its content, text or bytecode.
-        shipped: whether the file is part of the package.
     """
 
     name: str
@@ -54,16 +50,7 @@ class DefaultSpecFile:
         upgrade: bool = True,
         diagnostics: DiagnosticSink | None = None,
     ) -> Spec:
-        """Return the spec.
-
-        Args:
-            context: the context of the spec.
-            upgrade: whether an old spec is upgraded; otherwise it is rejected.
-            diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
-
-        Raises:
-            SpecError: the file is not a spec.
-        """
+        """Return the spec."""
         return load_spec(
             self.content, name=self.path, context=context, upgrade=upgrade, diagnostics=diagnostics
         )
@@ -76,8 +63,6 @@ class DefaultLibrary:
     Attributes:
         directories: the directories searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; in each, by SKU,
             then architecture, then family.
-        shipped: whether the shipped specs are searched as well.
-        upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
     """
 
     directories: tuple[str | os.PathLike[str], ...] = ()
@@ -85,11 +70,7 @@ class DefaultLibrary:
     upgrade: bool = True
 
     def find(self, target: Target) -> DefaultSpecFile | None:
-        """Return the file of the default spec for `target`, or None if no file exists.
-
-        Raises:
-            TuninglinkError: a directory does not exist, or a file in it cannot be read.
-        """
+        """Return the file of the default spec for `target`, or None if no file exists."""
         self.check_directories()
         for directory in map(Path, self.directories):
             file = _find(directory, target, shipped=False)
@@ -98,11 +79,7 @@ class DefaultLibrary:
         return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
     def check_directories(self) -> None:
-        """Check that the directories exist.
-
-        Raises:
-            TuninglinkError: a directory does not exist.
-        """
+        """Check that the directories exist."""
         for directory in map(Path, self.directories):
             if not directory.is_dir():
                 problem = "is not a directory" if directory.exists() else "does not exist"
@@ -156,13 +133,7 @@ class ShippedEntry:
 
 @dataclass(frozen=True)
 class ShippedSpec:
-    """A default spec that is part of the package.
-
-    Attributes:
-        target: the name of its target.
-        path: the path of its file in the package.
-        spec: the spec, in the context of the calling thread.
-    """
+    """A default spec that is part of the package."""
 
     target: Target
     path: str
@@ -171,31 +142,31 @@ class ShippedSpec:
     @property
     def entries(self) -> tuple[ShippedEntry, ...]:
         """The entries, in order of precedence."""
-        return tuple(map(self._entry, self.spec.entries))
-
-    def _entry(self, entry: Entry) -> ShippedEntry:
-        source = provenance_of(self.spec.anatomy.table, entry.matcher).get("source", "")
-        return ShippedEntry(entry.matcher, entry.action, str(source))
+        table = self.spec.anatomy.table
+        return tuple(
+            ShippedEntry(
+                entry.matcher,
+                entry.action,
+                str(provenance_of(table, entry.matcher).get("source", "")),
+            )
+            for entry in self.spec.entries
+        )
 
 
 def shipped() -> tuple[ShippedSpec, ...]:
     """Return the shipped default specs, sorted by the names of their targets."""
     specs = []
-    for name in _shipped_names():
+    files = (Path(path.name) for path in _shipped_directory().iterdir())
+    for name in sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST}):
         target = Target.parse(name)
-        file = DefaultLibrary().find(target)
-        assert file
-        specs.append(ShippedSpec(target, file.path, _loaded_once(file)))
+        found = DefaultLibrary().find(target)
+        assert found
+        specs.append(ShippedSpec(target, found.path, _loaded_once(found)))
     return tuple(specs)
 
 
 def _shipped_directory() -> Traversable:
     return resources.files("tuninglink") / "shipped" / "default"
-
-
-def _shipped_names() -> list[str]:
-    files = (Path(path.name) for path in _shipped_directory().iterdir())
-    return sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST})
 
 
 def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSpecFile | None:

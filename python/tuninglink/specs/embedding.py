@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast
 
@@ -20,19 +19,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import Severity, SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.iree import Target, TargetReader, ancestors, containers, dispatch_name, target_of
+from tuninglink.iree import TargetReader, ancestors, containers, dispatch_name, target_of
 from tuninglink.mlir import error, names
 from tuninglink.plain_data import HIDDEN, named, to_json
 from tuninglink.specs.spec import Spec, load_spec
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
-    """Return the attribute that embeds a spec.
-
-    Args:
-        content: the spec as bytecode.
-        context: the context of the attribute.
-    """
+    """Return the attribute that embeds a spec."""
     with context, mlir.Location.unknown():
         kind = mlir.VectorType.get([len(content)], mlir.IntegerType.get_signless(8))
         return mlir.DenseElementsAttr.get(memoryview(content), type=kind)
@@ -53,20 +47,7 @@ def load_embedded_spec(
     at: mlir.Operation,
     context: mlir.Context | None = None,
 ) -> Spec:
-    """Load a spec from the attribute that embeds it.
-
-    Args:
-        attribute: the value of `iree_codegen.tuning_spec_mlirbc`.
-        dispatch: the name of the dispatch in diagnostics.
-        at: the op with the attribute.
-        context: the context of the spec; by default that of the attribute.
-
-    Returns:
-        The spec.
-
-    Raises:
-        SpecError: the attribute does not hold a spec.
-    """
+    """Load a spec from the attribute of the op `at` that embeds it, by default in the context of the attribute."""
     message = f"the tuning spec that is embedded in {dispatch} cannot be read"
     content = embedded_bytes(attribute)
     if content is None:
@@ -98,11 +79,7 @@ def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
 
 
 def check_can_hold_specs(root: mlir.Operation) -> None:
-    """Check that specs can be embedded in an op.
-
-    Raises:
-        SpecError: the op cannot hold specs; the message names the ops that can.
-    """
+    """Check that specs can be embedded in an op."""
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
         holders = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
         raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {holders}", root))
@@ -122,11 +99,8 @@ class DumpedSpec:
     """A spec that is embedded in at least one dispatch.
 
     Attributes:
-        file: the name of its file.
-        name: the spec's own name.
         sha256: the hash of the file's content, in hexadecimal.
         entries: the number of its entries.
-        content: the content of the file.
     """
 
     file: str
@@ -141,9 +115,7 @@ class Use:
     """A dispatch with an embedded spec.
 
     Attributes:
-        dispatch: the name of the dispatch.
         target: the name of its target, None if unknown.
-        file: the name of the spec's file.
     """
 
     dispatch: str
@@ -156,10 +128,8 @@ class Dump:
     """The specs that are embedded in a program.
 
     Attributes:
-        format: the format of their files.
         specs: the distinct specs, in the order of their first use.
         uses: the spec of each dispatch, in the order of the program.
-        version: the version of the index.
     """
 
     version: Literal[1] = field(default=1, init=False)
@@ -175,9 +145,6 @@ class Dump:
         """Write one file for each spec, and the index last; create the directory if needed.
 
         Every file is written atomically, and the index only after all others.
-
-        Raises:
-            TuninglinkError: the directory cannot be created, or a file in it cannot be written.
         """
         place = make_directory(directory)
         for spec in self.specs:
@@ -185,13 +152,17 @@ class Dump:
         write_file(place / INDEX, self.index())
 
     def as_stream(self) -> bytes:
-        """Return the specs concatenated; text can be split again at its `// -----` lines.
-
-        Raises:
-            TuninglinkError: there are several specs in bytecode, which could not be split again.
-        """
+        """Return the specs concatenated; text can be split again at its `// -----` lines."""
         if self.format == "mlir":
-            return "// -----\n".join(self._commented()).encode()
+            users: dict[str, list[str]] = {}
+            for use in self.uses:
+                users.setdefault(use.file, []).append(use.dispatch)
+            parts = []
+            for spec in self.specs:
+                first, *others = users[spec.file]
+                more = f" and {len(others)} more" if others else ""
+                parts.append(f"// {spec.file}: {first}{more}\n{spec.content.decode()}")
+            return "// -----\n".join(parts).encode()
         if len(self.specs) > 1:
             message = (
                 f"cannot write {len(self.specs)} specs as bytecode to one stream; "
@@ -200,64 +171,31 @@ class Dump:
             raise TuninglinkError(error(message))
         return b"".join(spec.content for spec in self.specs)
 
-    def _commented(self) -> Iterator[str]:
-        users: dict[str, list[str]] = {}
-        for use in self.uses:
-            users.setdefault(use.file, []).append(use.dispatch)
-        for spec in self.specs:
-            first, *others = users[spec.file]
-            more = f" and {len(others)} more" if others else ""
-            yield f"// {spec.file}: {first}{more}\n{spec.content.decode()}"
-
 
 def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the name of the option
-    """Collect the specs that are embedded in a program.
-
-    Args:
-        root: a module, an executable or a variant; specs on it and on nested modules, executables and variants are
-            collected.
-        format: the format of the files to write.
-
-    Raises:
-        SpecError: an embedded spec cannot be read.
-    """
-    collector = _Collector(format)
+    """Collect the specs on a module, executable or variant, and on those nested in it."""
+    specs: dict[str, DumpedSpec] = {}
+    uses: list[Use] = []
+    files: dict[mlir.Attribute, str] = {}
+    read_target = TargetReader()
     for carrier in containers(root):
         attribute = carrier.attributes.get(names.EMBEDDED_SPEC)
-        if attribute is not None:
-            collector.add(carrier, attribute)
-    return Dump(format, tuple(collector.specs.values()), tuple(collector.uses))
-
-
-class _Collector:
-    """A collector of specs. MLIR uniques attributes, so each distinct attribute is decoded once."""
-
-    def __init__(self, format: Format) -> None:  # noqa: A002
-        self.specs: dict[str, DumpedSpec] = {}
-        self.uses: list[Use] = []
-        self._format = format
-        self._files: dict[mlir.Attribute, str] = {}
-        self._read_target = TargetReader()
-
-    def add(self, carrier: mlir.Operation, attribute: mlir.Attribute) -> None:
+        if attribute is None:
+            continue
         dispatch = dispatch_name(carrier)
-        target = target_of(carrier, self._read_target)
-        file = self._files.get(attribute)
-        if file is None:
+        target = target_of(carrier, read_target)
+        if attribute not in files:  # MLIR uniques attributes, so each distinct one is decoded once.
             spec = load_embedded_spec(attribute, dispatch, carrier)
-            file = self._files[attribute] = self._file(spec, target)
-        self.uses.append(Use(dispatch, target.name if target else None, file))
-
-    def _file(self, spec: Spec, target: Target | None) -> str:
-        content = spec.text().encode() if self._format == "mlir" else spec.bytecode()
-        sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in self.specs:
-            stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
-            file = f"{stem}-{sha256[:_HASH_DIGITS]}.{self._format}"
-            if any(file == each.file for each in self.specs.values()):
-                file = f"{stem}-{sha256}.{self._format}"
-            # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
-            count = len(spec.anatomy.pairs)
-            dumped = DumpedSpec(file, spec.name, sha256, count, content)
-            self.specs[sha256] = dumped
-        return self.specs[sha256].file
+            content = spec.text().encode() if format == "mlir" else spec.bytecode()
+            sha256 = hashlib.sha256(content).hexdigest()
+            if sha256 not in specs:
+                stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
+                file = f"{stem}-{sha256[:_HASH_DIGITS]}.{format}"
+                if any(file == each.file for each in specs.values()):
+                    file = f"{stem}-{sha256}.{format}"
+                # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
+                count = len(spec.anatomy.pairs)
+                specs[sha256] = DumpedSpec(file, spec.name, sha256, count, content)
+            files[attribute] = specs[sha256].file
+        uses.append(Use(dispatch, target.name if target else None, files[attribute]))
+    return Dump(format, tuple(specs.values()), tuple(uses))

@@ -165,15 +165,9 @@ def link_specs(
 def link_parts(
     parts: Sequence[Part], form: LinkForm, *, name: str = LINKED_SPEC_NAME
 ) -> LinkedSpec | None:
-    """Link a subset of the entries of specs in the form that the whole specs would have.
+    """Link a subset of the entries of specs in the form that the whole specs would have; None if no entry is left.
 
-    Args:
-        parts: the linked part of every spec, in order of precedence, all in one context.
-        form: the result of `choose_form` for the whole specs.
-        name: the symbol of the result.
-
-    Returns:
-        The linked spec, or None if no entry is left.
+    The parts, in order of precedence, are in one context.
     """
     copies = [part.copy for part in parts if part.copy is not None]
     if not copies:
@@ -204,16 +198,9 @@ def link_nested_specs(
 ) -> None:
     """Link the specs that are nested in `module`, in place; the first match wins.
 
-    A module that holds no spec, or was linked before, stays as it is. As in the compiler's own linking, an entry point
-    of the module itself is not run if there are nested specs; a warning reports it.
-
-    Args:
-        module: the module that becomes the linked spec.
-        name: its new symbol, or None to keep the current symbol.
-        diagnostics: receives warnings, such as about specs that may override an earlier one.
-
-    Raises:
-        SpecError: a spec cannot be linked; `module` is left unchanged.
+    A module that holds no spec, or was linked before, stays as it is, as does one with a spec that cannot be linked. As in
+    the compiler's own linking, an entry point of the module itself is not run if there are nested specs; a warning
+    reports it.
     """
     nested = nested_specs(module)
     own = [op for op in body(module) if is_entry_point(op)]
@@ -290,9 +277,6 @@ def choose_form(
         diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
         next_to_entry_point: whether the linked spec will be next to an entry point, which rules out default-entrypoint
             form.
-
-    Raises:
-        SpecError: there is no spec, or one cannot be linked.
     """
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))

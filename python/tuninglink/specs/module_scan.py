@@ -446,12 +446,7 @@ def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
 def scopes(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[SequenceScope]:
-    """Yield the scopes of a module and of the modules nested in it.
-
-    Args:
-        module: a `builtin.module`.
-        from_outside: the symbols in it that the enclosing modules refer to.
-    """
+    """Yield the scopes of a module, of which modules around it refer to some symbols, and of the modules nested in it."""
     yield SequenceScope(module, from_outside)
     nested = {name: op for name, op in symbols(module).items() if op.name == names.MODULE}
     if not nested:
@@ -467,13 +462,7 @@ def scopes(
 class SequenceScope:
     """The named sequences of one module, which can refer to each other.
 
-    Args:
-        module: the module.
-        from_outside: the symbols in it that the enclosing modules refer to.
-
     Attributes:
-        module: the module.
-        sequences: its named sequences, by symbol.
         is_used: whether an entry point or an enclosing module uses its sequences. If not, their purpose is unknown.
         pinned: the symbols that must not be erased.
     """
@@ -493,11 +482,7 @@ class SequenceScope:
         self.pinned = used | {path[0] for op in others for path in references_in(op)}
 
     def unused(self, kept: Collection[mlir.Operation] = ()) -> list[mlir.Operation]:
-        """Return the unused sequences; empty if the purpose of the module's sequences is unknown.
-
-        Args:
-            kept: sequences that count as used.
-        """
+        """Return the unused sequences; empty if the purpose of the module's sequences is unknown."""
         if not self.is_used:
             return []
         roots = [name for name, op in self.sequences.items() if name in self.pinned or op in kept]

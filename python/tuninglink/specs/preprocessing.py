@@ -36,9 +36,6 @@ def preprocessing_spec(
     """Return the module of a preprocessing spec, read as tuning specs are; None for any other file.
 
     For the arguments, see `read_module`.
-
-    Raises:
-        SpecError: it cannot be read, or runs a pass that could run a program.
     """
     if names.TRANSFORM_MAIN.encode() not in data:
         return None
@@ -57,11 +54,7 @@ def read_preprocessing_spec(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> mlir.Operation:
-    """Return the module that the compiler should preprocess a program with. For the arguments, see `read_module`.
-
-    Raises:
-        SpecError: it cannot be read, is a tuning spec, or runs a pass that could run a program.
-    """
+    """Return the module that the compiler should preprocess a program with. For the arguments, see `read_module`."""
     module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
     if has_entry_point(module) and not preprocessing_entry_points(module):
         remedy = note("pass it with '--spec FILE'")

@@ -38,10 +38,8 @@ class Project:
     """The settings of a project file.
 
     Attributes:
-        path: the file.
         specs: the spec arguments, in order of precedence; paths are relative to the file.
         flags: flags of the compiler, and response files with flags.
-        default_specs: whether default specs are used.
         is_named: whether the user named the file. One that was found must belong to the user, as must the files next to
             it that decide what is read.
     """
@@ -58,9 +56,6 @@ class Project:
 
         The search ends at the root of the repository, outside of one in the working directory itself, and where another
         file system begins.
-
-        Raises:
-            TuninglinkError: the file belongs to another user, cannot be read, or is malformed.
         """
         for path in (folder / name for folder in _searched() for name in (OWN_FILE, SHARED_FILE)):
             if not os.path.isfile(path):  # noqa: PTH113 - false for a folder that must not be searched
@@ -75,11 +70,7 @@ class Project:
 
     @classmethod
     def read(cls, path: Path) -> Project | None:
-        """Read a project file; return None for a `pyproject.toml` without a section for Tuninglink.
-
-        Raises:
-            TuninglinkError: the file cannot be read, or is malformed.
-        """
+        """Read a project file; return None for a `pyproject.toml` without a section for Tuninglink."""
         import tomllib  # noqa: PLC0415 - most directories have no project file
 
         try:
@@ -100,11 +91,7 @@ class Project:
 
     @classmethod
     def named(cls, path: Path) -> Project:
-        """Read a project file that the user named.
-
-        Raises:
-            TuninglinkError: the file cannot be read, is malformed, or has no section for Tuninglink.
-        """
+        """Read a project file that the user named."""
         project = cls.read(path)
         if project is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
@@ -112,11 +99,7 @@ class Project:
 
     @property
     def expanded_flags(self) -> tuple[str, ...]:
-        """The flags, with response files expanded; `@FILE` is relative to the project file.
-
-        Raises:
-            TuninglinkError: a response file cannot be read, or belongs to another user.
-        """
+        """The flags, with response files expanded; `@FILE` is relative to the project file."""
         words: list[str] = []
         for flag in self.flags:
             if not flag.startswith("@"):
@@ -140,13 +123,7 @@ class Project:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The specs as command-line arguments, with their hashes if they are locked.
-
-        Raises:
-            SpecError: the lock lacks a spec.
-            TargetError: a spec is bound to an unknown target.
-            TuninglinkError: the lock cannot be read.
-        """
+        """The specs as command-line arguments, with their hashes if they are locked."""
         locked = self._locked
         if locked is None:
             return tuple(str(self._argument(spec)) for spec in self.specs)
@@ -169,27 +146,14 @@ class Project:
             yield str(replace(argument, source=self._place(name), sha256=sha256))
 
     def check_has_specs(self) -> None:
-        """Check that there is something to lock.
-
-        Raises:
-            SpecError: the project file lists no specs.
-        """
+        """Check that there is something to lock."""
         if not self.specs:
             remedy = note('list the specs of the project there, as in: specs = ["mine.mlir"]')
             message = f"there is nothing to lock: '{self.path}' lists no specs"
             raise SpecError(error(message, notes=[remedy]))
 
     def write_lock(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Lock the current content of the specs, and return them.
-
-        Args:
-            diagnostics: receives warnings.
-
-        Raises:
-            SpecError: a spec cannot be read.
-            TargetError: a spec is bound to an unknown target.
-            TuninglinkError: the lock cannot be written.
-        """
+        """Lock the current content of the specs, and return them."""
         files_by_argument = {text: self._argument(text).files(diagnostics) for text in self.specs}
         hashes = {
             text: {self._portable(file.name): file.sha256 for file in files}
@@ -200,13 +164,7 @@ class Project:
         return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
-        """Check that each spec matches the lock file.
-
-        Raises:
-            SpecError: a spec changed, cannot be read, or is not locked.
-            TargetError: a spec is bound to an unknown target.
-            TuninglinkError: the lock file is missing or cannot be read.
-        """
+        """Check that each spec matches the lock file."""
         if not self._locked:
             raise self._out_of_date("nothing is locked")
         read_specs(self.arguments, diagnostics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -59,76 +60,56 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
     version that was fetched last is used.
     """
-    cache = _Cache(cache_directory())
-    content = cache.by_hash(sha256) if sha256 else None
+    specs, urls = (cache_directory() / name for name in SPEC_FOLDERS)
+    last = urls / hashlib.sha256(url.encode()).hexdigest()
+
+    def pin(content: bytes) -> Diagnostic:
+        return note(f"to pin it: {url}#sha256={hashlib.sha256(content).hexdigest()}")
+
+    content = _cached(specs, sha256) if sha256 else None
     if content is not None:
         return content
     try:
         content = _read_url(url)
     except SpecError as failure:
-        content = None if sha256 else cache.last_of(url)
+        try:
+            content = None if sha256 else _cached(specs, last.read_text().strip())
+        except OSError:  # the URL was never fetched
+            content = None
         if content is None:
             raise
         reason = failure.diagnostics[0].message
-        diagnostics.warning(
-            f"{reason}; using the copy that was fetched before", notes=[_pin(url, content)]
-        )
+        message = f"{reason}; using the copy that was fetched before"
+        diagnostics.warning(message, notes=[pin(content)])
         return content
     hexdigest = hashlib.sha256(content).hexdigest()
     if sha256 and hexdigest != sha256:
         raise SpecError(changed(url, hexdigest, sha256))
-    # Parse before caching, since the cache holds valid specs only.
+    # Parse before caching, since the cache holds valid specs only. Failures to write the cache are ignored.
     load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
-    cache.keep(url, content)
+    with suppress(TuninglinkError):
+        write_file(make_directory(specs) / hexdigest, content)
+        make_directory(urls)
+        write_file(last, f"{hexdigest}\n".encode())
     if not sha256:
         message = f"'{url}' has no hash, and its content may change"
-        diagnostics.warning(message, notes=[_pin(url, content)])
+        diagnostics.warning(message, notes=[pin(content)])
     return content
+
+
+def _cached(specs: Path, sha256: str) -> bytes | None:
+    """Return the spec with a hash, or None if it is not cached or the file is damaged."""
+    try:
+        content = (specs / sha256).read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
 
 def changed(source: str, actual: str, expected: str) -> Diagnostic:
     """Return the error for a spec whose hash differs from the expected one."""
     remedy = note(f"its hash is {actual}, not {expected}")
     return error(f"'{source}' has changed since its hash was taken", notes=[remedy])
-
-
-def _pin(url: str, content: bytes) -> Diagnostic:
-    return note(f"to pin it: {url}#sha256={hashlib.sha256(content).hexdigest()}")
-
-
-class _Cache:
-    """A cache of fetched specs by hash, with the last hash of each URL."""
-
-    def __init__(self, directory: Path) -> None:
-        self._specs, self._urls = (directory / name for name in SPEC_FOLDERS)
-
-    def by_hash(self, sha256: str) -> bytes | None:
-        """Return the spec with a hash, or None if it is not cached or the file is damaged."""
-        try:
-            content = (self._specs / sha256).read_bytes()
-        except OSError:
-            return None
-        return content if hashlib.sha256(content).hexdigest() == sha256 else None
-
-    def last_of(self, url: str) -> bytes | None:
-        """Return the content of a URL at the last fetch, or None if the URL was never fetched."""
-        try:
-            return self.by_hash(self._of_url(url).read_text().strip())
-        except OSError:
-            return None
-
-    def keep(self, url: str, content: bytes) -> None:
-        """Store the current content of a URL. Failures to write the cache are ignored."""
-        sha256 = hashlib.sha256(content).hexdigest()
-        try:
-            write_file(make_directory(self._specs) / sha256, content)
-            make_directory(self._urls)
-            write_file(self._of_url(url), f"{sha256}\n".encode())
-        except TuninglinkError:
-            return
-
-    def _of_url(self, url: str) -> Path:
-        return self._urls / hashlib.sha256(url.encode()).hexdigest()
 
 
 def _read_url(url: str) -> bytes:
@@ -161,10 +142,17 @@ def _read_url(url: str) -> bytes:
         except Exception as failure:  # noqa: BLE001 - each file system raises its own exceptions
             answers.put(failure)
 
+    text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        message = f"{LIMIT_VARIABLE} must be a number of seconds greater than 0, not '{text}'"
+        raise SpecError(error(message))
     answers: SimpleQueue[bytes | Exception] = SimpleQueue()
     # A thread can be abandoned when a server does not respond, and a daemon thread does not delay the exit.
     threading.Thread(target=transfer, name=f"fetch {url}", daemon=True).start()
-    seconds = _time_limit()
     try:
         answer = answers.get(timeout=seconds)
     except Empty:
@@ -189,27 +177,15 @@ def _malformed(url: str) -> str:
     return ""
 
 
-def _time_limit() -> float:
-    """Return the time limit of a transfer in seconds."""
-    text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= threading.TIMEOUT_MAX:
-        message = f"{LIMIT_VARIABLE} must be a number of seconds greater than 0, not '{text}'"
-        raise SpecError(error(message))
-    return seconds
-
-
 def _reason(failure: BaseException, url: str) -> str:
     """Return why a transfer failed; file systems may chain the reason to a `FileNotFoundError` that names the URL."""
     chain = [failure]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)
+    messages = [" ".join(str(exception).split()) for exception in chain]
     reasons = [reason for exception in chain if (reason := _http_reason(exception, chain[-1]))]
-    messages = [message for exception in chain if (message := _one_line(exception)) != url]
-    return next(filter(None, (*reasons, *messages)), type(failure).__name__)
+    others = [message for message in messages if message != url]
+    return next(filter(None, (*reasons, *others)), type(failure).__name__)
 
 
 _REASONS: Final = {
@@ -235,8 +211,4 @@ def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
     is_refusal = isinstance(cause, ConnectionRefusedError)
     reason = "connection refused" if is_refusal else getattr(cause, "strerror", None)
     place = f"{exception.host}:{getattr(exception, 'port', '')}"
-    return f"cannot connect to {place}: {reason or _one_line(cause)}"
-
-
-def _one_line(exception: BaseException) -> str:
-    return " ".join(str(exception).split())
+    return f"cannot connect to {place}: {reason or ' '.join(str(cause).split())}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -32,14 +31,7 @@ if TYPE_CHECKING:
 
 
 class Revision:
-    """A copy of a spec that is changed entry by entry; the entries keep their positions until it is finished.
-
-    Args:
-        spec: the spec, which is not modified.
-
-    Raises:
-        SpecError: its entries are not in lists of its entry points.
-    """
+    """A copy of a spec that is changed entry by entry; the entries keep their positions until it is finished."""
 
     def __init__(self, spec: Spec) -> None:
         self._source = spec.source
@@ -66,19 +58,12 @@ class Revision:
         """Return the attributes that an entry sets if their values can be replaced; empty otherwise."""
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
-        places = [self._constant(matcher, action, annotation) for annotation in annotations]
-        is_possible = all(place is not None for place in places)
-        return (
-            frozenset(annotation.name for annotation in annotations) if is_possible else frozenset()
-        )
+        if not all(self._constant(matcher, action, annotation) for annotation in annotations):
+            return frozenset()
+        return frozenset(annotation.name for annotation in annotations)
 
     def configure(self, position: int, attributes: Mapping[str, str]) -> None:
-        """Change the values that an entry sets.
-
-        Args:
-            position: the position of the entry.
-            attributes: the values of all attributes that `configures_with` returns, as MLIR prints them.
-        """
+        """Change the values, as MLIR prints them, of all attributes that `configures_with` returns for an entry."""
         matcher, action = self._anatomy.pairs[position]
         sequence = self._anatomy.table.lookup(action)
         assert sequence is not None
@@ -86,13 +71,18 @@ class Revision:
         for annotation in self._anatomy.table.annotations(action) or ():
             value = mlir.Attribute.parse(attributes[annotation.name], self._module.context)
             constant = self._constant(matcher, action, annotation)
-            assert constant is not None
-            if not isinstance(
-                annotation.value, int
-            ):  # it is in the action, which other entries may share
-                copy = copy or self._copied_action(position, sequence)
+            if not isinstance(annotation.value, int):
+                # The constant is in the action, which other entries may share, so the entry gets a copy of the action.
+                if copy is None:
+                    with mlir.InsertionPoint(sequence):
+                        copy = sequence.clone().operation
+                    name = self._fresh.take(symbol_name(sequence) or "")
+                    with self._module.context:
+                        copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+                        reference = mlir.FlatSymbolRefAttr.get(name)
+                    self._pairs[position] = self._pairs[position][0], reference
                 constant = _constant_in_action(copy, annotation)
-                assert constant is not None
+            assert constant is not None
             constant.attributes["value"] = value
 
     def set_provenance(self, position: int, values: Mapping[str, object]) -> None:
@@ -120,17 +110,6 @@ class Revision:
         self._module.verify()
         return Spec(self._module, self._source)
 
-    def _copied_action(self, position: int, action: mlir.Operation) -> mlir.Operation:
-        """Copy the action of an entry, so that other entries do not share it."""
-        with mlir.InsertionPoint(action):
-            copy = action.clone().operation
-        name = self._fresh.take(mlir.StringAttr(action.attributes[names.SYMBOL_NAME]).value)
-        with self._module.context:
-            copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            reference = mlir.FlatSymbolRefAttr.get(name)
-        self._pairs[position] = self._pairs[position][0], reference
-        return copy
-
     def _constant(self, matcher: str, action: str, annotation: Annotation) -> mlir.Operation | None:
         """Return the constant of an annotation if it is in the matcher or in the action itself."""
         is_yielded = isinstance(annotation.value, int)
@@ -145,11 +124,7 @@ class Revision:
 
 
 def alone(spec: Spec, position: int) -> Spec:
-    """Return a copy of a spec with only one of its entries.
-
-    Raises:
-        SpecError: see `Revision`.
-    """
+    """Return a copy of a spec with only one of its entries."""
     return Revision(spec).finish([position])
 
 
@@ -174,60 +149,41 @@ class Subsets:
     """A factory of copies of a matcher list, each with some of its entries and the sequences that they use.
 
     The cost of a copy depends on its own size, not on that of the spec. Entries keep their order and their names.
-
-    Args:
-        spec: the matcher list.
     """
 
     def __init__(self, spec: Spec) -> None:
         assert spec.kind is SpecKind.MATCHER_LIST
         self._spec = spec
         self._pairs = spec.anatomy.table.pairs(spec.anatomy.foreach_match)
-
-    @cached_property
-    def _others(self) -> list[mlir.Operation]:
-        return [op for op in body(self._spec.module) if op.name != names.NAMED_SEQUENCE]
-
-    @cached_property
-    def _used_by_others(self) -> tuple[str, ...]:
-        return tuple(path[0] for op in self._others for path in references_in(op))
+        self._others = [op for op in body(spec.module) if op.name != names.NAMED_SEQUENCE]
+        self._used_by_others = [path[0] for op in self._others for path in references_in(op)]
 
     def subset(self, kept: Sequence[int]) -> Spec:
-        """Return a copy with the entries at the positions `kept`, at least one.
-
-        It has the context and the name of the spec.
-        """
-        spec = self._spec
-        module = spec.module
-        with module.context, module.location:
-            attributes = dict(module.attributes.items())
-            copy = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
-            block = copy.regions[0].blocks.append()
-            pairs = [self._pairs[position] for position in kept]
-            with mlir.InsertionPoint(block):
-                for operation in self._others:
-                    operation.clone()
-                for sequence in self._reached(path for pair in pairs for path in pair):
-                    sequence.clone()
-                entry_point = spec.anatomy.entry_points[0].sequence.clone()
-            foreach_match = next(body(entry_point.operation))
-            every = pairs_of(foreach_match)
-            set_pairs(foreach_match, [every[position] for position in kept])
-        return Spec(copy, spec.source)
-
-    def _reached(self, paths: Iterable[str]) -> list[mlir.Operation]:
-        """Return the sequences that the entries use, each after the sequences that refer to it."""
-        table = self._spec.anatomy.table
-        entry_point = self._spec.anatomy.entry_points[0].name
+        """Return a copy with the entries at the positions `kept`, at least one, in the context of the spec."""
+        module, table = self._spec.module, self._spec.anatomy.table
+        entry_point = self._spec.anatomy.entry_points[0]
+        # The sequences that the entries use, each after the sequences that refer to it.
+        paths = [path for position in kept for path in self._pairs[position]]
         reached: dict[str, mlir.Operation] = {}
         waiting = [*reversed([split_path(path)[0] for path in paths]), *self._used_by_others]
         while waiting:
             name = waiting.pop()
             sequence = table.lookup(join_path([name]))
-            if name not in reached and name != entry_point and sequence is not None:
+            if name not in reached and name != entry_point.name and sequence is not None:
                 reached[name] = sequence
                 waiting.extend(dict.fromkeys(table.referenced(name)))
-        return list(reached.values())
+        with module.context, module.location:
+            attributes = dict(module.attributes.items())
+            copy = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
+            block = copy.regions[0].blocks.append()
+            with mlir.InsertionPoint(block):
+                for operation in (*self._others, *reached.values()):
+                    operation.clone()
+                run = entry_point.sequence.clone()
+            foreach_match = next(body(run.operation))
+            every = pairs_of(foreach_match)
+            set_pairs(foreach_match, [every[position] for position in kept])
+        return Spec(copy, self._spec.source)
 
 
 # --- The settings of entries: their configurations, and the provenance of the configurations -----
@@ -305,10 +261,6 @@ def reason_without_effect(sets: frozenset[str], *, is_function: bool = False) ->
     `MaterializeUserConfigs` of the compiler splits the `compilation_info` of an op into a `lowering_config` of the op
     and a `translation_info` of the function, which code generation reads there. In a function without
     `translation_info`, the compiler replaces the `lowering_config` of the root op.
-
-    Args:
-        sets: the names of the attributes that an action sets on an op or a function.
-        is_function: whether it is a function.
     """
     if is_function:
         on_op = [name for name in sorted(sets) if name != names.TRANSLATION_INFO]

@@ -45,7 +45,6 @@ class Annotation:
 
     Attributes:
         operand: the number of the sequence argument that holds the op.
-        name: the attribute's name.
         value: the attribute's value if the sequence itself holds it, a unit attribute for an annotation without value;
             otherwise the number of the sequence argument that holds the value.
     """
@@ -82,12 +81,6 @@ class SequenceTable:
     """The named sequences that can be referred to from inside `module`, and facts about them.
 
     Every fact is computed once for each sequence, even if many entries share the sequence.
-
-    Args:
-        module: a `builtin.module`.
-
-    Attributes:
-        module: the module.
     """
 
     def __init__(self, module: mlir.Operation) -> None:
@@ -386,14 +379,7 @@ def create(
     /,
     **attributes: mlir.Attribute,
 ) -> list[Handle]:
-    """Build an op without regions at the current insertion point, and return its results.
-
-    Args:
-        name: the name of the op.
-        operands: its operands.
-        results: the types of its results, as types or as MLIR text.
-        attributes: its attributes.
-    """
+    """Build an op without regions at the current insertion point, and return its results. Types may be MLIR text."""
     types = [mlir.Type.parse(result) if isinstance(result, str) else result for result in results]
     operation = mlir.Operation.create(
         name, operands=list(operands), results=types, attributes=attributes
@@ -416,14 +402,7 @@ def named_sequence(
     results: Sequence[mlir.Type] = (),
     ownership: str = names.READONLY,
 ) -> mlir.Operation:
-    """Build a named sequence without a body at the current insertion point and location.
-
-    Args:
-        name: its symbol.
-        arguments: the types of its arguments.
-        results: the types of its results.
-        ownership: the ownership of all arguments, `names.READONLY` or `names.CONSUMED`.
-    """
+    """Build a named sequence without a body at the current insertion point and location."""
     attributes = {
         names.SYMBOL_NAME: mlir.StringAttr.get(name),
         "function_type": mlir.TypeAttr.get(mlir.FunctionType.get(arguments, results)),

@@ -39,7 +39,6 @@ class LibraryFile:
 
     Attributes:
         name: `library:LIBRARY` for a shipped spec, `library:LIBRARY/SPEC` for a spec in another package.
-        content: text or bytecode.
         text: the text that the bytecode was made from, if any.
     """
 
@@ -53,9 +52,6 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
 
     Args:
         name: the name of a shipped library, of another package's library, or of one spec in the latter: `acme/gfx942`.
-
-    Raises:
-        SpecError: the library does not exist, or has no specs.
     """
     library, _, only = name.partition("/")
     shipped = _specs_in(shipped_directory())
@@ -143,7 +139,6 @@ class SpecFile:
 
     Attributes:
         name: the name of the spec: a path, a URL, or the names of a library and of a spec in it.
-        content: text or bytecode.
         targets: the names of the targets that the spec is bound to; empty for any target.
         text: the text that bytecode was made from, if any.
         is_automatic: whether `library:auto` selected the spec, in which case it may not suit the program.
@@ -256,12 +251,7 @@ class SpecArgument:
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-    """Read the specs of arguments, in order.
-
-    Raises:
-        SpecError: an argument names no spec, or a spec cannot be read.
-        TargetError: an argument names an unknown target.
-    """
+    """Read the specs of arguments, in order."""
     parsed = [SpecArgument.parse(argument) for argument in arguments]
     return tuple(file for argument in parsed for file in argument.files(diagnostics))
 
@@ -272,20 +262,9 @@ def load_specs(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> tuple[list[Spec], frozenset[int]]:
-    """Load the specs that a function for users is given.
+    """Load the specs that a function for users is given: loaded ones, sources as on a command line, paths, or contents.
 
-    Args:
-        specs: one spec or several: loaded ones, sources as on a command line, paths, or contents.
-        upgrade: as for `load_spec`.
-        diagnostics: as for `load_spec`.
-
-    Returns:
-        The specs, and the positions of those that the user did not name explicitly.
-
-    Raises:
-        SpecError: an argument names no spec, or a spec cannot be read.
-        TargetError: an argument names an unknown target.
-        TypeError: an argument has another type.
+    Return also the positions of those that the user did not name explicitly. For the options, see `load_spec`.
     """
     loaded: list[Spec] = []
     automatic: set[int] = set()
@@ -312,14 +291,6 @@ class SpecFiles(Sequence["Spec"]):
     """Specs that are loaded on first access, on the accessing thread.
 
     Deferred loading lets large specs load while the compiler runs.
-
-    Args:
-        files: the files of the specs.
-        upgrade: as for `load_spec`.
-        diagnostics: as for `load_spec`.
-
-    Raises:
-        SpecError: on first access, if a file does not parse or verify, or is not a spec.
     """
 
     def __init__(

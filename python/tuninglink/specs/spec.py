@@ -152,12 +152,7 @@ def load_spec(
 
 
 def read_source(source: str | os.PathLike[str] | Content) -> bytes:
-    """Return the content of a spec.
-
-    Raises:
-        SpecError: the file cannot be read.
-        TypeError: the source has another type.
-    """
+    """Return the content of a spec."""
     if isinstance(source, Content):
         return bytes(source)
     if not isinstance(source, str | os.PathLike):
@@ -213,13 +208,6 @@ def check_is_program(
     """Check that `root` is not a tuning spec.
 
     A module that holds the sequences of a spec next to other ops is a program.
-
-    Args:
-        root: the user's input.
-        remedy: the advice for a user who passed a spec.
-
-    Raises:
-        SpecError: `root` is a module that only contains a spec.
     """
     if is_only_a_spec(root):
         raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
@@ -317,11 +305,7 @@ Binding: TypeAlias = tuple[str, ...] | None
 
 
 def binding_of(operation: mlir.Operation) -> Binding:
-    """Return the targets that a module or a matcher is bound to.
-
-    Raises:
-        SpecError: the attribute is not an array of strings.
-    """
+    """Return the targets that a module or a matcher is bound to."""
     attribute = operation.attributes.get(BINDING)
     if attribute is None:
         return None
@@ -334,11 +318,7 @@ def binding_of(operation: mlir.Operation) -> Binding:
 
 
 def entry_binding(entry: Entry) -> Binding:
-    """Return the targets that an entry is bound to by the module of its spec and by its matcher.
-
-    Raises:
-        SpecError: see `binding_of`.
-    """
+    """Return the targets that an entry is bound to by the module of its spec and by its matcher."""
     matcher = entry.anatomy.table.lookup(entry.matcher)
     own = binding_of(matcher) if matcher is not None else None
     return narrow(binding_of(entry.anatomy.module), own)
@@ -348,9 +328,6 @@ def check_bindings(operations: Iterable[mlir.Operation], diagnostics: Diagnostic
     """Warn about bindings of specs and of matchers that are empty or name an unknown target.
 
     An unknown name may belong to an architecture newer than the table of targets.
-
-    Raises:
-        SpecError: see `binding_of`.
     """
     for operation in operations:
         binding = binding_of(operation)
@@ -366,11 +343,7 @@ def check_bindings(operations: Iterable[mlir.Operation], diagnostics: Diagnostic
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
-    """Bind a module or a matcher to targets, within its existing binding.
-
-    Raises:
-        SpecError: its existing attribute is not an array of strings.
-    """
+    """Bind a module or a matcher to targets, within its existing binding."""
     narrowed = narrow(binding_of(operation), tuple(names)) or ()
     with operation.context:
         values = [mlir.StringAttr.get(name) for name in narrowed]
@@ -429,13 +402,7 @@ sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library
 
 
 def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
-    """Return whether code for a target with another name suits the given target equally well.
-
-    Args:
-        name: the name of the target that the code is for.
-        target: the target.
-        element_types: the element types that the code computes with.
-    """
+    """Return whether code for a target with another name, computing with some types, suits the given target equally well."""
     made_for = known_target_names().get(name)
     if made_for is None or made_for.backend != target.backend:
         return False

@@ -39,12 +39,7 @@ class SpecKind(Enum):
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """A named sequence that the compiler runs on a dispatch.
-
-    Attributes:
-        sequence: the operation.
-        name: its symbol.
-    """
+    """A named sequence that the compiler runs on a dispatch."""
 
     sequence: mlir.Operation
     name: str
@@ -61,8 +56,6 @@ class Entry:
 
     Attributes:
         matcher: the matcher's symbol, with nested references joined by `::`.
-        action: the action's symbol, in the same form.
-        place: the location of the matcher, None if unknown.
         anatomy: the structure of the spec that the entry belongs to. Comparisons of entries ignore it.
     """
 
@@ -75,15 +68,9 @@ class Entry:
 class Anatomy:
     """The structure of the spec in `module`.
 
-    Args:
-        module: a `builtin.module`.
-
     Attributes:
         entry_points: the entry points of the spec or, if it is a chain, of its members.
         driver: the entry point that linking writes to run the members in order; None if the spec is not a chain.
-
-    Raises:
-        SpecError: the module is not a spec, or an entry point has a signature that cannot be linked.
     """
 
     def __init__(self, module: mlir.Operation) -> None:

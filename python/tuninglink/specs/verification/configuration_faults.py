@@ -90,14 +90,7 @@ def check_configurations(
     target: Target | None = None,
     positions: Iterable[int] | None = None,
 ) -> None:
-    """Report faults in the configurations of a spec's entries.
-
-    Args:
-        spec: a spec that the compiler's verifier accepts.
-        diagnostics: receives the findings.
-        target: the target of the configurations, if known.
-        positions: the positions of the entries to check; None for all.
-    """
+    """Report faults in the configurations of entries, by default all, of a spec that the compiler's verifier accepts."""
     places = KnobPlaces()
     _check_annotations(spec, diagnostics, places)
     reported: set[tuple[mlir.Attribute, str]] = set()

@@ -53,11 +53,7 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     """Report all faults of a spec, of a preprocessing spec, or of each of the specs nested in a module.
 
     A construct is an error if the compiler rejects it (immediately, or when the spec is linked or applied), or if it
-    changes a program in an invalid way. A construct without effect is a warning. The module is not modified.
-
-    Args:
-        module: a `builtin.module`, which need not be verified yet.
-        diagnostics: receives the findings. The spec is sound if there are no errors.
+    changes a program in an invalid way. A construct without effect is a warning. The module need not be verified yet.
     """
     sink = once(diagnostics)
     if has_entry_point(module) or preprocessing_entry_points(module):

@@ -46,15 +46,7 @@ class KnobPlaces:
         self._outlines: dict[str, SpecOutline | None] = {}
 
     def find(self, at: Place | None, knob: str) -> Place | None:
-        """Return the place of a knob in an op, or in an alias that it uses.
-
-        Args:
-            at: the place of the op: a constant, or a named sequence that holds one.
-            knob: the name of the knob as written.
-
-        Returns:
-            The place of the operation if the knob is not found, or the file is not text.
-        """
+        """Return the place of a knob in the op at a place, or in an alias that it uses; else the place of the op."""
         located = self._locate(at, knob)
         return at if located is None else located[0].place(located[1])
 
