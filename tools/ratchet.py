@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (4086, 217),
     "spaces.cpu": (1586, 94),
     "spaces.gpu": (4728, 302),
-    "specs": (5193, 338),
+    "specs": (5116, 322),
     "matching": (6171, 375),
     "spaces.spirv": (1137, 67),
     "specs.verification": (1752, 76),

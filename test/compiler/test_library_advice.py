@@ -14,7 +14,7 @@ from tuninglink.compiler import ExplanationFormat
 from tuninglink.explaining import catalog
 from tuninglink.mlir import DiagnosticSink
 from tuninglink.plain_data import plain
-from tuninglink.specs import LibraryFile, sources as libraries
+from tuninglink.specs import SpecFile, sources as libraries
 
 if TYPE_CHECKING:
     from tuninglink.explaining import Explanation
@@ -55,7 +55,7 @@ def explained(cpu: str, *specs: str) -> tuple[Explanation, list[str]]:
 def test_a_library_that_this_compiler_does_not_read_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    newer = LibraryFile("library:newer", b"module { transform.of_tomorrow }", None)
+    newer = SpecFile("library:newer", b"module { transform.of_tomorrow }")
     files = (newer, *libraries.shipped_libraries())
     monkeypatch.setattr(catalog, "shipped_libraries", lambda: files)
     explanation, said = explained("rocketlake")

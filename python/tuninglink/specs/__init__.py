@@ -117,7 +117,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.sources import (
         LIBRARY as LIBRARY,
-        LibraryFile as LibraryFile,
         SpecFile as SpecFile,
         SpecFiles as SpecFiles,
         SpecSource as SpecSource,

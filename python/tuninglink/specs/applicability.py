@@ -22,7 +22,6 @@ from tuninglink.iree import (
 from tuninglink.mlir import DiagnosticSink, collect, names, note, place_of, symbol_name, visit
 from tuninglink.specs.linking import split
 from tuninglink.specs.revision import settings_of
-from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import (
     Binding,
     Spec,
@@ -129,17 +128,15 @@ class Applicability:
     def exclusion(self, position: int) -> Inapplicability | None:
         """Return the reason why the entry at `position` does not apply, or None if it applies."""
         if position not in self._exclusions:
-            self._exclusions[position] = self._why_not(position)
+            entry = self.spec.anatomy.entry(position)
+            reason, is_foreign = _BOUND, False
+            if is_bound_for(entry, self._target):
+                values = (settings_of(self.spec, entry) or {}).values()
+                reason, is_foreign = next(filter(None, map(self._why_foreign, values)), ""), True
+            what = f"entry '{entry.matcher}'"
+            excluded = Inapplicability(what, entry.place, reason, is_foreign) if reason else None
+            self._exclusions[position] = excluded
         return self._exclusions[position]
-
-    def _why_not(self, position: int) -> Inapplicability | None:
-        entry = self.spec.anatomy.entry(position)
-        what = f"entry '{entry.matcher}'"
-        if not is_bound_for(entry, self._target):
-            return Inapplicability(what, entry.place, _BOUND, is_foreign=False)
-        settings = settings_of(self.spec, entry) or {}
-        reason = next(filter(None, map(self._why_foreign, settings.values())), "")
-        return Inapplicability(what, entry.place, reason, is_foreign=True) if reason else None
 
     @cached_property
     def _whole(self) -> Inapplicability | None:
@@ -172,8 +169,17 @@ def is_bound_for(entry: Entry, target: Target | None) -> bool:
     binding = entry_binding(entry)
     if covers(binding, target):
         return True
-    types = matched_element_types(entry.anatomy.table, entry.matcher)
-    return is_for_like_target(binding, target, types)
+    # The element types in the matcher and in the sequences that it includes.
+    types: set[mlir.Type] = set()
+
+    def visitor(operation: mlir.Operation) -> None:
+        attributes = operation.attributes.values()
+        types.update(each.value for each in attributes if isinstance(each, mlir.TypeAttr))
+        types.update(operand.type for operand in operation.operands)
+
+    for _, sequence in entry.anatomy.table.closure(entry.matcher):
+        visit(sequence, visitor)
+    return is_for_like_target(binding, target, {str(element_type(type_)) for type_ in types})
 
 
 class Selection:
@@ -229,45 +235,23 @@ _Scope = tuple[Binding, frozenset[str], frozenset[str]]
 
 
 def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
-    """Return the scopes of the entries at `positions`.
+    """Return for each entry its scope: entries of one scope apply to the same targets, judging by intrinsics' names.
 
-    Entries of one scope apply to the same targets, judging by the names of their intrinsics.
-
-    Returns:
-        For each entry its binding, the backends that accept its configuration, and the only GPU generations that have
-        its intrinsics, unless the binding determines them.
+    The scope is the binding, the backends that accept the configuration, and the only GPU generations that have its
+    intrinsics, unless the binding determines them.
     """
-    scope = cache(_scope)  # many entries have the same configuration
+
+    @cache  # many entries have the same configuration
+    def scope(binding: Binding, values: tuple[mlir.Attribute, ...]) -> _Scope:
+        targets = [known_target_names().get(name) for name in binding or ()]
+        bound = frozenset(target.backend for target in targets if target is not None)
+        possible = bound if bound and None not in targets else frozenset(BACKENDS)
+        backends = reduce(frozenset.intersection, map(backends_of, values), possible)
+        generations = map(generation_of, values) if binding is None or len(binding) > 1 else ()
+        return binding, backends, frozenset(filter(None, generations))
+
     entries = map(spec.anatomy.entry, positions)
     return [
         scope(entry_binding(entry), tuple((settings_of(spec, entry) or {}).values()))
         for entry in entries
     ]
-
-
-def _scope(binding: Binding, values: tuple[mlir.Attribute, ...]) -> _Scope:
-    backends = reduce(frozenset.intersection, map(backends_of, values), _bound_backends(binding))
-    generations = map(generation_of, values) if binding is None or len(binding) > 1 else ()
-    return binding, backends, frozenset(filter(None, generations))
-
-
-def _bound_backends(binding: Binding) -> frozenset[str]:
-    targets = [known_target_names().get(name) for name in binding or ()]
-    backends = frozenset(target.backend for target in targets if target is not None)
-    return backends if backends and None not in targets else frozenset(BACKENDS)
-
-
-def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
-    """Return the types in a matcher and in the sequences that it includes, as MLIR prints them."""
-    types: set[mlir.Type] = set()
-
-    def visitor(operation: mlir.Operation) -> None:
-        attributes = operation.attributes.values()
-        types.update(
-            attribute.value for attribute in attributes if isinstance(attribute, mlir.TypeAttr)
-        )
-        types.update(operand.type for operand in operation.operands)
-
-    for _, sequence in table.closure(matcher):
-        visit(sequence, visitor)
-    return frozenset(str(element_type(type_)) for type_ in types)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -35,9 +36,11 @@ from tuninglink.mlir import (
     names,
     note,
     postorder,
+    reference,
     references,
     references_in,
     rename_symbols,
+    repeated_matcher,
     symbol_name,
     symbols,
 )
@@ -57,7 +60,6 @@ from tuninglink.specs.sequences import (
     add_list,
     argument_attributes,
     change_signature,
-    check_matchers_differ,
     consumes,
     copy_sequence,
     empty_handle,
@@ -311,7 +313,10 @@ def _check_can_run(spec: Anatomy) -> None:
     """Check that the compiler can run a spec."""
     scan = spec.table.scan
     for foreach_match in scan.lists:
-        check_matchers_differ(foreach_match)
+        matchers = [matcher for matcher, _ in pairs_of(foreach_match)]
+        if len(set(matchers)) < len(matchers):
+            twice = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
+            raise SpecError(repeated_matcher(reference(twice), foreach_match))
     if not scan.has_declarations:
         return
     for _, sequence in spec.table.run_by(*(point.path for point in spec.entry_points)):

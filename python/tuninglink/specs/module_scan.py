@@ -374,31 +374,23 @@ A matcher that fails does not match. An annotation also fails if it has not one 
 
 def fails(operation: mlir.Operation) -> bool:
     """Return whether an op of a sequence, other than an include, may fail by itself, which an include may suppress."""
-    if operation.name == names.ALTERNATIVES:
-        return all(any(map(fails, _inside(region))) for region in operation.regions)
-    if operation.name in (names.FOREACH, names.SEQUENCE):
-        return any(any(map(fails, _inside(region))) for region in operation.regions)
+    if operation.name in (names.ALTERNATIVES, names.FOREACH, names.SEQUENCE):
+        may_fail = (
+            any(fails(op.operation) for block in region.blocks for op in block.operations)
+            for region in operation.regions
+        )
+        return all(may_fail) if operation.name == names.ALTERNATIVES else any(may_fail)
     if operation.name == names.GET_PARENT:
-        # Every op that a spec is applied to is in a function, and that in a module.
-        return bool({"nth_parent", "op_name", "allow_empty_results"} & _given(operation))
+        # Every op that a spec is applied to is in a function, and that in a module. A number of 1 is the default.
+        options = {"nth_parent", "op_name", "allow_empty_results"}
+        return any(
+            name in options and not (isinstance(value, mlir.IntegerAttr) and value.value == 1)
+            for name, value in operation.attributes.items()
+        )
     # Handles to several ops are an error of a `foreach_match` with further results.
     is_strict = len(operation.results) > 1 and "flatten_results" not in operation.attributes
     is_list = operation.name == names.FOREACH_MATCH
     return operation.name not in _INFALLIBLE or (is_list and is_strict)
-
-
-def _inside(region: mlir.Region) -> Iterator[mlir.Operation]:
-    for block in region.blocks:
-        yield from (operation.operation for operation in block.operations)
-
-
-def _given(operation: mlir.Operation) -> set[str]:
-    """Return the names of the attributes of an op, except for a number of 1, which is the default."""
-    return {
-        name
-        for name, value in operation.attributes.items()
-        if not (isinstance(value, mlir.IntegerAttr) and value.value == 1)
-    }
 
 
 _DECIDED_BY_CONTENT: Final = frozenset(

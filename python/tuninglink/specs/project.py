@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,8 @@ SHARED_FILE: Final = "pyproject.toml"
 LOCK_FILE: Final = "tuninglink.lock"
 
 _VERSION: Final = 1
+
+_KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs": bool}
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,23 @@ class Project:
                 return None
             if not isinstance(table, dict):
                 raise TuninglinkError(error(f"{path}: 'tool.tuninglink' must be a table"))
-        return cls(path, **_checked(table, path))
+        for key, value in table.items():
+            problem = ""
+            if key not in _KEYS:
+                problem = f"'{key}' is not a setting of Tuninglink{did_you_mean(key, _KEYS)}"
+            elif _KEYS[key] is bool and not isinstance(value, bool):
+                problem = f"'{key}' must be true or false"
+            elif _KEYS[key] is list and not (
+                isinstance(value, list) and all(isinstance(each, str) for each in value)
+            ):
+                problem = f"'{key}' must be an array of strings"
+            if problem:
+                raise TuninglinkError(error(f"{path}: {problem}"))
+        fields: dict[str, Any] = {
+            key.replace("-", "_"): tuple(value) if isinstance(value, list) else value
+            for key, value in table.items()
+        }
+        return cls(path, **fields)
 
     @classmethod
     def named(cls, path: Path) -> Project:
@@ -124,26 +142,26 @@ class Project:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The specs as command-line arguments, with their hashes if they are locked."""
-        locked = self._locked
-        if locked is None:
-            return tuple(str(self._argument(spec)) for spec in self.specs)
-        return tuple(word for spec in self.specs for word in self._pinned(spec, locked.get(spec)))
-
-    def _pinned(self, spec: str, hashes: Mapping[str, str] | None) -> Iterator[str]:
-        """Yield the arguments of a spec of the project, each with its hash."""
-        if not hashes:
-            raise self._out_of_date(f"'{spec}' is not locked")
-        argument = self._argument(spec)
-        names = [self._portable(name) for name in argument.names()]
-        for name in names:
-            if name not in hashes:
-                raise self._out_of_date(f"'{name}' is not locked")
-        for name, sha256 in hashes.items():
-            if name not in names:
-                raise self._out_of_date(f"'{name}' is locked, and is not in '{spec}' any more")
-            if argument.sha256 not in ("", sha256):
-                raise self._out_of_date(f"'{spec}' is locked with another hash")
-            yield str(replace(argument, source=self._place(name), sha256=sha256))
+        words: list[str] = []
+        for spec in self.specs:
+            if self._locked is None:
+                words.append(str(self._argument(spec)))
+                continue
+            hashes = self._locked.get(spec)
+            if not hashes:
+                raise self._out_of_date(f"'{spec}' is not locked")
+            argument = self._argument(spec)
+            names = [self._portable(name) for name in argument.names()]
+            for name in names:
+                if name not in hashes:
+                    raise self._out_of_date(f"'{name}' is not locked")
+            for name, sha256 in hashes.items():
+                if name not in names:
+                    raise self._out_of_date(f"'{name}' is locked, and is not in '{spec}' any more")
+                if argument.sha256 not in ("", sha256):
+                    raise self._out_of_date(f"'{spec}' is locked with another hash")
+                words.append(str(replace(argument, source=self._place(name), sha256=sha256)))
+        return tuple(words)
 
     def check_has_specs(self) -> None:
         """Check that there is something to lock."""
@@ -259,27 +277,3 @@ def _check_owner(path: Path, project: Path) -> None:
 
 def _is_name(source: str) -> bool:
     return source.startswith(LIBRARY) or is_url(source)
-
-
-_KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs": bool}
-
-
-def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Validate the settings and return the fields of a project."""
-    problem = next(_problems(table), None)
-    if problem is not None:
-        raise TuninglinkError(error(f"{path}: {problem}"))
-    return {
-        key.replace("-", "_"): tuple(value) if isinstance(value, list) else value
-        for key, value in table.items()
-    }
-
-
-def _problems(table: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in table.items():
-        if key not in _KEYS:
-            yield f"'{key}' is not a setting of Tuninglink{did_you_mean(key, _KEYS)}"
-        elif not isinstance(value, _KEYS[key]):
-            yield f"'{key}' must be {'true or false' if _KEYS[key] is bool else 'an array of strings'}"
-        elif isinstance(value, list) and not all(isinstance(each, str) for each in value):
-            yield f"'{key}' must be an array of strings"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +9,6 @@ from typing import Final, TypeVar
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
 from tuninglink.mlir import (
     body,
     collect,
@@ -20,7 +18,6 @@ from tuninglink.mlir import (
     postorder,
     reference,
     references_in,
-    repeated_matcher,
     split_path,
 )
 from tuninglink.specs.module_scan import ModuleScan, fails, is_any_op, only_reads, signature
@@ -174,9 +171,8 @@ class SequenceTable:
         resolved = self.resolve(path)
         if resolved is None or self._any(path, lambda _: False):
             return True
-        table, sequence = resolved
         values: _Values = {}
-        return any(True for _ in _failures(table, sequence, values)) or bool(values[sequence])
+        return any(True for _ in _failures(*resolved, values)) or bool(values[resolved[1]])
 
     def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
         """Return whether `holds` is true, or unknown, for an op that the sequence at `path` runs."""
@@ -345,7 +341,14 @@ def _read_annotations(
             continue
         if inner is None or operation.results:
             return None
-        operands = [_argument_or_constant(operand) for operand in operation.operands]
+        # The numbers of arguments, and the values of constants.
+        operands: list[mlir.Attribute | int] = []
+        for operand in operation.operands:
+            if isinstance(operand, mlir.BlockArgument):
+                operands.append(operand.arg_number)
+            else:
+                assert isinstance(operand, mlir.OpResult)
+                operands.append(operand.owner.attributes["value"])
         for annotation in inner:
             target, value = operands[annotation.operand], annotation.value
             assert isinstance(target, int)
@@ -353,14 +356,6 @@ def _read_annotations(
             annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))
-
-
-def _argument_or_constant(handle: Handle) -> mlir.Attribute | int:
-    """Return the number of an argument, or the value of a constant."""
-    if isinstance(handle, mlir.BlockArgument):
-        return handle.arg_number
-    assert isinstance(handle, mlir.OpResult)
-    return handle.owner.attributes["value"]
 
 
 # --- Builders of transform ops, and the pairs of a `foreach_match`: references to a matcher and to an action
@@ -560,15 +555,6 @@ def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
     with foreach_match.context:
         for name, attribute in pair_attributes(pairs).items():
             foreach_match.attributes[name] = attribute
-
-
-def check_matchers_differ(foreach_match: mlir.Operation) -> None:
-    """Check that a list uses no matcher twice."""
-    matchers = foreach_match.attributes["matchers"]
-    assert isinstance(matchers, mlir.ArrayAttr)
-    if len(set(matchers)) < len(matchers):
-        matcher = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
-        raise SpecError(repeated_matcher(reference(matcher), foreach_match))
 
 
 def is_prepared_foreach_match(sequence: mlir.Operation) -> bool:

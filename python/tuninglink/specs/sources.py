@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
@@ -33,21 +33,7 @@ GROUP: Final = "tuninglink.specs"
 """The group of entry points."""
 
 
-@dataclass(frozen=True)
-class LibraryFile:
-    """A spec in a library.
-
-    Attributes:
-        name: `library:LIBRARY` for a shipped spec, `library:LIBRARY/SPEC` for a spec in another package.
-        text: the text that the bytecode was made from, if any.
-    """
-
-    name: str
-    content: bytes
-    text: bytes | None
-
-
-def library_files(name: str) -> tuple[LibraryFile, ...]:
+def library_files(name: str) -> tuple[SpecFile, ...]:
     """Return the specs of a library.
 
     Args:
@@ -81,7 +67,7 @@ def spec_names() -> list[str]:
     return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
 
 
-def shipped_libraries() -> tuple[LibraryFile, ...]:
+def shipped_libraries() -> tuple[SpecFile, ...]:
     """Return the shipped libraries by name."""
     specs = _specs_in(shipped_directory())
     return tuple(_read_library_file(name, specs[name]) for name in sorted(specs))
@@ -108,12 +94,12 @@ def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
     return specs
 
 
-def _read_library_file(name: str, files: Mapping[str, Traversable]) -> LibraryFile:
+def _read_library_file(name: str, files: Mapping[str, Traversable]) -> SpecFile:
     # A package's bytecode is generated from the text next to it, and loads faster.
     text = files[".mlir"].read_bytes() if ".mlir" in files else None
     content = files[".mlirbc"].read_bytes() if ".mlirbc" in files else text
     assert content is not None
-    return LibraryFile(LIBRARY + name, content, text)
+    return SpecFile(LIBRARY + name, content, text=text)
 
 
 # --- Sources of specs on a command line: files, directories, patterns, libraries and URLs --------
@@ -196,19 +182,17 @@ class SpecArgument:
 
     def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
         """Read the specs."""
-        files = tuple(self._files(diagnostics))
+        files = self._files(diagnostics)
         if not self.sha256:
             return files
         if len(files) != 1:
             message = f"a hash identifies one spec, and '{self.source}' has {len(files)}"
             raise SpecError(error(message))
-        if files[0].sha256 != self.sha256:
-            raise SpecError(changed(self.source, files[0].sha256, self.sha256))
+        (file,) = files
+        if file.sha256 != self.sha256:
+            raise SpecError(changed(self.source, file.sha256, self.sha256))
         # The hash is that of the text, which proves nothing about bytecode.
-        return tuple(
-            file if file.text is None else replace(file, content=file.text, text=None)
-            for file in files
-        )
+        return (file if file.text is None else replace(file, content=file.text, text=None),)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the specs, without fetching them."""
@@ -216,19 +200,17 @@ class SpecArgument:
             return (self.source,)
         return tuple(file.name for file in self._files(DiagnosticSink(lambda _: None)))
 
-    def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
+    def _files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
+        files: Iterable[SpecFile]
         if self.source == AUTOMATIC:
-            for library in shipped_libraries():
-                file = self._file(library.name, library.content, library.text)
-                yield replace(file, is_automatic=True)
+            files = (replace(library, is_automatic=True) for library in shipped_libraries())
         elif self.source.startswith(LIBRARY):
-            for each in library_files(self.source.removeprefix(LIBRARY)):
-                yield self._file(each.name, each.content, each.text)
+            files = library_files(self.source.removeprefix(LIBRARY))
         elif is_url(self.source):
-            yield self._file(self.source, fetch(self.source, self.sha256, diagnostics))
+            files = [SpecFile(self.source, fetch(self.source, self.sha256, diagnostics))]
         else:
-            for path in self._paths():
-                yield self._file(os.fspath(path), _read(path))
+            files = (SpecFile(os.fspath(path), _read(path)) for path in self._paths())
+        return tuple(replace(file, targets=self.targets) for file in files)
 
     def _paths(self) -> list[Path]:
         """Return the files of a path or a pattern; the files of a directory are sorted by name."""
@@ -245,9 +227,6 @@ class SpecArgument:
                 raise SpecError(error(f"no file matches '{self.source}'"))
             return result
         return [path]
-
-    def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
-        return SpecFile(name, content, self.targets, text)
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
@@ -305,20 +284,22 @@ class SpecFiles(Sequence["Spec"]):
     @cached_property
     def _specs(self) -> tuple[Spec, ...] | SpecError:
         files, self._files = self._files[::-1], []
+        specs: list[Spec] = []
         try:
-            return tuple(self._load(files.pop()) for _ in range(len(files)))
+            while files:
+                file = files.pop()  # Its content is freed once it is loaded.
+                spec = load_spec(
+                    file.content,
+                    name=file.name,
+                    context=self._context,
+                    upgrade=self._upgrade,
+                    diagnostics=self._diagnostics,
+                    targets=file.targets,
+                )
+                specs.append(spec)
         except SpecError as failure:
             return failure  # Later accesses raise the same error, and warnings are emitted once.
-
-    def _load(self, file: SpecFile) -> Spec:
-        return load_spec(
-            file.content,
-            name=file.name,
-            context=self._context,
-            upgrade=self._upgrade,
-            diagnostics=self._diagnostics,
-            targets=file.targets,
-        )
+        return tuple(specs)
 
     def __len__(self) -> int:
         return self._count

@@ -19,7 +19,7 @@ from iree.compiler import ir as mlir
 from tuninglink.arguments import Content, content_as_path, described, several
 from tuninglink.errors import Place, SpecError, did_you_mean, printable
 from tuninglink.files import cannot
-from tuninglink.iree import CpuVectors, Target, known_cpu_vectors, known_target_names
+from tuninglink.iree import Target, known_cpu_vectors, known_target_names
 from tuninglink.mlir import (
     DiagnosticSink,
     FreshNames,
@@ -225,7 +225,21 @@ def dissolve_nested(module: mlir.Operation) -> None:
 
     The entry points of nested modules are not run in the outer one, except in a chain.
     """
-    _mark_parts(module, _chained(module))
+    # Mark the entry points of nested modules that belong to a chain, and unmark the others. A guarded entry point belongs
+    # to a separate spec. Without guards, a later entry point may override an earlier one, as in one spec. But a spec
+    # applies to a target as a whole or not at all, so modules with bindings are separate specs.
+    chained, specs = _chained(module), nested_specs(module)
+    are_bound = any(binding_of(part) is not None for part in specs)
+    for part in specs:
+        if are_bound:
+            bind_entries(Anatomy(part))
+        for sequence in filter(is_entry_point, body(part)):
+            is_chained = sequence in chained  # The hash of an op depends on its attributes.
+            unmark(sequence)
+            if is_chained:
+                owner = part if are_bound or is_guarded(sequence) else module
+                name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
+                sequence.attributes[names.CHAINED_ENTRY_POINT] = name
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
     # The strings of each part name its own imported symbols.
     groups = [[op for op in body(module) if op.name != names.MODULE]]
@@ -247,26 +261,6 @@ def dissolve_nested(module: mlir.Operation) -> None:
                 operation.move_before(part)
                 group.append(operation)
             part.erase()
-
-
-def _mark_parts(module: mlir.Operation, chained: set[mlir.Operation]) -> None:
-    """Mark the entry points of nested modules that belong to a chain, and unmark the others.
-
-    A guarded entry point belongs to a separate spec. Without guards, a later entry point may override an earlier one, as in
-    one spec. But a spec applies to a target as a whole or not at all, so modules with bindings are separate specs.
-    """
-    parts = nested_specs(module)
-    are_bound = any(binding_of(part) is not None for part in parts)
-    for part in parts:
-        if are_bound:
-            bind_entries(Anatomy(part))
-        for sequence in filter(is_entry_point, body(part)):
-            is_chained = sequence in chained  # The hash of an op depends on its attributes.
-            unmark(sequence)
-            if is_chained:
-                owner = part if are_bound or is_guarded(sequence) else module
-                name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
-                sequence.attributes[names.CHAINED_ENTRY_POINT] = name
 
 
 def inner_name(name: str) -> str:
@@ -410,9 +404,8 @@ def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
         return made_for.architecture == "sm_80" and target.architecture in _LIKE_SM_80
     if target.backend != "llvm-cpu" or made_for.family != target.family:
         return False
-    own, other = _cpu_vectors(target), _cpu_vectors(made_for)
+    own, other = (
+        cpu.cpu_vectors or known_cpu_vectors().get(cpu.architecture or "")
+        for cpu in (target, made_for)
+    )
     return own is not None and other is not None and own.runs_code_for(other, element_types)
-
-
-def _cpu_vectors(target: Target) -> CpuVectors | None:
-    return target.cpu_vectors or known_cpu_vectors().get(target.architecture or "")

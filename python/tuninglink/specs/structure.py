@@ -5,7 +5,6 @@ The analysis does not change the IR. Linking makes its decisions from it; no lat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -76,6 +75,7 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
+        self.driver: EntryPoint | None = None
         self._entries: dict[int, Entry] = {}
         ops = self.table.scan.entry_points
         if not ops:
@@ -84,9 +84,19 @@ class Anatomy:
             if problem := signature_problem(sequence):
                 raise SpecError(problem)
         points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
-        self.driver, self.entry_points = _without_driver(points)
-        if self.driver and self.is_used(self.driver):
-            self.entry_points, self.driver = (self.driver,), None
+        self.entry_points = points
+        # Split the entry points of a chain into the one that runs the others, and the others in execution order.
+        chained = {p.name: p for p in points if names.CHAINED_ENTRY_POINT in p.sequence.attributes}
+        drivers = tuple(point for point in points if point.name not in chained)
+        if chained and drivers:
+            self.entry_points = drivers
+            order = [path[-1] for path in sequences_run(drivers[0].sequence)]
+            if len(drivers) == 1 and sorted(order) == sorted(chained):
+                self.driver = drivers[0]
+                if self.is_used(drivers[0]):
+                    self.driver = None
+                else:
+                    self.entry_points = tuple(chained[name] for name in order)
 
     @cached_property
     def has_default_entry_point(self) -> bool:
@@ -121,7 +131,17 @@ class Anatomy:
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence
             )
-        return next(self._opaque_pairs(), None)
+        table = self.table
+        for matcher, action in self.distinct_pairs:
+            sequence = table.lookup(matcher)
+            if problem := pair_problem(table, self.foreach_match, matcher, action):
+                return problem
+            if sequence in table.scan.including and table.may_change(matcher):
+                return note(f"its matcher '{matcher}' may change the program", sequence)
+            if table.annotations(action) is None:
+                message = f"its action '{action}' does more than annotate"
+                return note(message, table.lookup(action))
+        return None
 
     def is_used(self, entry_point: EntryPoint) -> bool:
         """Return whether an include or a list outside the driver of a chain refers to an entry point."""
@@ -133,19 +153,6 @@ class Anatomy:
     def _listed(self) -> frozenset[mlir.Attribute]:
         pairs = chain.from_iterable(map(pairs_of, self.table.scan.lists))
         return frozenset(chain.from_iterable(pairs))
-
-    def _opaque_pairs(self) -> Iterator[Diagnostic]:
-        for matcher, action in self.distinct_pairs:
-            sequence = self.table.lookup(matcher)
-            if problem := pair_problem(self.table, self.foreach_match, matcher, action):
-                yield problem
-            elif sequence in self.table.scan.including and self.table.may_change(matcher):
-                yield note(f"its matcher '{matcher}' may change the program", sequence)
-            elif self.table.annotations(action) is None:
-                yield note(
-                    f"its action '{action}' does more than annotate",
-                    self.table.lookup(action),
-                )
 
     @cached_property
     def kind(self) -> SpecKind:
@@ -207,24 +214,6 @@ class Anatomy:
             place = place_of(sequence.location) if sequence is not None else None
             entry = self._entries[position] = Entry(matcher, action, place, self)
         return entry
-
-
-def _without_driver(
-    points: tuple[EntryPoint, ...],
-) -> tuple[EntryPoint | None, tuple[EntryPoint, ...]]:
-    """Split the entry points of a chain into the one that runs the others, and the others in execution order."""
-    chained = {
-        point.name: point
-        for point in points
-        if names.CHAINED_ENTRY_POINT in point.sequence.attributes
-    }
-    drivers = tuple(point for point in points if point.name not in chained)
-    if not chained or not drivers:
-        return None, points
-    order = [path[-1] for path in sequences_run(drivers[0].sequence)]
-    if len(drivers) == 1 and sorted(order) == sorted(chained):
-        return drivers[0], tuple(chained[name] for name in order)
-    return None, drivers
 
 
 def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink import doctor as checks
 from tuninglink.mlir import names
-from tuninglink.specs import LibraryFile
+from tuninglink.specs import SpecFile
 
 if TYPE_CHECKING:
     import pytest
@@ -28,7 +28,7 @@ def test_a_library_that_the_compiler_does_not_read_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert not checks.unloadable_libraries()
-    newer = LibraryFile("library:newer", b"module { transform.of_tomorrow }", None)
+    newer = SpecFile("library:newer", b"module { transform.of_tomorrow }")
     monkeypatch.setattr(checks, "shipped_libraries", lambda: (newer,))
     assert checks.unloadable_libraries().startswith("library:newer:1:10: error: ")
 
