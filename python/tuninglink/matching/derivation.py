@@ -188,9 +188,6 @@ def expanded_forms(spec: Spec) -> Iterator[Spec]:
     """Yield specs with the entries derived from those of a spec, to be linked after it.
 
     The forms have a batch of 1 added or removed, or other loop orders and scale types of an attention.
-
-    Args:
-        spec: a spec; nothing is derived from an opaque one.
     """
     if spec.kind is not SpecKind.MATCHER_LIST:
         return

@@ -57,12 +57,7 @@ LONGEST_LIST: Final = 64
 
 @dataclass(frozen=True)
 class Indexing:
-    """The result of indexing a module and its nested modules.
-
-    Attributes:
-        entries: the number of entries.
-        groups: the number of groups.
-    """
+    """The result of indexing a module and its nested modules."""
 
     entries: int = 0
     groups: int = 0
@@ -86,9 +81,6 @@ def index_matchers(
         module: a `builtin.module`.
         longest: the maximum length of a list that is not split.
         diagnostics: receives the specs that stay unchanged because they are not matcher lists.
-
-    Returns:
-        The numbers of entries and groups.
 
     Raises:
         SpecError: an entry point has a signature that cannot be linked. The module is then unchanged.
@@ -256,11 +248,7 @@ class IndexEntry:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A check of an operation's structure: its name, or its kind with element types and indexing maps.
-
-    Attributes:
-        condition: the condition that a passing operation satisfies.
-    """
+    """A check of an operation's structure: its name, or its kind with element types and indexing maps."""
 
     condition: Condition
 
@@ -276,12 +264,7 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class IndexGroup:
-    """A group that replaces several entries in a list.
-
-    Attributes:
-        check: the check that an operation must pass to be compared with the list.
-        items: the list.
-    """
+    """A group that replaces several entries in a list."""
 
     check: Structure | Range
     items: tuple[Item, ...]
@@ -311,12 +294,7 @@ def fixed_axes(condition: Condition) -> dict[Axis, int]:
 
 
 def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
-    """Return the list that replaces `entries`, with groups where they are profitable.
-
-    Args:
-        entries: in order of precedence.
-        longest: the maximum length of a list that is not split.
-    """
+    """Return the list that replaces `entries`, with groups where they are profitable."""
     if len(entries) <= longest:
         return tuple(entries)
     lists = {

@@ -50,12 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinkedDispatch:
-    """A dispatch with the spec that is linked for it.
-
-    Attributes:
-        dispatch: the dispatch.
-        linked: the spec; None if the dispatch keeps its embedded spec, or has none.
-    """
+    """A dispatch with the spec that is linked for it."""
 
     dispatch: Dispatch
     linked: LinkedSpec | None
@@ -88,9 +83,6 @@ def link_dispatches(
         context: the context in which specs are loaded and linked; by default that of `root`. A compilation passes a
             separate one, since linked specs are owned by Python and may outlive its session.
 
-    Returns:
-        The dispatches in order.
-
     Raises:
         SpecError: `root` is not a program, a spec cannot be linked, or an embedded one is damaged.
         TargetError: see `find_dispatches`.
@@ -118,12 +110,7 @@ def link_dispatches(
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
-    """Embed the linked specs in their dispatches; shared specs are converted to an attribute once.
-
-    Args:
-        dispatches: the dispatches.
-        context: the context of the program.
-    """
+    """Embed the linked specs in their dispatches; shared specs are converted to an attribute once."""
     attributes: dict[int, mlir.Attribute] = {}
     for dispatch in dispatches:
         linked = dispatch.linked
@@ -272,9 +259,6 @@ class PruningLinker:
         pruning: existing pruning data of specs.
         sources: the positions of specs in the parts of results; by default those in `specs`. The parts of a chain are
             numbered.
-
-    Raises:
-        SpecError: a spec cannot be linked.
     """
 
     def __init__(
@@ -330,9 +314,6 @@ class PruningLinker:
             signature: the signature of the dispatch.
             roots: reads the root ops for which entries are derived and appended; none by default.
             never_nothing: whether to return a linked spec even if no entry can match.
-
-        Returns:
-            The linked spec, the same object for the same entries; None if no entry may match.
         """
         kept: list[Sequence[int] | None] = [None for _ in self._specs]
         if signature != UNKNOWN_DISPATCH:

@@ -59,9 +59,6 @@ class NearestEntries:
     """The entries of a spec, for lookups by op.
 
     Entries without known predicates are ignored.
-
-    Args:
-        matchers: the matcher of each entry.
     """
 
     def __init__(self, matchers: Sequence[Matcher]) -> None:
@@ -200,13 +197,7 @@ _INDEXING_MAPS: Final = "indexing_maps"
 
 @dataclass(frozen=True)
 class Difference:
-    """A predicate of a matcher that does not hold for an op.
-
-    Attributes:
-        condition: the compared property, such as `n` or `lhs type`.
-        actual: the value in the op.
-        expected: the value that the matcher requires.
-    """
+    """A predicate of a matcher that does not hold for an op."""
 
     condition: str
     actual: str
@@ -224,12 +215,7 @@ class CannotTellError(Exception):
 
 @dataclass(frozen=True)
 class MatcherComparison:
-    """The comparison of a matcher with an op.
-
-    Attributes:
-        differences: the predicates that do not hold, in the order of the interpreter.
-        unsure: why further predicates of the matcher are unknown; empty if all are known.
-    """
+    """The comparison of a matcher with an op."""
 
     differences: tuple[Difference, ...]
     unsure: str = ""

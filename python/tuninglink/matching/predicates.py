@@ -95,13 +95,7 @@ class HasElementType:
 
 @dataclass(frozen=True)
 class HasMaps:
-    """The op has these indexing maps.
-
-    Attributes:
-        maps: the maps.
-        inputs: the matcher op's names for the first operands.
-        outputs: the matcher op's names for the last operands.
-    """
+    """The op has these indexing maps."""
 
     maps: Maps
     inputs: tuple[str, ...] = ()
@@ -537,11 +531,7 @@ def contains(wide: Box, narrow: Box) -> bool:
 
 
 def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
-    """Return static sizes of at least 1 that satisfy constraints, None if there are none.
-
-    Args:
-        constraints: the constraints, from `static_box`.
-    """
+    """Return static sizes of at least 1 that satisfy constraints, None if there are none."""
     sizes = {dimension: extent.static_size() for dimension, extent in constraints.items()}
     static = {dimension: size for dimension, size in sizes.items() if size}
     return static if len(static) == len(sizes) else None

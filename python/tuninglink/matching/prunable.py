@@ -72,11 +72,7 @@ def subsets(loops: LoopTuple) -> set[LoopTuple]:
 
 
 class EntryIndex:
-    """The entries of a list, by pruning key.
-
-    Args:
-        keys: the key of each entry, in order.
-    """
+    """The entries of a list, by pruning key."""
 
     def __init__(self, keys: Sequence[PruningKey]) -> None:
         self._keys = keys
@@ -153,11 +149,7 @@ STRUCTURAL: Final = frozenset(
 
 
 class PrunableSpec:
-    """A spec whose entries can be pruned.
-
-    Args:
-        spec: any spec. An opaque one cannot be pruned.
-    """
+    """A spec whose entries can be pruned."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -303,10 +295,6 @@ class LoopSizes:
     """The sizes of the loops of an op, without order and without loops of size 1.
 
     Preprocessing reorders loops, adds and removes loops of size 1, and preserves the others.
-
-    Attributes:
-        sizes: the known sizes, in ascending order.
-        is_complete: whether `sizes` are all sizes.
     """
 
     sizes: tuple[int, ...]
@@ -484,11 +472,7 @@ class SignatureReader:
         self._types: dict[mlir.Type, str | None] = {}
 
     def read(self, module: mlir.Operation) -> DispatchSignature:
-        """Return the preserved properties of a dispatch at `executable-sources`.
-
-        Args:
-            module: the `builtin.module` with its code.
-        """
+        """Return the preserved properties of a dispatch at `executable-sources`."""
         reading = _Reading(self)
         visit(module, reading.visit)
         return reading.signature()

@@ -58,10 +58,6 @@ class Matcher:
 
     The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the
     reading did not stop.
-
-    Attributes:
-        predicates: the predicates, in the order of the interpreter.
-        stop: where reading stopped; None if the matcher was read up to its yield.
     """
 
     predicates: tuple[Predicate, ...]
@@ -493,21 +489,12 @@ READERS: Final[Mapping[str, OpReader]] = {
 
 
 def read_matcher(sequence: mlir.Operation, table: SequenceTable | None = None) -> Matcher:
-    """Read a matcher.
-
-    Args:
-        sequence: a `transform.named_sequence`.
-        table: the sequences that it can include.
-    """
+    """Read a matcher."""
     return MatcherReader(table).read_sequence(sequence)
 
 
 class MatcherReader:
-    """Reads the matchers of one module; shared parts are read once.
-
-    Args:
-        table: the sequences of the module; without it, matchers cannot include sequences.
-    """
+    """Reads the matchers of one module; shared parts are read once."""
 
     def __init__(self, table: SequenceTable | None = None) -> None:
         self._table = table
@@ -673,11 +660,7 @@ _CONFIGURATION: Final = frozenset(
 
 @dataclass(frozen=True)
 class OpInfo(StructuredOp):
-    """A structured op, with the further properties that matchers test.
-
-    Attributes:
-        is_configured: whether it had a configuration before specs were applied.
-    """
+    """A structured op, with the further properties that matchers test."""
 
     is_configured: bool = False
 

@@ -115,12 +115,7 @@ class Overlaps:
         return _overlap(index.box(first, other), index.box(second, group), relation)
 
     def earlier(self, position: int, count: int) -> EarlierOverlaps:
-        """Find earlier conditions with other labels that take precedence over the one at `position` for some operation.
-
-        Args:
-            position: the position of the condition.
-            count: the maximum number of winners.
-        """
+        """Find earlier conditions with other labels that take precedence over the one at `position` for some operation."""
         index = self._index
         group = index.group(position)
         if group is None or not index.are_related:
@@ -203,11 +198,7 @@ class SubsumptionAnswer:
 
 
 class Subsumption:
-    """Decides which of a list of conditions are subsumed by earlier ones.
-
-    Args:
-        conditions: in order of precedence.
-    """
+    """Decides which of a list of conditions are subsumed by earlier ones."""
 
     def __init__(self, conditions: Sequence[Condition | Opaque]) -> None:
         self._index = ConditionIndex(conditions)
@@ -297,11 +288,7 @@ class EntryList:
 
 
 class MatcherConditions:
-    """The conditions of the matchers of a module; a matcher is read once.
-
-    Args:
-        table: the sequences of the module.
-    """
+    """The conditions of the matchers of a module; a matcher is read once."""
 
     def __init__(self, table: SequenceTable) -> None:
         self.table = table
@@ -316,12 +303,7 @@ class MatcherConditions:
 
 
 class EntryConditions:
-    """Reads the conditions of the entries of a spec.
-
-    Args:
-        spec: any spec. Entries are those of the `foreach_match` operations in its entry points, in order.
-        matchers: the conditions of its matchers that were already read.
-    """
+    """Reads the conditions of the entries of a spec."""
 
     def __init__(self, spec: Spec, matchers: MatcherConditions | None = None) -> None:
         self.spec = spec
@@ -433,10 +415,6 @@ def structural_key(
     """Return the structural key of an operation and its regions. Keys compare within one context only.
 
     The key ignores locations and the symbol that the operation defines.
-
-    Args:
-        operation: the operation.
-        replaced: for referenced symbols, the symbols to use in their place.
     """
     return _KeyBuilder(replaced).operation(operation)
 
@@ -535,14 +513,7 @@ class WinningEntry:
 
 @dataclass(frozen=True)
 class EntryOverlap:
-    """An entry, and earlier ones with other configurations that match some of the same ops.
-
-    Attributes:
-        position: the position of the entry among all entries of the spec.
-        entry: the entry.
-        winners: the first few earlier entries that provably overlap, in order.
-        at_most: the maximum number of earlier entries that may overlap with it, including those not shown.
-    """
+    """An entry, and earlier ones with other configurations that match some of the same ops."""
 
     position: int = field(metadata=HIDDEN)
     entry: Entry = field(metadata=HIDDEN)
@@ -562,24 +533,14 @@ class EntryOverlap:
 def find_reachability(
     spec: Spec, *, conditions: EntryConditions | None = None
 ) -> list[EntryReachability]:
-    """Return the reachability of each entry, in order.
-
-    Args:
-        spec: any spec.
-        conditions: the conditions of the spec, if they were already read.
-    """
+    """Return the reachability of each entry, in order."""
     return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
 
 
 def find_unreachable(
     spec: Spec, *, conditions: EntryConditions | None = None
 ) -> list[EntryReachability]:
-    """Find the entries that are never reached, in order.
-
-    Args:
-        spec: any spec.
-        conditions: the conditions of the spec, if they were already read.
-    """
+    """Find the entries that are never reached, in order."""
     result = _find(conditions or EntryConditions(spec), Subsumption.proof)
     return [entry for entry in result if entry.is_unreachable]
 
@@ -637,11 +598,6 @@ def find_overlaps(
 
     There is one finding for each later entry, so there are at most as many findings as entries. Subsumed and opaque
     entries are omitted, as are overlaps of matchers of different forms, which cannot be proven.
-
-    Args:
-        spec: any spec.
-        shown: the maximum number of earlier entries in each finding.
-        conditions: the conditions of the spec, if they were already read.
     """
     read = conditions or EntryConditions(spec)
     return [overlap for entries in read.lists for overlap in _overlaps(read, entries, shown)]

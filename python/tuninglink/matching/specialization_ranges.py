@@ -42,9 +42,6 @@ class _Specialization:
 def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
     """Set the ranges of specs on the root ops of dispatches, in place; the first matching entry decides.
 
-    Args:
-        dispatches: the dispatches, with the specs that are linked for them.
-
     Raises:
         SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
     """

@@ -318,11 +318,6 @@ def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -
     """Return the correspondence of the loops of two forms of a problem.
 
     A loop of size 1 corresponds to one that indexes the same operands, if the other form has one.
-
-    Args:
-        old: the form that an entry matches.
-        new: the form of an op.
-        iterators: the iterators of the op's loops.
     """
     by_loop = dict(zip(new.loops, old.loops, strict=True))
     units = dict(old.units)

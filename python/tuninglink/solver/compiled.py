@@ -414,11 +414,7 @@ _FEW: Final = 8
 
 
 class Judgements:
-    """Judges assignments.
-
-    Args:
-        terms: the assertions.
-    """
+    """Judges assignments."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self._terms = terms

@@ -44,14 +44,7 @@ class _ExceededCount:
 
 
 class Decider:
-    """Answers queries about subsets of assertions, which are identified by their indices.
-
-    Args:
-        assertions: all assertions.
-        shown: the unknowns in a solution.
-        hidden: the unknowns for which only the existence of values matters.
-        solver: the solver for queries that the search cannot answer.
-    """
+    """Answers queries about subsets of assertions, which are identified by their indices."""
 
     def __init__(
         self,
@@ -89,15 +82,7 @@ class Decider:
             return None
 
     def search(self, deadline: Deadline, without: Collection[int] = ()) -> SearchPlan | None:
-        """Return the search for complete solutions, or None if only the solver can find them.
-
-        Args:
-            deadline: the deadline of planning.
-            without: the indices of assertions that need not hold.
-
-        Raises:
-            UndecidedError: planning exceeds the deadline.
-        """
+        """Return the search for complete solutions, or None if only the solver can find them."""
         left_out = frozenset(without)
         if left_out not in self._searches:
             asked = self._all_but(left_out)
@@ -113,14 +98,6 @@ class Decider:
         """Return a search that finds all solutions with these values, or None if only the solver can find them.
 
         It is the search for all solutions, planned once, unless an unknown has too many values without `choices`.
-
-        Args:
-            choices: the values of some unknowns.
-            deadline: the deadline of planning.
-            without: the indices of assertions that need not hold.
-
-        Raises:
-            UndecidedError: planning exceeds the deadline.
         """
         whole = self.search(deadline, without)
         if whole is not None:
@@ -131,9 +108,6 @@ class Decider:
         """Count the solutions, once, or return None if counting would require listing them.
 
         A count that exceeded its step limit is not repeated with the same or a lower limit; its steps count as taken.
-
-        Raises:
-            UndecidedError: even planning exceeds the deadline.
         """
         if self._counted is not None:
             return self._counted
@@ -200,11 +174,7 @@ class Decider:
     def solution(
         self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline
     ) -> Mapping[str, int] | None:
-        """Return values for which the selected assertions hold, or None if there are none.
-
-        Raises:
-            UndecidedError: the query cannot be decided within the limits.
-        """
+        """Return values for which the selected assertions hold, or None if there are none."""
         if self.terms is not None:
             used = {name for index in indices for name in self.terms[index].variables}
             names = [name for name in self._names if name in used]

@@ -17,11 +17,7 @@ Operand: TypeAlias = "Expression | int"
 
 
 class Expression:
-    """A wrapper of a term with Python operators. Comparisons give conditions; division follows SMT-LIB.
-
-    Attributes:
-        term: the term.
-    """
+    """A wrapper of a term with Python operators. Comparisons give conditions; division follows SMT-LIB."""
 
     __slots__ = ("term",)
     __hash__: Final = None  # type: ignore[assignment] # `==` returns an expression
@@ -138,11 +134,7 @@ def _made(kind: Kind, *operands: Operand) -> Expression:
 
 
 class Assumptions:
-    """The assumptions about parameters under which rules were written.
-
-    Attributes:
-        is_fixed: whether the rules hold for these values alone.
-    """
+    """The assumptions about parameters under which rules were written."""
 
     def __init__(self, values: Mapping[str, int]) -> None:
         self._values = values
@@ -177,12 +169,7 @@ class Assumptions:
 
 
 class SizeParameter(Expression):
-    """An expression over parameters. It can be used as an integer or as a truth value.
-
-    Args:
-        term: the expression.
-        assumptions: receives the assumptions of its uses.
-    """
+    """An expression over parameters. It can be used as an integer or as a truth value."""
 
     __slots__ = ("_assumptions",)
 

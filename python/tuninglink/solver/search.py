@@ -223,13 +223,7 @@ def nearest_by_search(
 def beyond_changes(
     search: SearchPlan, target: Mapping[str, int], most: int
 ) -> Callable[[int, Values], bool]:
-    """Return a `prune` function that restricts a search to solutions that differ from `target` in few places.
-
-    Args:
-        search: the search.
-        target: values of unknowns; others are free.
-        most: the largest number of differences.
-    """
+    """Return a `prune` function that restricts a search to solutions that differ from `target` in few places."""
     order = search.order
     changed = [0] * (len(order) + 1)
 

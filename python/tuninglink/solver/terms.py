@@ -141,11 +141,6 @@ def modulo(numerator: int, divisor: int) -> int:
 def evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int] | None = None) -> int:
     """Return the value of `term`; only the chosen branch of a choice is computed.
 
-    Args:
-        term: the term.
-        values: the values of variables.
-        cache: the known values of terms; receives the computed ones.
-
     Raises:
         ZeroDivisionError: the value depends on a division by zero.
         KeyError: a required variable has no value.
@@ -464,13 +459,7 @@ class NearestAnswer:
 
 @dataclass(frozen=True)
 class CountAnswer:
-    """The number of valid assignments.
-
-    Attributes:
-        verdict: proven: exactly `count`; not decided: at least `count`.
-        count: the number of counted assignments.
-        reason: if not decided, why not.
-    """
+    """The number of valid assignments."""
 
     verdict: Verdict
     count: int

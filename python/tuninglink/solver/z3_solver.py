@@ -19,11 +19,7 @@ from tuninglink.solver.terms import Deadline, Kind, Term, UndecidedError, graph
 
 
 class TermWriter:
-    """Converts terms to expressions of one context.
-
-    Args:
-        context: the context.
-    """
+    """Converts terms to expressions of one context."""
 
     def __init__(self, context: z3.Context) -> None:
         self._context = context
@@ -101,9 +97,6 @@ class Solver:
     """Z3 queries about assertions; a model assigns a value to each integer unknown.
 
     The first query creates the context, which takes longer than most answers.
-
-    Args:
-        names: the unknowns.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -144,11 +137,7 @@ class Solver:
     def solve(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
-        """Return values that satisfy `assertions` and include the `fixed` ones, or None if there are none.
-
-        Raises:
-            UndecidedError: Z3 cannot decide within the limit.
-        """
+        """Return values that satisfy `assertions` and include the `fixed` ones, or None if there are none."""
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.add(*self._expressions(assertions), *self._equalities(fixed))
@@ -157,11 +146,7 @@ class Solver:
     def core(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> tuple[list[int], list[str]]:
-        """Return the assertions (by index) and the fixed values that contradict each other.
-
-        Raises:
-            UndecidedError: there is no contradiction, or Z3 cannot decide within the limit.
-        """
+        """Return the assertions (by index) and the fixed values that contradict each other."""
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             parts: dict[str, int | str] = {}
@@ -184,11 +169,7 @@ class Solver:
         deadline: Deadline,
         seed: int,
     ) -> Iterator[Model]:
-        """Yield all distinct values of the `shown` unknowns that satisfy `assertions`.
-
-        Raises:
-            UndecidedError: Z3 cannot decide within the limit whether there are more.
-        """
+        """Yield all distinct values of the `shown` unknowns that satisfy `assertions`."""
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
             solver.set("random_seed", seed % (1 << 31))
@@ -214,9 +195,6 @@ class Solver:
         """Return the values nearest to `target` by number of differences, then by distance; None if there are none.
 
         The distance counts only the `measured` unknowns.
-
-        Raises:
-            UndecidedError: Z3 cannot decide within the limit.
         """
         with self.turn(deadline):
             optimizer = z3.Optimize(ctx=self._context)
