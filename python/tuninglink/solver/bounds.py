@@ -48,10 +48,6 @@ TRUE = Interval(1, 1)
 FALSE = Interval(0, 0)
 
 
-def _times(a: float, b: float) -> float:
-    return 0 if a == 0 or b == 0 else a * b
-
-
 def product(factors: Iterable[Interval]) -> Interval:
     """Return the possible values of a product."""
     low: float = 1
@@ -60,7 +56,7 @@ def product(factors: Iterable[Interval]) -> Interval:
         if low > 0 and 0 < factor.low <= factor.high:  # the usual case: tiles and counts
             low, high = low * factor.low, high * factor.high
             continue
-        ends = [_times(a, b) for a in (low, high) for b in (factor.low, factor.high)]
+        ends = [a * b if a and b else 0 for a in (low, high) for b in (factor.low, factor.high)]
         low, high = min(ends), max(ends)
     return Interval(low, high)
 
@@ -99,10 +95,6 @@ def _remainder(number: Interval, divisor: Interval) -> Interval:
     return Interval(0, most)
 
 
-def _sum(parts: Sequence[Interval]) -> Interval:
-    return Interval(sum(part.low for part in parts), sum(part.high for part in parts))
-
-
 def _equal(parts: Sequence[Interval]) -> Interval:
     left, right = parts
     surely = left.low == left.high == right.low == right.high
@@ -110,7 +102,9 @@ def _equal(parts: Sequence[Interval]) -> Interval:
 
 
 RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
-    Kind.ADD: _sum,
+    Kind.ADD: lambda parts: Interval(
+        sum(part.low for part in parts), sum(part.high for part in parts)
+    ),
     Kind.MUL: product,
     Kind.NEG: lambda parts: Interval(-parts[0].high, -parts[0].low),
     Kind.DIV: lambda parts: _quotient(*parts),
@@ -180,7 +174,10 @@ class Bounds:
         for _ in range(_ROUNDS):
             waiting = False
             for assertion in assertions:
-                if not self._may_tighten(assertion):
+                # Only if a bound of its variables has changed since the last evaluation.
+                since = self._tightened_at.get(assertion, -1)
+                changed = (self._changed_at.get(name, 0) for name in assertion.variables)
+                if since >= 0 and all(at <= since for at in changed):
                     continue
                 waiting = True
                 deadline.check()
@@ -190,13 +187,6 @@ class Bounds:
                     return
             if not waiting:
                 return
-
-    def _may_tighten(self, assertion: Term) -> bool:
-        """Return whether the bounds of an assertion's variables have changed since its last evaluation."""
-        since = self._tightened_at.get(assertion)
-        if since is None:
-            return True
-        return any(self._changed_at.get(name, 0) > since for name in assertion.variables)
 
     def of(self, term: Term) -> Interval:
         """Return the possible values of `term`, computed once until a bound changes."""
@@ -208,18 +198,16 @@ class Bounds:
         value = self._values.get(term)
         if value is None:
             if kind is _ITE:
-                value = self._choice(term)
+                condition, yes, no = term.operands
+                can = self.of(condition)
+                if can.low == can.high:
+                    value = self.of(yes if can == TRUE else no)
+                else:
+                    value = self.of(yes) | self.of(no)
             else:
                 value = RESULTS[kind]([self.of(operand) for operand in term.operands])
             self._values[term] = value
         return value
-
-    def _choice(self, term: Term) -> Interval:
-        condition, yes, no = term.operands
-        can = self.of(condition)
-        if can == TRUE:
-            return self.of(yes)
-        return self.of(no) if can == FALSE else self.of(yes) | self.of(no)
 
     def _require(self, term: Term, required: Interval) -> None:
         """Remove values of variables for which `term` cannot be in `required`."""

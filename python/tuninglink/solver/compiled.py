@@ -10,6 +10,8 @@ from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.terms import Kind, Term, divide, evaluate, graph, modulo
 
 Values = list[int]
+Result = tuple[list[int], list[int]]
+"""The indices of the assertions that do not hold, and of undefined ones."""
 
 _INFIX = {
     Kind.ADD: " + ",
@@ -102,10 +104,8 @@ def conjunction(
     return lines
 
 
-def violations(
-    assertions: Sequence[Term], slots: Mapping[str, int]
-) -> Callable[[Values], tuple[list[int], list[int]]]:
-    """Return a function from values to the indices of the assertions that do not hold, and of undefined ones.
+def violations(assertions: Sequence[Term], slots: Mapping[str, int]) -> Callable[[Values], Result]:
+    """Return a function that judges values.
 
     An assertion counts as undefined if its evaluation divides by zero anywhere; its value may nevertheless be
     determined.
@@ -117,9 +117,7 @@ def violations(
         inside = [*writer.lines, f"if not {writer.text(assertion)}: violated.append({number})"]
         lines += ["try:", *(f"    {line}" for line in inside)]
         lines += ["except ZeroDivisionError:", f"    undefined.append({number})"]
-    function: Callable[[Values], tuple[list[int], list[int]]] = compile_function(
-        [*lines, "return violated, undefined"]
-    )
+    function: Callable[[Values], Result] = compile_function([*lines, "return violated, undefined"])
     return function
 
 
@@ -185,7 +183,10 @@ def alternatives(assertion: Term, name: str) -> int:
         return sum(counts) if all(counts) else 0
     if assertion.kind is not Kind.EQ or assertion.occurrences(name) != 1:
         return 0
-    return int(all(node.kind in _INVERTIBLE for node in _path(assertion, name)[1]))
+    node = assertion
+    while node is assertion or node.kind in _INVERTIBLE:
+        node = next(operand for operand in node.operands if name in operand.variables)
+    return int(node.kind is Kind.VARIABLE)
 
 
 def solutions(
@@ -194,13 +195,13 @@ def solutions(
     """Return a function that computes the values of `name` for which `assertion` holds from the other values."""
     if not alternatives(assertion, name):
         return None
-    equations = assertion.operands if assertion.kind is Kind.OR else (assertion,)
     lines: list[str] = ["roots = []"]
-    for number, equation in enumerate(_equations(equations)):
-        lines += [
-            *_inversion(equation, name, slots, bounds, f"t{number}_"),
-            "if not r: roots.append(x)",
-        ]
+    equations = [assertion]
+    for number, equation in enumerate(equations):
+        if equation.kind is Kind.OR:
+            equations += equation.operands
+        else:
+            lines += _inversion(equation, name, slots, bounds, f"t{number}_")
     function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return roots"])
     return function
 
@@ -208,47 +209,30 @@ def solutions(
 _INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
 
 
-def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
-    """Yield the equations of disjunctions."""
-    for assertion in assertions:
-        if assertion.kind is Kind.OR:
-            yield from _equations(assertion.operands)
-        else:
-            yield assertion
-
-
-def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
-    """Return the side of an equation that lacks a variable, and the terms from the other side down to the variable."""
-    left, right = equation.operands
-    inside, other = (left, right) if name in left.variables else (right, left)
-    path = []
-    while inside.kind is not Kind.VARIABLE:
-        path.append(inside)
-        inside = next(operand for operand in inside.operands if name in operand.variables)
-    return other, path
-
-
 def _inversion(
     equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
 ) -> list[str]:
-    """Return lines that compute `x`, the value of a variable that solves an equation if `r` is zero."""
-    other, path = _path(equation, name)
-    steps = [
-        (term, [operand for operand in term.operands if name not in operand.variables])
-        for term in path
-    ]
+    """Return lines that add the value of a variable that solves an equation, if there is one, to `roots`."""
+    left, right = equation.operands
+    inside, other = (left, right) if name in left.variables else (right, left)
+    # Go from the side with the variable down to the variable, and undo each operation on the other side.
+    steps: list[tuple[Kind, list[Term]]] = []
+    while inside.kind is not Kind.VARIABLE:
+        others = [operand for operand in inside.operands if name not in operand.variables]
+        steps.append((inside.kind, others))
+        inside = next(operand for operand in inside.operands if name in operand.variables)
     needed = [other, *(operand for _, others in steps for operand in others)]
     writer = SourceWriter(needed, slots, bounds, local)
     lines = [*writer.lines, f"x = {writer.text(other)}", "r = 0"]
-    for term, others in steps:
+    for kind, others in steps:
         texts = [writer.text(operand) for operand in others]
-        if term.kind is Kind.NEG:
+        if kind is Kind.NEG:
             lines.append("x = -x")
-        elif term.kind is Kind.ADD:
+        elif kind is Kind.ADD:
             lines.append(f"x -= {' + '.join(texts)}")
         else:
             lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
-    return lines
+    return [*lines, "if not r: roots.append(x)"]
 
 
 def compile_function(lines: Sequence[str], arguments: str = "v") -> Any:
@@ -322,18 +306,17 @@ class _BoundsWriter:
         key = id(term)
         if key not in self._texts:
             if term.variables <= self._assigned:
-                texts = (self._value(term),) * 2
+                value = self._value(term)
+                self._texts[key] = value, value
             else:
-                texts = self._named(self._range_of_open(term))
-            self._texts[key] = texts
+                low, high = self._range_of_open(term)
+                self._texts[key] = self._name(low), self._name(high)
         return self._texts[key]
 
-    def _named(self, texts: tuple[str, str]) -> tuple[str, str]:
-        names = []
-        for text in texts:
-            names.append(f"{self._local}{len(self.lines)}")
-            self.lines.append(f"{names[-1]} = {text}")
-        return names[0], names[1]
+    def _name(self, text: str) -> str:
+        name = f"{self._local}{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
     def _value(self, term: Term) -> str:
         if may_divide_by_zero(term, self._bounds):
@@ -341,9 +324,7 @@ class _BoundsWriter:
         local = f"{self._local}v{len(self.lines)}_"
         writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
         self.lines += writer.lines
-        name = f"{self._local}{len(self.lines)}"
-        self.lines.append(f"{name} = {writer.text(term)}")
-        return name
+        return self._name(writer.text(term))
 
     def _range_of_open(self, term: Term) -> tuple[str, str]:
         """Return the bounds of a term with an unassigned variable."""
@@ -358,10 +339,11 @@ class _BoundsWriter:
                 )
             return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
         within = [self._bounds.of(operand) for operand in term.operands]
-        if term.kind is Kind.ADD:
-            return self._joined(term, " + ")
-        if term.kind is Kind.MUL and all(interval.low >= 0 for interval in within):
-            return self._joined(term, " * ")
+        if term.kind is Kind.ADD or (
+            term.kind is Kind.MUL and all(interval.low >= 0 for interval in within)
+        ):
+            lows, highs = zip(*map(self._range, term.operands), strict=True)
+            return _INFIX[term.kind].join(lows), _INFIX[term.kind].join(highs)
         if term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
             (low, high), (least, most) = map(self._range, term.operands)
             return f"{low} // {most}", f"{high} // {least}"
@@ -373,18 +355,14 @@ class _BoundsWriter:
             raise _UnboundedError
         return f"({int(interval.low)})", f"({int(interval.high)})"
 
-    def _joined(self, term: Term, operator: str) -> tuple[str, str]:
-        ranges = [self._range(operand) for operand in term.operands]
-        return operator.join(low for low, _ in ranges), operator.join(high for _, high in ranges)
-
 
 Loop = Callable[[Values, Iterable[int]], Iterator[Hashable]]
 """A function of the values so far and of the choices for the next one. It sets that value and yields a key for it."""
 
 _VALUE: Final = re.compile(r"\bv\[(\d+)\]")
 _NAME: Final = re.compile(r"\b[a-z]\w*\b")
-_ASSIGNMENT: Final = re.compile(r"(\w+) = (.*)")
 _KEYWORDS: Final = frozenset({"and", "else", "if", "max", "min", "not", "or"})
+_ASSIGNMENT: Final = re.compile(r"(\w+) = (.*)")
 
 
 def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
@@ -407,8 +385,6 @@ def compile_loop(at: int, checks: Sequence[str], key: Sequence[str]) -> Loop:
     return function
 
 
-Result = tuple[list[int], list[int]]
-
 _FEW: Final = 8
 """The number of judgements that take less time than compiling the assertions."""
 
@@ -419,20 +395,37 @@ class Judgements:
     def __init__(self, terms: Sequence[Term]) -> None:
         self._terms = terms
         self._count = 0
-        self._compiled: _Compiled | None = None
+        self._names: list[str] = []
+        self._given: frozenset[str] = frozenset()
+        self._compiled: Callable[[Values], Result] | None = None
+        # The indices of the assertions in the compiled function, and of those with unknowns without a value.
+        self._complete: list[int] = []
+        self._incomplete: list[int] = []
 
     def judge(self, assignment: Mapping[str, int]) -> Result:
         """Return the indices of the assertions that an assignment violates, and of those that it leaves undecided."""
         self._count += 1
         if self._count <= _FEW:
             return self._evaluate(range(len(self._terms)), assignment)
-        if self._compiled is None or self._compiled.names != assignment.keys():
-            self._compiled = _Compiled(self._terms, tuple(assignment))
-        violated, others = self._compiled.judge(assignment)
+        if self._compiled is None or self._given != assignment.keys():
+            self._compile([*assignment])
+        assert self._compiled is not None
+        complete = self._complete
+        violated, undefined = self._compiled([assignment[name] for name in self._names])
+        violated = [complete[index] for index in violated]
+        others = sorted([*(complete[index] for index in undefined), *self._incomplete])
         if not others:
             return violated, []
         further, is_open = self._evaluate(others, assignment)
         return sorted([*violated, *further]), is_open
+
+    def _compile(self, names: list[str]) -> None:
+        self._names, self._given = names, frozenset(names)
+        everything = range(len(self._terms))
+        self._complete = [at for at in everything if self._terms[at].variables <= self._given]
+        self._incomplete = sorted({*everything} - {*self._complete})
+        slots = {name: position for position, name in enumerate(names)}
+        self._compiled = violations([self._terms[index] for index in self._complete], slots)
 
     def _evaluate(self, indices: Iterable[int], assignment: Mapping[str, int]) -> Result:
         violated, is_open = [], []
@@ -444,24 +437,3 @@ class Judgements:
             except (KeyError, ZeroDivisionError):
                 is_open.append(index)
         return violated, is_open
-
-
-class _Compiled:
-    """The assertions over unknowns with values, as a function."""
-
-    def __init__(self, terms: Sequence[Term], names: Sequence[str]) -> None:
-        self.names = frozenset(names)
-        self._order = names
-        self._complete = [index for index, term in enumerate(terms) if term.variables <= self.names]
-        self._incomplete = sorted({*range(len(terms))} - {*self._complete})
-        slots = {name: position for position, name in enumerate(names)}
-        self._violations: Callable[[list[int]], Result] = violations(
-            [terms[index] for index in self._complete], slots
-        )
-
-    def judge(self, assignment: Mapping[str, int]) -> Result:
-        """Return the violated assertions, and the assertions that must be evaluated one by one."""
-        violated, undefined = self._violations([assignment[name] for name in self._order])
-        complete = self._complete
-        others = [*(complete[index] for index in undefined), *self._incomplete]
-        return [complete[index] for index in violated], sorted(others)

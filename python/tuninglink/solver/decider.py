@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.compiled import Judgements
@@ -34,15 +34,6 @@ _MOST_KEPT: Final = 1 << 17
 """The maximum number of parts of a count that is kept instead of repeated. A part takes some 300 bytes."""
 
 
-@dataclass(frozen=True)
-class _ExceededCount:
-    """A count that was not finished."""
-
-    steps: float
-    taken: float
-    counted: Counted
-
-
 class Decider:
     """Answers queries about subsets of assertions, which are identified by their indices."""
 
@@ -59,7 +50,8 @@ class Decider:
         self._solver = solver
         self._searches: dict[frozenset[int], SearchPlan | None] = {}
         self._counted: Counted | None = None
-        self._exceeded: _ExceededCount | None = None
+        # The step limit of a count that was not finished, the steps taken, and the count.
+        self._exceeded: tuple[float, float, Counted] | None = None
         self._judgements: Judgements | None = None
 
     @cached_property
@@ -81,28 +73,25 @@ class Decider:
         except (KeyError, ZeroDivisionError):
             return None
 
-    def search(self, deadline: Deadline, without: Collection[int] = ()) -> SearchPlan | None:
-        """Return the search for complete solutions, or None if only the solver can find them."""
-        left_out = frozenset(without)
-        if left_out not in self._searches:
-            asked = self._all_but(left_out)
-            self._searches[left_out] = self._plan(asked, {}, self._names, deadline)
-        return self._searches[left_out]
-
-    def search_within(
+    def search(
         self,
-        choices: Mapping[str, Sequence[int]],
         deadline: Deadline,
         without: Collection[int] = (),
+        choices: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> SearchPlan | None:
-        """Return a search that finds all solutions with these values, or None if only the solver can find them.
+        """Return the search for complete solutions, planned once, or None if only the solver can find them.
 
-        It is the search for all solutions, planned once, unless an unknown has too many values without `choices`.
+        The assertions `without` need not hold. `choices` restricts the values of unknowns only if one of them has too
+        many values otherwise.
         """
-        whole = self.search(deadline, without)
-        if whole is not None:
-            return whole
-        return self._plan(self._all_but(without), choices, self._names, deadline)
+        left_out = frozenset(without)
+        asked = [index for index in range(len(self._assertions)) if index not in left_out]
+        if left_out not in self._searches:
+            self._searches[left_out] = self._plan(asked, {}, self._names, deadline)
+        whole = self._searches[left_out]
+        if whole is None and choices:
+            return self._plan(asked, choices, self._names, deadline)
+        return whole
 
     def count(self, deadline: Deadline) -> Counted | None:
         """Count the solutions, once, or return None if counting would require listing them.
@@ -112,9 +101,10 @@ class Decider:
         if self._counted is not None:
             return self._counted
         steps = deadline.steps
-        if self._exceeded is not None and steps <= self._exceeded.steps:
-            deadline.skip(self._exceeded.taken)
-            return self._exceeded.counted
+        if self._exceeded is not None and steps <= self._exceeded[0]:
+            _, taken, counted = self._exceeded
+            deadline.skip(taken)
+            return counted
         search = self.search(deadline)
         if search is None or self.terms is None:
             return None
@@ -128,12 +118,8 @@ class Decider:
         if counted.is_indexed and counted.size <= _MOST_KEPT:
             self._counted = counted
         elif counted.answer.verdict is Verdict.NOT_DECIDED and deadline.remaining() > 0:
-            lower_bound = Counted(counted.answer, ())
-            self._exceeded = _ExceededCount(steps, steps - deadline.steps, lower_bound)
+            self._exceeded = steps, steps - deadline.steps, Counted(counted.answer, ())
         return counted
-
-    def _all_but(self, without: Collection[int]) -> list[int]:
-        return [index for index in range(len(self._assertions)) if index not in without]
 
     def _plan(
         self,

@@ -86,9 +86,7 @@ class Expression:
 
 def number(value: Operand) -> Expression:
     """Return an integer or truth value as an expression; an expression is returned unchanged."""
-    if isinstance(value, Expression):
-        return value
-    return Expression(constant(int(value)))
+    return value if isinstance(value, Expression) else Expression(term_of(value))
 
 
 def unknown(name: str) -> Expression:
@@ -122,11 +120,7 @@ def term_of(operand: Operand) -> Term:
 
 
 def _made(kind: Kind, *operands: Operand) -> Expression:
-    terms = [
-        operand.term if isinstance(operand, Expression) else term_of(operand)
-        for operand in operands
-    ]
-    term = make(kind, *terms)
+    term = make(kind, *map(term_of, operands))
     for operand in operands:
         if isinstance(operand, Expression) and operand.__class__ is not Expression:
             return operand.combined(term, operands)

@@ -136,7 +136,7 @@ def _test(
         values[name] = value
         if other is not None:
             values[other] = option
-        return all(_may_hold(term, values) for term in terms)
+        return may_hold(terms, values)
 
     if calls < _WORTH_COMPILING:
         return interpreted
@@ -152,11 +152,15 @@ def _test(
     return fast
 
 
-def _may_hold(assertion: Term, values: Mapping[str, int]) -> bool:
-    try:
-        return bool(evaluate(assertion, values))
-    except ZeroDivisionError:
-        return True
+def may_hold(assertions: Iterable[Term], values: Mapping[str, int]) -> bool:
+    """Return whether assertions can hold, of which a division by zero may decide some."""
+    for assertion in assertions:
+        try:
+            if not evaluate(assertion, values):
+                return False
+        except ZeroDivisionError:
+            pass
+    return True
 
 
 def _candidates(
@@ -285,7 +289,13 @@ def plan_levels(
         assigned = frozenset(order[: at + 1])
         later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
         domain = tuple(domains[name])
-        checked = [term for term in terms if not _is_in_domains(term, domains, bounds)]
+        # The domains have only values for which assertions on a single variable hold.
+        checked = [
+            term
+            for term in terms
+            if sum(len(domains[name]) > 1 for name in term.variables) > 1
+            or may_divide_by_zero(term, bounds)
+        ]
         counts = {term: alternatives(term, name) for term in checked} if len(domain) > 1 else {}
         solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
         levels.append(
@@ -303,11 +313,6 @@ def plan_levels(
             )
         )
     return levels
-
-
-def _is_in_domains(assertion: Term, domains: Mapping[str, Sequence[int]], bounds: Bounds) -> bool:
-    is_single = sum(len(domains[name]) > 1 for name in assertion.variables) <= 1
-    return is_single and not may_divide_by_zero(assertion, bounds)
 
 
 def with_late_variables(

@@ -17,6 +17,7 @@ from tuninglink.solver.plan import (
     Level,
     TooManyValuesError,
     find_domains,
+    may_hold,
     order_variables,
     plan_levels,
     with_late_variables,
@@ -29,7 +30,6 @@ from tuninglink.solver.terms import (
     Term,
     UndecidedError,
     Verdict,
-    evaluate,
 )
 
 Confirm = Callable[[Mapping[str, int], Deadline], bool]
@@ -49,6 +49,7 @@ class SearchPlan:
         self._confirm = confirm
         self._shown = [name for name in variables if name not in hidden]
         self._levels: list[Level] = []
+        self.order: Sequence[str] = ()
         constants = [assertion for assertion in assertions if assertion.kind is Kind.CONSTANT]
         rest = [assertion for assertion in assertions if assertion.kind is not Kind.CONSTANT]
         domains = find_domains(rest, variables, deadline)
@@ -59,6 +60,7 @@ class SearchPlan:
         if rest and not domains:
             raise TooManyValuesError("nothing is open but the value of a division by zero")
         order = order_variables(rest, domains, hidden, deadline)
+        self.order = order
         self._slots = {name: index for index, name in enumerate(order)}
         self._levels = plan_levels(rest, order, domains)
         places = [slot for name, slot in self._slots.items() if name not in hidden]
@@ -87,10 +89,6 @@ class SearchPlan:
                     continue
                 seen.add(key)
             yield solution
-
-    @property
-    def order(self) -> Sequence[str]:
-        return [level.name for level in self._levels]
 
     def _all(self, values: Values) -> dict[str, int]:
         return {name: values[slot] for name, slot in self._slots.items()}
@@ -152,7 +150,7 @@ class SearchPlan:
                     holds = level.holds(values)
                     is_open[at] = False
                 except ZeroDivisionError:
-                    holds = is_open[at] = _may_hold(level.terms, self._all(values))
+                    holds = is_open[at] = may_hold(level.terms, self._all(values))
                 if not holds or (prune is not None and prune(at, values)):
                     continue
                 # Descend, or yield a solution.
@@ -168,16 +166,6 @@ class SearchPlan:
             else:
                 # No value is left: backtrack.
                 at -= 1
-
-
-def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
-    for term in terms:
-        try:
-            if not evaluate(term, values):
-                return False
-        except ZeroDivisionError:
-            pass
-    return True
 
 
 _Cost = tuple[int, int]
@@ -282,7 +270,7 @@ def count_solutions(
     if not all(assertion.variables for assertion in assertions):
         raise ZeroDivisionError  # other constant terms were folded when they were made
     groups = _groups(assertions, domains)
-    groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
+    groups.sort(key=lambda group: prod(len(domains[name]) for name in group[0]))
     parts: list[_Count] = []
     reason = ""
     for position, group in enumerate(groups):
@@ -299,12 +287,8 @@ def count_solutions(
     return Counted(CountAnswer(verdict, prod(part.total for part in parts), reason), parts)
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Variables that assertions connect, and these assertions."""
-
-    names: Sequence[str]
-    terms: Sequence[Term]
+_Group = tuple[Sequence[str], Sequence[Term]]
+"""Variables that assertions connect, and these assertions."""
 
 
 def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
@@ -325,8 +309,10 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
         terms = terms_of.setdefault(id(group_of[names[0]]), []) if names else of_fixed
         terms.append(assertion)
     connected = {id(names): names for names in group_of.values()}
-    groups = [_Group([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()]
-    return [_Group(fixed, of_fixed), *groups] if fixed else groups
+    groups: list[_Group] = [
+        ([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()
+    ]
+    return [(fixed, of_fixed), *groups] if fixed else groups
 
 
 @dataclass(frozen=True)
@@ -345,12 +331,13 @@ class _Plan:
 
 
 def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
-    own = {name: domains[name] for name in group.names}
-    order = order_variables(group.terms, own, hidden, deadline)
+    names, terms = group
+    own = {name: domains[name] for name in names}
+    order = order_variables(terms, own, hidden, deadline)
     late: set[str] = set()
     while True:
         deadline.check()
-        levels = plan_levels(group.terms, order, own)
+        levels = plan_levels(terms, order, own)
         # Other values of hidden variables give the same solution, so visible levels must not follow hidden choices.
         choosing = {
             level.name
@@ -360,14 +347,14 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         if choosing <= late:
             break
         late |= choosing
-        order = with_late_variables(late, order, group.terms)
+        order = with_late_variables(late, order, terms)
     # The loops yield the values that the number of solutions from the next level on depends on.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
     loops = []
     for index, level in enumerate(levels):
         assigned = frozenset(order[: index + 1])
-        open_terms = [term for term in group.terms if not term.variables <= assigned]
+        open_terms = [term for term in terms if not term.variables <= assigned]
         key = outlook(open_terms, assigned, slots, bounds, level.name)
         loops.append(compile_loop(index, level.checks, key))
     # The visible levels, and the hidden ones whose terms end before the next level.

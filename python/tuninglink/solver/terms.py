@@ -145,24 +145,22 @@ def evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int] | Non
         ZeroDivisionError: the value depends on a division by zero.
         KeyError: a required variable has no value.
     """
-    return _evaluate(term, values, {} if cache is None else cache)
-
-
-def _evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int]) -> int:
     kind = term.kind
     if kind is _CONSTANT:
         return term.value
     if kind is _VARIABLE:
         return values[term.name]
+    if cache is None:
+        cache = {}
     if term in cache:
         return cache[term]
     if kind is _ITE:
         condition, yes, no = term.operands
-        result = _evaluate(yes if _evaluate(condition, values, cache) else no, values, cache)
+        result = evaluate(yes if evaluate(condition, values, cache) else no, values, cache)
     elif kind is _AND or kind is _OR:
         result = int(_evaluate_lazily(term, values, cache, decisive=kind is _OR))
     else:
-        operands = [_evaluate(operand, values, cache) for operand in term.operands]
+        operands = [evaluate(operand, values, cache) for operand in term.operands]
         result = _OPERATIONS[kind](*operands)
     cache[term] = result
     return result
@@ -175,7 +173,7 @@ def _evaluate_lazily(
     is_open: ZeroDivisionError | None = None
     for operand in term.operands:
         try:
-            if bool(_evaluate(operand, values, cache)) is decisive:
+            if bool(evaluate(operand, values, cache)) is decisive:
                 return decisive
         except ZeroDivisionError as failure:
             is_open = failure

@@ -6,11 +6,12 @@ context therefore take turns.
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import z3
@@ -46,18 +47,25 @@ class TermWriter:
             return z3.IntVal(term.value, self._context)
         if kind is Kind.VARIABLE:
             return z3.Int(term.name, self._context)
-        if kind is Kind.ITE:
-            condition, *branches = operands
-            is_truth = any(map(self._is_truth, branches))
-            yes, no = (self._operand(branch, is_truth=is_truth) for branch in branches)
-            return z3.If(self._operand(condition, is_truth=True), yes, no)
-        is_truth = kind in _CONNECTIVES or any(map(self._is_truth, operands))
-        return _operations()[kind](
-            [self._operand(operand, is_truth=is_truth) for operand in operands]
+        branches = operands[1:] if kind is Kind.ITE else operands
+        is_truth = kind in (Kind.AND, Kind.OR, Kind.NOT) or any(
+            isinstance(self._written[branch], z3.BoolRef) for branch in branches
         )
-
-    def _is_truth(self, term: Term) -> bool:
-        return isinstance(self._written[term], z3.BoolRef)
+        written = [self._operand(branch, is_truth=is_truth) for branch in branches]
+        match kind:
+            case Kind.ITE:
+                return z3.If(self._operand(operands[0], is_truth=True), *written)
+            case Kind.ADD:
+                return z3.Sum(written)
+            case Kind.MUL:
+                return z3.Product(written)
+            case Kind.AND:
+                return z3.And(written)
+            case Kind.OR:
+                return z3.Or(written)
+            case Kind.NOT:
+                return z3.Not(*written)
+        return _OPERATORS[kind](*written)
 
     def _operand(self, term: Term, *, is_truth: bool) -> Any:
         if is_truth and term.kind is Kind.CONSTANT:
@@ -65,25 +73,15 @@ class TermWriter:
         return self._written[term]
 
 
-_CONNECTIVES: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT})
-
-
-@cache
-def _operations() -> Mapping[Kind, Callable[[list[Any]], Any]]:
-    """Return the operations of Z3. This is a function, since a table would load Z3 on import of this module."""
-    return {
-        Kind.ADD: z3.Sum,
-        Kind.MUL: z3.Product,
-        Kind.NEG: lambda operands: -operands[0],
-        Kind.DIV: lambda operands: operands[0] / operands[1],
-        Kind.MOD: lambda operands: operands[0] % operands[1],
-        Kind.EQ: lambda operands: operands[0] == operands[1],
-        Kind.LE: lambda operands: operands[0] <= operands[1],
-        Kind.LT: lambda operands: operands[0] < operands[1],
-        Kind.AND: z3.And,
-        Kind.OR: z3.Or,
-        Kind.NOT: lambda operands: z3.Not(operands[0]),
-    }
+_OPERATORS: Final[Mapping[Kind, Callable[..., Any]]] = {
+    Kind.NEG: operator.neg,
+    Kind.DIV: operator.truediv,
+    Kind.MOD: operator.mod,
+    Kind.EQ: operator.eq,
+    Kind.LE: operator.le,
+    Kind.LT: operator.lt,
+}
+"""The operations that Z3's interface overloads."""
 
 
 Model: TypeAlias = dict[str, int]
@@ -203,7 +201,7 @@ class Solver:
             zero = z3.IntVal(0, self._context)
             one = z3.IntVal(1, self._context)
             changes = [z3.If(equality, zero, one) for equality in self._equalities(target)]
-            gaps = [self._unknown(name) - target[name] for name in measured]
+            gaps = [z3.Int(name, self._context) - target[name] for name in measured]
             distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
             optimizer.minimize(z3.Sum([zero, *changes]))
             optimizer.minimize(z3.Sum([zero, *distances]))
@@ -212,12 +210,10 @@ class Solver:
     def _expressions(self, conditions: Sequence[Term]) -> list[z3.BoolRef]:
         return [self._writer.truth(condition) for condition in conditions]
 
-    def _unknown(self, name: str) -> z3.ArithRef:
-        return z3.Int(name, self._context)
-
     def _equalities(self, fixed: Mapping[str, int]) -> list[z3.BoolRef]:
         return [
-            self._unknown(name) == z3.IntVal(value, self._context) for name, value in fixed.items()
+            z3.Int(name, self._context) == z3.IntVal(value, self._context)
+            for name, value in fixed.items()
         ]
 
     def _check(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> z3.CheckSatResult:
@@ -252,7 +248,8 @@ class Solver:
             raise UndecidedError(f"the solver gave up: {solver.reason_unknown()}")
         model = solver.model()
         values = {
-            name: model.eval(self._unknown(name), model_completion=True) for name in self._names
+            name: model.eval(z3.Int(name, self._context), model_completion=True)
+            for name in self._names
         }
         try:
             return {name: value.as_long() for name, value in values.items()}

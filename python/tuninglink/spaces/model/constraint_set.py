@@ -100,7 +100,7 @@ class SolutionSet:
         if not all(choices.values()):
             return
         deadline = limits.start()
-        search = self._decider.search_within(choices, deadline, without)
+        search = self._decider.search(deadline, without, choices)
         if search is None:
             raise UndecidedError("only the solver finds the solutions")
         prune = beyond_changes(search, assignment, most_changes)
