@@ -6,9 +6,9 @@ The readings of one module share a cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -43,8 +43,7 @@ class ContradictionError(Exception):
     """A matcher has a requirement that no operation satisfies; the message gives the reason."""
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """The place and the reason where the reading of a matcher stopped."""
 
     reason: str
@@ -54,7 +53,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Matcher:
-    """A matcher as data.
+    """A matcher as data: its predicates in the order of the interpreter, and where reading stopped, if it did.
 
     The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the
     reading did not stop.
@@ -62,11 +61,6 @@ class Matcher:
 
     predicates: tuple[Predicate, ...]
     stop: Stop | None = None
-
-
-@dataclass(frozen=True)
-class Root:
-    """The candidate op of the matcher."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +86,10 @@ class UnknownResult:
     number: int
 
 
-Meaning: TypeAlias = Root | ValueRef | RoleRef | Constant | UnknownResult
-ROOT: Final[Root] = Root()
+ROOT: Final = "root"
+"""The candidate op of the matcher."""
+
+Meaning: TypeAlias = str | ValueRef | RoleRef | Constant | UnknownResult
 
 
 class ReadingCache:
@@ -108,10 +104,24 @@ class ReadingCache:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-        """Return indexing maps as data; see `indexing_maps`."""
+        """Return indexing maps as data."""
         key = attribute, kind, outputs
-        if key not in self._maps:
-            self._maps[key] = indexing_maps(attribute, kind, outputs)
+        if key in self._maps:
+            return self._maps[key]
+        maps = affine_maps(attribute)
+        roles: Mapping[Role, tuple[int, ...]] = {}
+        if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
+            roles = loops_by_role(kind, maps, len(maps) - outputs)
+        self._maps[key] = pred.Maps(
+            str(attribute),
+            tuple(map(str, maps)),
+            maps[0].n_dims,
+            tuple(map(indexing_loops, maps)),
+            tuple(
+                (pred.role_name(kind, role.value.replace(" ", "_")), loops)
+                for role, loops in roles.items()
+            ),
+        )
         return self._maps[key]
 
 
@@ -155,10 +165,10 @@ class Reading:
         except NotUnderstoodError as failure:
             unread = Stop(str(failure), place_of(sequence.location))
             return Matcher(tuple(self._predicates), self._stop or unread)
-        stop = replace(self._stop, rest=tuple(self._rest)) if self._stop else None
+        stop = self._stop._replace(rest=tuple(self._rest)) if self._stop else None
         return Matcher(tuple(self._predicates), stop)
 
-    def ask(self, *predicates: pred.Predicate) -> None:
+    def record(self, *predicates: pred.Predicate) -> None:
         (self._rest if self._stop else self._predicates).extend(predicates)
 
     def _block(self, block: mlir.Block) -> list[Meaning]:
@@ -167,7 +177,7 @@ class Reading:
             op = view.operation
             name = op.name
             if name == names.YIELD:
-                return [self._meaning(operand) for operand in op.operands] if self.depth else []
+                return [self.meaning(operand) for operand in op.operands] if self.depth else []
             self._left -= 1
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
@@ -186,24 +196,26 @@ class Reading:
         """Record an op that is not understood."""
         if self._stop is None:
             self._stop = Stop(reason, place_of(op.location))
+        regions: Hashable
+        try:
+            regions = regions_key(op)
+        except NotUnderstoodError:
+            regions = object()  # They capture values, and equal no others.
         key = (
             op.name,
             id(self._table),  # References are resolved in this table.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
-            tuple(map(self._meaning, op.operands)),
+            tuple(map(self.meaning, op.operands)),
             tuple(str(result.type) for result in op.results),
-            _regions_key(op),
+            regions,
         )
         self._rest.append(key)
-        self.define_unknown(op, key)
+        self.define(op, self.unknown(op, key))
 
-    def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
-        """Record the results of an op as unknown, identified only by a key of the op."""
-        if list(op.results):
-            number = self.cache.number(key)
-            self.define(
-                op, [UnknownResult(number, position) for position in range(len(op.results))]
-            )
+    def unknown(self, op: mlir.Operation, key: Hashable) -> list[Meaning]:
+        """Return unknown results of an op, identified only by a key of the op."""
+        number = self.cache.number(key) if list(op.results) else 0
+        return [UnknownResult(number, position) for position in range(len(op.results))]
 
     def include(self, op: mlir.Operation) -> None:
         """Read the included sequence of an include."""
@@ -221,7 +233,7 @@ class Reading:
         types = [operand.type for operand in op.operands]
         if not blocks or [argument.type for argument in blocks[0].arguments] != types:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
-        arguments = [self._meaning(operand) for operand in op.operands]
+        arguments = [self.meaning(operand) for operand in op.operands]
         self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
         self._table, self.depth = inner, self.depth + 1
         yielded = self._block(blocks[0])
@@ -233,10 +245,7 @@ class Reading:
     def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
         self._meanings.update(zip(op.results, meanings, strict=True))
 
-    def meaning(self, op: mlir.Operation) -> Meaning:
-        return self._meaning(op.operands[0])
-
-    def _meaning(self, value: Handle) -> Meaning:
+    def meaning(self, value: Handle) -> Meaning:
         meaning = self._meanings.get(value)
         if meaning is None:
             # Most matchers only yield their constants, so constants are read on use.
@@ -246,12 +255,12 @@ class Reading:
         return meaning
 
     def expect_root(self, op: mlir.Operation) -> None:
-        if self.meaning(op) is not ROOT:
+        if self.meaning(op.operands[0]) is not ROOT:
             raise NotUnderstoodError("it reads operations other than the one that it receives")
 
     def value(self, op: mlir.Operation) -> pred.ValueRef:
         """Return the operand or result that a matcher op tests."""
-        meaning = self.meaning(op)
+        meaning = self.meaning(op.operands[0])
         if not isinstance(meaning, pred.ValueRef):
             raise NotUnderstoodError("it looks at several operands or results")
         return meaning
@@ -269,14 +278,6 @@ OpReader = Callable[[Reading, mlir.Operation], None]
 
 Raises `NotUnderstoodError` where the op is not understood.
 """
-
-
-def _regions_key(op: mlir.Operation) -> Hashable:
-    """Return a key of the regions of an op, which is unique if they capture values."""
-    try:
-        return regions_key(op)
-    except NotUnderstoodError:
-        return object()
 
 
 # --- The reader of matchers: from a `transform.named_sequence` to predicates ---------------------
@@ -324,12 +325,8 @@ STRUCTURED_MATCHERS: Final = {
 }
 
 
-def _include(reading: Reading, op: mlir.Operation) -> None:
-    reading.include(op)
-
-
 def _constant(_: Reading, op: mlir.Operation) -> None:
-    """Add no predicate."""
+    """Add no predicate: constants are read on use."""
 
 
 def _operation_name(reading: Reading, op: mlir.Operation) -> None:
@@ -337,12 +334,12 @@ def _operation_name(reading: Reading, op: mlir.Operation) -> None:
     attribute = op.attributes["op_names"]
     assert isinstance(attribute, mlir.ArrayAttr)
     accepted = tuple(name.value for name in attribute if isinstance(name, mlir.StringAttr))
-    reading.ask(pred.NameIn(accepted))
+    reading.record(pred.NameIn(accepted))
 
 
 def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
-    reading.ask(pred.IsUnconfigured())
+    reading.record(pred.IsUnconfigured())
 
 
 def _structured(reading: Reading, op: mlir.Operation) -> None:
@@ -355,7 +352,7 @@ def _structured(reading: Reading, op: mlir.Operation) -> None:
         predicates = tuple(_structured_predicates(reading.cache, op, form))
         structured[key] = predicates, [RoleRef(form.kind, role) for role in form.roles]
     asked, meanings = structured[key]
-    reading.ask(*asked)
+    reading.record(*asked)
     reading.define(op, meanings)
 
 
@@ -379,7 +376,7 @@ def _structured_predicates(
 
 
 def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
-    role = reading.meaning(op)
+    role = reading.meaning(op.operands[0])
     if not isinstance(role, RoleRef):
         raise NotUnderstoodError("it compares other values than dimensions of a role")
     expected = op.attributes["expected_values"]
@@ -388,29 +385,22 @@ def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     if mlir.ShapedType.get_dynamic_size() in sizes:
         raise NotUnderstoodError("it requires dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
-    reading.ask(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
+    reading.record(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
 
 
-def _get_operand(reading: Reading, op: mlir.Operation) -> None:
-    _value(reading, op, pred.OPERAND)
-
-
-def _get_result(reading: Reading, op: mlir.Operation) -> None:
-    if not reading.depth:
+def _value(reading: Reading, op: mlir.Operation) -> None:
+    if op.name == names.GET_RESULT and not reading.depth:
         raise NotUnderstoodError(
             f"'{op.name}' is in the matcher itself, which is an error when it runs"
         )
-    _value(reading, op, pred.RESULT)
-
-
-def _value(reading: Reading, op: mlir.Operation, group: str) -> None:
     reading.expect_root(op)
     positions = op.attributes["raw_position_list"]
     assert isinstance(positions, mlir.DenseI64ArrayAttr)
     if len(positions) != 1 or positions[0] < 0 or {"is_inverted", "is_all"} & {*op.attributes}:
         raise NotUnderstoodError("it takes several operands at once, or counts from the last")
+    group = pred.OPERAND if op.name == names.GET_OPERAND else pred.RESULT
     value = pred.ValueRef(group, positions[0])
-    reading.ask(pred.HasValue(value))
+    reading.record(pred.HasValue(value))
     reading.define(op, [value])
 
 
@@ -418,14 +408,14 @@ def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
     attribute = op.attributes["target_type"]
     assert isinstance(attribute, mlir.TypeAttr)
     expected = ValueType.of(attribute.value)
-    reading.ask(pred.IsCastCompatible(reading.value(op), expected))
+    reading.record(pred.IsCastCompatible(reading.value(op), expected))
 
 
 def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
     factor = integer_value(op.attributes["size"])
     if factor <= 0:
         raise NotUnderstoodError("it requires multiples of a number that is not positive")
-    reading.ask(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
+    reading.record(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
 
 
 def _dim_bounds(reading: Reading, op: mlir.Operation) -> None:
@@ -433,42 +423,45 @@ def _dim_bounds(reading: Reading, op: mlir.Operation) -> None:
     for name, side in (("lower_bound", "low"), ("upper_bound", "high")):
         bound = op.attributes.get(name)
         if bound is not None:
-            reading.ask(pred.HasExtent(dimension, pred.Extent(**{side: integer_value(bound)})))
+            reading.record(pred.HasExtent(dimension, pred.Extent(**{side: integer_value(bound)})))
 
 
 def _regions(reading: Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
     example = next(body(op))
-    reading.ask(pred.HasRegions(regions_key(example), computation_of(example)))
+    reading.record(pred.HasRegions(regions_key(example), computation_of(example)))
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
     """Read a DAG; the candidate op must equal the last op of the DAG, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
-    reading.ask(pred.NameIn((root.name,)))
+    reading.record(pred.NameIn((root.name,)))
     if NAME_ONLY in root.attributes:
         raise NotUnderstoodError("of its graph's last operation only the name counts")
     structured = StructuredOp(root)
     attributes = {name: str(value) for name, value in root.attributes.items()}
-    reading.ask(pred.HasOperandCount(len(root.operands)))
+    reading.record(pred.HasOperandCount(len(root.operands)))
     attributes.pop(_INDEXING_MAPS, None)
     if structured.maps_attribute is not None and structured.maps:
         outputs = len(structured.maps) - structured.first_output
         maps = reading.cache.maps(structured.maps_attribute, structured.kind, outputs)
-        reading.ask(pred.HasMaps(maps))
-    reading.ask(pred.HasAttributes(tuple(sorted(attributes.items()))))
+        reading.record(pred.HasMaps(maps))
+    reading.record(pred.HasAttributes(tuple(sorted(attributes.items()))))
     for number, expected in enumerate(structured.operands):
-        reading.ask(pred.IsCastCompatible(pred.ValueRef(pred.OPERAND, number), expected))
-    reading.ask(pred.HasRegions(regions_key(root), computation_of(root)))
-    graph = Graph(root)
-    dag = pred.IsDag(graph.key, graph.own_key, structured.kind, graph.has_free_operands)
-    reading.ask(dag)
-    reading.define_unknown(op, dag)
+        reading.record(pred.IsCastCompatible(pred.ValueRef(pred.OPERAND, number), expected))
+    reading.record(pred.HasRegions(regions_key(root), computation_of(root)))
+    arguments = {
+        operand.arg_number for operand in root.operands if isinstance(operand, mlir.BlockArgument)
+    }
+    has_free_operands = len(arguments) == len(root.operands)
+    dag = pred.IsDag(_graph_key(root), _own_key(root), structured.kind, has_free_operands)
+    reading.record(dag)
+    reading.define(op, reading.unknown(op, dag))
 
 
 READERS: Final[Mapping[str, OpReader]] = {
-    names.INCLUDE: _include,
+    names.INCLUDE: Reading.include,
     names.PARAM_CONSTANT: _constant,
     names.MATCH_OPERATION_NAME: _operation_name,
     names.HAS_NO_LOWERING_CONFIG: _has_no_lowering_config,
@@ -476,8 +469,8 @@ READERS: Final[Mapping[str, OpReader]] = {
     names.MATCH_CONVOLUTION: _structured,
     names.MATCH_ATTENTION: _structured,
     names.MATCH_ONLINE_ATTENTION: _structured,
-    names.GET_OPERAND: _get_operand,
-    names.GET_RESULT: _get_result,
+    names.GET_OPERAND: _value,
+    names.GET_RESULT: _value,
     names.MATCH_DIMS_EQUAL: _dims_equal,
     names.MATCH_DIM_MULTIPLE: _dim_is_multiple_of,
     names.MATCH_DIM_BOUNDS: _dim_bounds,
@@ -532,58 +525,47 @@ class NotUnderstoodError(Exception):
     """A matcher has an unsupported requirement, named in the message."""
 
 
-class Graph:
-    """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
+def _graph_key(root: mlir.Operation) -> Hashable:
+    """Return a key of the graph in a `cast_compatible_dag_from_root`: equal for graphs that match the same payloads.
 
     It has the properties that `MatchCastCompatibleDagFromRootOp::matchOperation` compares.
 
     The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
     The key of the root op omits sizes, since its operands are constrained separately.
     """
+    numbers: dict[mlir.Operation, int] = {}
+    nodes: list[Hashable] = []
 
-    def __init__(self, root: mlir.Operation) -> None:
-        self._numbers: dict[mlir.Operation, int] = {}
-        self._nodes: list[Hashable] = []
-        for producer in postorder(_producers(root), _producers):
-            self._nodes.append(self._node(producer))
-            self._numbers[producer] = len(self._numbers)
-        self.own_key: Hashable = _own_key(root)
-        self.key: Hashable = (*self._nodes, (self.own_key, self._operands(root)))
-        arguments = [
-            operand for operand in root.operands if isinstance(operand, mlir.BlockArgument)
-        ]
-        distinct = {argument.arg_number for argument in arguments}
-        self.has_free_operands = len(distinct) == len(root.operands)
+    def producers(operation: mlir.Operation) -> list[mlir.Operation]:
+        if NAME_ONLY in operation.attributes:
+            return []
+        results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
+        return [result.owner.operation for result in results]
 
-    def _node(self, producer: mlir.Operation) -> Hashable:
+    def operands(operation: mlir.Operation) -> Hashable:
+        return tuple(
+            value.arg_number
+            if isinstance(value, mlir.BlockArgument)
+            else (numbers[value.owner.operation], value.result_number)
+            for value in operation.operands
+            if isinstance(value, mlir.BlockArgument | mlir.OpResult)
+        )
+
+    for producer in postorder(producers(root), producers):
         if NAME_ONLY in producer.attributes:
-            return NAME_ONLY, producer.name
-        types = tuple(str(operand.type) for operand in producer.operands)
-        return _own_key(producer), types, self._operands(producer)
-
-    def _operands(self, operation: mlir.Operation) -> Hashable:
-        return tuple(map(self._value, operation.operands))
-
-    def _value(self, value: Value) -> Hashable:
-        if isinstance(value, mlir.BlockArgument):
-            return value.arg_number
-        assert isinstance(value, mlir.OpResult)
-        return self._numbers[value.owner.operation], value.result_number
-
-
-def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return the producers of the operands of an op that are in the graph."""
-    if NAME_ONLY in operation.attributes:
-        return []
-    results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
-    return [result.owner.operation for result in results]
+            nodes.append((NAME_ONLY, producer.name))
+        else:
+            types = tuple(str(operand.type) for operand in producer.operands)
+            nodes.append((_own_key(producer), types, operands(producer)))
+        numbers[producer] = len(numbers)
+    return (*nodes, (_own_key(root), operands(root)))
 
 
 def _own_key(operation: mlir.Operation) -> Hashable:
     """Return the key of an op without its operands."""
     return (
         operation.name,
-        _attributes(operation),
+        frozenset((name, str(value)) for name, value in operation.attributes.items()),
         len(operation.results),
         len(operation.operands),
         regions_key(operation),
@@ -602,10 +584,6 @@ def computation_of(operation: mlir.Operation) -> str:
     return ", ".join(result) or "nothing"
 
 
-def _attributes(operation: mlir.Operation) -> Hashable:
-    return frozenset((name, str(value)) for name, value in operation.attributes.items())
-
-
 def regions_key(operation: mlir.Operation) -> Hashable:
     """Return a key of regions that does not depend on the names of values.
 
@@ -614,43 +592,38 @@ def regions_key(operation: mlir.Operation) -> Hashable:
     Raises:
         NotUnderstoodError: a region captures values.
     """
-    return _Regions().of(operation)
+    return _regions_of(operation, {})
 
 
-class _Regions:
-    """The regions of one operation, whose values are numbered in order of appearance."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Value, int] = {}
-
-    def of(self, operation: mlir.Operation) -> tuple[Hashable, ...]:
-        inside = children(operation)
-        return tuple(
-            tuple(
-                self._block(block, [op for op in inside if op.block == block])
-                for block in region.blocks
-            )
-            for region in operation.regions
+def _regions_of(operation: mlir.Operation, numbers: dict[Value, int]) -> tuple[Hashable, ...]:
+    """Return the key of the regions of an operation, given the numbers of values in order of appearance."""
+    inside = children(operation)
+    return tuple(
+        tuple(
+            _block(block, [op for op in inside if op.block == block], numbers)
+            for block in region.blocks
         )
+        for region in operation.regions
+    )
 
-    def _block(self, block: mlir.Block, operations: Iterable[mlir.Operation]) -> Hashable:
-        for argument in block.arguments:
-            self._numbers[argument] = len(self._numbers)
-        types = tuple(str(argument.type) for argument in block.arguments)
-        return types, tuple(map(self._operation, operations))
 
-    def _operation(self, operation: mlir.Operation) -> Hashable:
-        operands = tuple(map(self._number, operation.operands))
-        regions = self.of(operation)
-        for result in operation.results:
-            self._numbers[result] = len(self._numbers)
-        types = tuple(str(result.type) for result in operation.results)
-        return operation.name, _attributes(operation), operands, types, regions
-
-    def _number(self, value: Value) -> int:
-        if value not in self._numbers:
+def _block(
+    block: mlir.Block, operations: Iterable[mlir.Operation], numbers: dict[Value, int]
+) -> Hashable:
+    for argument in block.arguments:
+        numbers[argument] = len(numbers)
+    keys: list[Hashable] = []
+    for operation in operations:
+        if any(operand not in numbers for operand in operation.operands):
             raise NotUnderstoodError("a region uses values from around it")
-        return self._numbers[value]
+        attributes = frozenset((name, str(value)) for name, value in operation.attributes.items())
+        operands = tuple(numbers[operand] for operand in operation.operands)
+        regions = _regions_of(operation, numbers)
+        for result in operation.results:
+            numbers[result] = len(numbers)
+        types = tuple(str(result.type) for result in operation.results)
+        keys.append((operation.name, attributes, operands, types, regions))
+    return tuple(str(argument.type) for argument in block.arguments), tuple(keys)
 
 
 _CONFIGURATION: Final = frozenset(
@@ -717,21 +690,3 @@ class OpInfo(StructuredOp):
             for name, value in self.operation.attributes.items()
             if name not in _CONFIGURATION or self.is_configured
         }
-
-
-def indexing_maps(attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-    """Return indexing maps as data."""
-    maps = affine_maps(attribute)
-    roles: Mapping[Role, tuple[int, ...]] = {}
-    if kind is OpKind.ATTENTION or (kind in ROLES and len(maps) == pred.STRUCTURED_OPERANDS):
-        roles = loops_by_role(kind, maps, len(maps) - outputs)
-    return pred.Maps(
-        str(attribute),
-        tuple(map(str, maps)),
-        maps[0].n_dims,
-        tuple(map(indexing_loops, maps)),
-        tuple(
-            (pred.role_name(kind, role.value.replace(" ", "_")), loops)
-            for role, loops in roles.items()
-        ),
-    )
