@@ -348,7 +348,7 @@ class SpecMember:
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         """Yield the entries known to match an op, with their positions."""
         for each in self.index.nearest(op):
-            if each.differences:
+            if each.rank[0]:
                 return
             if compare(self._matchers[each.position], op).matches:
                 yield each.position, self.reference(each.position)

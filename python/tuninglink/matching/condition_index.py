@@ -24,6 +24,7 @@ from tuninglink.matching.predicates import (
     Extent,
     Opaque,
     box,
+    conjunction,
     contains,
     exclude_but_for_sizes,
     implies_but_for_sizes,
@@ -53,37 +54,28 @@ class ConditionGroup:
     related: list[tuple[ConditionGroup, Relation]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class ConditionGroups:
-    """All conditions, in groups."""
-
-    of: Mapping[int, ConditionGroup]
-    are_related: bool
-
-
-def make_groups(conditions: Iterable[tuple[int, Condition]]) -> ConditionGroups:
-    """Divide conditions into groups."""
+def make_groups(
+    conditions: Iterable[tuple[int, Condition]],
+) -> tuple[dict[int, ConditionGroup], bool]:
+    """Divide conditions into groups; also return whether the groups are related, which too many are not."""
     groups: dict[Hashable, ConditionGroup] = {}
-    of: dict[int, ConditionGroup] = {}
+    group_of: dict[int, ConditionGroup] = {}
     for position, condition in conditions:
-        group = groups.setdefault(_key(condition), ConditionGroup(condition))
+        key = (
+            condition.names,
+            condition.kinds,
+            condition.has_free_operands,
+            condition.is_unconfigured,
+            condition.operands,
+            condition.tensors,
+            frozenset(condition.least_ranks.items()),
+            frozenset(_values(condition).items()),
+            condition.dag,
+        )
+        group = groups.setdefault(key, ConditionGroup(condition))
         group.members.append(position)
-        of[position] = group
-    return ConditionGroups(of, _relate(list(groups.values())))
-
-
-def _key(condition: Condition) -> Hashable:
-    return (
-        condition.names,
-        condition.kinds,
-        condition.has_free_operands,
-        condition.is_unconfigured,
-        condition.operands,
-        condition.tensors,
-        frozenset(condition.least_ranks.items()),
-        frozenset(_values(condition).items()),
-        condition.dag,
-    )
+        group_of[position] = group
+    return group_of, _relate(list(groups.values()))
 
 
 def _values(condition: Condition) -> dict[Hashable, Hashable]:
@@ -114,38 +106,28 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
     work = 0
     for pattern, members in patterns.items():
         for other_pattern, others in patterns.items():
+            # Compare only groups that agree in the values that both require.
             common = tuple(pattern & other_pattern)
-            result: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
+            result: dict[tuple[Hashable, ...], list[ConditionGroup]] = defaultdict(list)
             for index in others:
-                result[tuple(values[index][key] for key in common)].append(index)
+                result[tuple(values[index][key] for key in common)].append(groups[index])
             for index in members:
+                group = groups[index]
                 work += 1
                 for other in result.get(tuple(values[index][key] for key in common), ()):
-                    work += _work(groups[index], groups[other])
+                    is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
+                    work += len(group.members) + (len(other.members) if is_renamed else 0)
                     if work > MAX_WORK:
-                        _isolate(groups)
+                        for isolated in groups:
+                            isolated.related = [(isolated, Relation.WITHIN)]
                         return False
-                    _compare(groups[index], groups[other])
+                    if implies_but_for_sizes(group.condition, other.condition):
+                        group.related.append((other, Relation.WITHIN))
+                    elif implies_but_for_sizes(other.condition, group.condition):
+                        group.related.append((other, Relation.AROUND))
+                    elif not exclude_but_for_sizes(group.condition, other.condition):
+                        group.related.append((other, Relation.UNSURE))
     return True
-
-
-def _work(group: ConditionGroup, other: ConditionGroup) -> int:
-    is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
-    return len(group.members) + (len(other.members) if is_renamed else 0)
-
-
-def _isolate(groups: Sequence[ConditionGroup]) -> None:
-    for group in groups:
-        group.related = [(group, Relation.WITHIN)]
-
-
-def _compare(group: ConditionGroup, other: ConditionGroup) -> None:
-    if implies_but_for_sizes(group.condition, other.condition):
-        group.related.append((other, Relation.WITHIN))
-    elif implies_but_for_sizes(other.condition, group.condition):
-        group.related.append((other, Relation.AROUND))
-    elif not exclude_but_for_sizes(group.condition, other.condition):
-        group.related.append((other, Relation.UNSURE))
 
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
@@ -164,48 +146,31 @@ class ConditionIndex:
         self.conditions = conditions
         self.labels = dict(enumerate(labels or ()))
         # Find the conditions that decide about all later ones.
-        opaque = (
-            position
-            for position, condition in enumerate(conditions)
-            if isinstance(condition, Opaque)
-        )
-        self.first_opaque = next(opaque, None)
-        universal = (
-            position for position, condition in enumerate(conditions) if is_universal(condition)
-        )
-        self.first_universal = next(universal, None)
-        self._first_of_key: dict[Hashable, int] = {}
+        self.first_opaque: int | None = None
+        self.first_universal: int | None = None
+        self.first_of_key: dict[Hashable, int] = {}
+        self.empty: set[int] = set()
+        self._boxes: dict[int, Box] = {}
         for position, condition in enumerate(conditions):
-            if isinstance(condition, Opaque) and condition.key is not None:
-                self._first_of_key.setdefault(condition.key, position)
-        # Separate empty conditions from those with sizes.
-        understood = [
+            if isinstance(condition, Opaque):
+                if self.first_opaque is None:
+                    self.first_opaque = position
+                if condition.key is not None:
+                    self.first_of_key.setdefault(condition.key, position)
+                continue
+            if self.first_universal is None and is_universal(condition):
+                self.first_universal = position
+            self._boxes[position] = box(condition.sizes)
+            if condition.names == frozenset() or is_empty(self._boxes[position]):
+                self.empty.add(position)
+        # Group the conditions by their discrete parts; indexes of sizes are made on demand.
+        self._group_of, self.are_related = make_groups(
             (position, condition)
             for position, condition in enumerate(conditions)
-            if isinstance(condition, Condition)
-        ]
-        self._boxes = {position: box(condition.sizes) for position, condition in understood}
-        self._empty = {
-            position
-            for position, condition in understood
-            if condition.names == frozenset() or is_empty(self._boxes[position])
-        }
-        # Group the conditions by their discrete parts; indexes of sizes are made on demand.
-        groups = make_groups(
-            (position, condition)
-            for position, condition in understood
-            if position not in self._empty
+            if isinstance(condition, Condition) and position not in self.empty
         )
-        self.are_related = groups.are_related
-        self._group_of = groups.of
         self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
         self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
-
-    def first_alike(self, opaque: Opaque) -> int | None:
-        return self._first_of_key.get(opaque.key)
-
-    def is_empty(self, position: int) -> bool:
-        return position in self._empty
 
     def group(self, position: int) -> ConditionGroup | None:
         return self._group_of.get(position)
@@ -217,7 +182,9 @@ class ConditionIndex:
         loops = seen_from.condition.loops
         if condition.loops or not loops:
             return self._boxes[position]
-        return box(condition.sizes_by(loops))
+        return conjunction(
+            (loops.get(size.dimension, size.dimension), size.extent) for size in condition.sizes
+        )
 
     def sizes(self, group: ConditionGroup, seen_from: ConditionGroup) -> SizeIndex:
         """Return the index of a group, with the loop names of another group where it has none."""
@@ -330,8 +297,7 @@ class SizeIndex:
                 buckets = self._common[pattern, common] = self._by_sizes(
                     self._patterns[pattern], common
                 )
-            by_common = buckets
-            bucket = by_common.get(_sizes(asked, common))
+            bucket = buckets.get(_sizes(asked, common))
             if bucket:
                 parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
         return Found(parts)
@@ -347,14 +313,13 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
+        def ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
+            while bits:
+                lowest = bits & -bits
+                yield numbers[lowest.bit_length() - 1]
+                bits ^= lowest
 
-
-def _ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield numbers[lowest.bit_length() - 1]
-        bits ^= lowest
+        return merge(*(ascending(numbers, result) for numbers, result in self.parts))
 
 
 def _by_pattern(
@@ -492,14 +457,13 @@ class _Thresholds:
         for start in range(0, len(ordered), _STRIDE):
             some = _set_of(self._positions[start : start + _STRIDE])
             self._marks.append(self._marks[-1] | some)
-
-        self._ends = {end: self._up_to(end) for end in (-math.inf, math.inf)}
+        self._ends: dict[float, int] = {}  # of the most frequent thresholds
+        self._ends = {end: self.up_to(end) for end in (-math.inf, math.inf)}
 
     def up_to(self, value: float) -> int:
         end = self._ends.get(value)
-        return self._up_to(value) if end is None else end
-
-    def _up_to(self, value: float) -> int:
+        if end is not None:
+            return end
         count = bisect_right(self._values, value)
         marks, rest = divmod(count, _STRIDE)
         result = self._marks[marks]

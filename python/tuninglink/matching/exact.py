@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.predicates import Condition, Loops, Opaque, loops_of
+from tuninglink.matching.predicates import Condition, Opaque, loops_of
 from tuninglink.matching.reader import ContradictionError, Matcher, NotUnderstoodError
 from tuninglink.mlir import names
 
@@ -30,7 +30,8 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
         rest = matcher.stop.rest
         key = None if rest is None else (matcher.predicates, rest)
         return Opaque(matcher.stop.reason, key)
-    fold = _Fold(matcher.predicates)
+    all_maps = (one.maps for one in matcher.predicates if isinstance(one, pred.HasMaps))
+    fold = _Fold(maps=next(all_maps, None))
     try:
         for predicate in matcher.predicates:
             fold.add(predicate)
@@ -45,7 +46,6 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
 class _Fold:
     """The conjunction of predicates, with the attributes of a `Condition`, also for results."""
 
-    predicates: tuple[pred.Predicate, ...]
     names: frozenset[str] | None = None
     kinds: frozenset[OpKind] = frozenset()
     maps: pred.Maps | None = None
@@ -64,16 +64,6 @@ class _Fold:
     result_types: list[ValueType] = field(default_factory=list)
     least_result_rank: int = 0
 
-    def __post_init__(self) -> None:
-        self.maps = next(
-            (
-                predicate.maps
-                for predicate in self.predicates
-                if isinstance(predicate, pred.HasMaps)
-            ),
-            None,
-        )
-
     def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
         """Add the requirements of a predicate."""
         match predicate:
@@ -85,7 +75,7 @@ class _Fold:
                 self.is_unconfigured = True
             case pred.IsKind(kind):
                 self.kinds |= {kind}
-                self._need_operands(pred.STRUCTURED_OPERANDS)
+                self.operands = max(self.operands, pred.STRUCTURED_OPERANDS)
             # Its loops, operands and results.
             case pred.HasElementType(kind, operand, _, element):
                 count = pred.STRUCTURED_OPERANDS
@@ -97,20 +87,32 @@ class _Fold:
                 if maps != self.maps:
                     raise NotUnderstoodError("it requires different indexing maps")
             case pred.IsUnmasked():
-                self._refuse_mask()
+                # The matcher op for online attention rejects a mask, even if the maps match.
+                unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
+                is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
+                if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
+                    raise NotUnderstoodError("it requires a mask, which is refused")
             case pred.HasRoleSizes(kind, role, sizes):
-                self._add_role(pred.role_name(kind, role), sizes)
+                name = pred.role_name(kind, role)
+                _require(self.counts, name, len(sizes), "numbers of dimensions")
+                self._add_sizes((name, at, 0, size) for at, size in enumerate(sizes))
+            case pred.HasValue(pred.ValueRef(pred.OPERAND, number)):
+                self.operands = max(self.operands, number + 1)
             case pred.HasValue(value):
-                self._add_value(value)
+                self.results = max(self.results, value.number + 1)
             case pred.HasOperandCount(count):
-                self._need_operands(count)
+                self.operands = max(self.operands, count)
             case pred.IsCastCompatible(value, required):
                 if value.group == pred.RESULT:
                     self.result_types.append(required)
                 else:
                     self._add_type(value.number, required)
-            case pred.HasExtent():
-                self._add_extent(predicate)
+            case pred.HasExtent((pred.OPERAND, number, dimension)):
+                self.least_ranks[number] = max(self.least_ranks.get(number, 0), dimension + 1)
+                self.sizes.add(predicate)
+            case pred.HasExtent((_, _, dimension)):
+                self.least_result_rank = max(self.least_result_rank, dimension + 1)
+                self.sizes.add(predicate)
             # Its computation and its producers.
             case pred.HasRegions(key):
                 if self.regions is not None and self.regions != key:
@@ -126,41 +128,9 @@ class _Fold:
                 self.dag = predicate
                 self.kinds |= {kind} & _MATCHED_KINDS
 
-    def _refuse_mask(self) -> None:
-        """Exclude maps of an online attention with a mask, which its matcher op rejects even if they match."""
-        unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
-        is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
-        if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
-            raise NotUnderstoodError("it requires a mask, which is refused")
-
-    def _need_operands(self, count: int) -> None:
-        self.operands = max(self.operands, count)
-
-    def _add_role(self, role: str, sizes: tuple[int | None, ...]) -> None:
-        _require(self.counts, role, len(sizes), "numbers of dimensions")
-        self.sizes |= {
-            pred.HasExtent((role, at, 0), pred.Extent(size))
-            for at, size in enumerate(sizes)
-            if size is not None
-        }
-
-    def _add_value(self, value: pred.ValueRef) -> None:
-        if value.group == pred.OPERAND:
-            self._need_operands(value.number + 1)
-        else:
-            self.results = max(self.results, value.number + 1)
-
-    def _add_extent(self, fact: pred.HasExtent) -> None:
-        group, number, dimension = fact.dimension
-        if group == pred.OPERAND:
-            self.least_ranks[number] = max(self.least_ranks.get(number, 0), dimension + 1)
-        else:
-            self.least_result_rank = max(self.least_result_rank, dimension + 1)
-        self.sizes.add(fact)
-
     def _add_type(self, number: int, required: ValueType) -> None:
         """Add a type to which an operand can be cast."""
-        self._need_operands(number + 1)
+        self.operands = max(self.operands, number + 1)
         is_shaped = required.is_tensor or required.element != required.text
         if is_shaped and (not required.is_tensor or required.encoding):
             raise NotUnderstoodError(f"it requires an operand of type {required.text}")
@@ -171,19 +141,35 @@ class _Fold:
         sizes = required.sizes or ()
         self.tensors.add(number)
         _require(self.ranks, number, len(sizes), "ranks")
+        self._add_sizes((pred.OPERAND, number, at, size) for at, size in enumerate(sizes))
+
+    def _add_sizes(self, sizes: Iterable[tuple[str, int, int, int | None]]) -> None:
         self.sizes |= {
-            pred.HasExtent((pred.OPERAND, number, at), pred.Extent(size))
-            for at, size in enumerate(sizes)
+            pred.HasExtent((group, number, at), pred.Extent(size))
+            for group, number, at, size in sizes
             if size is not None
         }
 
     def condition(self) -> Condition:
         """Return the condition, with dimensions named by their loops where the maps are known."""
-        # Name dimensions by their loops.
         self._add_results()
+        # The maps determine the operands, and name dimensions by their loops.
         loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
         if loops:
-            self._add_loops(loops)
+            if self.operands > loops.operands:
+                raise NotUnderstoodError("it requires more operands than it has maps")
+            self.operands = loops.operands
+            for role, count in loops.counts.items():
+                asked = self.counts.get(role, count)
+                if asked != count:
+                    raise ContradictionError(
+                        f"it compares '{role.rpartition(' ')[2]}' with {asked} sizes, of which its maps have {count}; "
+                        "write one size for each"
+                    )
+            if any(loops.ranks.get(key, value) != value for key, value in self.ranks.items()):
+                raise NotUnderstoodError("it requires operands of other ranks than its maps have")
+            self.counts |= loops.counts
+            self.ranks |= loops.ranks
         # Reject contradictory requirements.
         if self.kinds and self.operands > pred.STRUCTURED_OPERANDS:
             raise NotUnderstoodError("it requires more operands than two inputs and an output")
@@ -214,22 +200,6 @@ class _Fold:
             ),
             loops=of_loops,
         )
-
-    def _add_loops(self, loops: Loops) -> None:
-        if self.operands > loops.operands:
-            raise NotUnderstoodError("it requires more operands than it has maps")
-        self.operands = loops.operands
-        for role, count in loops.counts.items():
-            asked = self.counts.get(role, count)
-            if asked != count:
-                raise ContradictionError(
-                    f"it compares '{role.rpartition(' ')[2]}' with {asked} sizes, of which its maps have {count}; "
-                    "write one size for each"
-                )
-        if any(loops.ranks.get(key, value) != value for key, value in self.ranks.items()):
-            raise NotUnderstoodError("it requires operands of other ranks than its maps have")
-        self.counts |= loops.counts
-        self.ranks |= loops.ranks
 
     def _add_results(self) -> None:
         """Apply requirements on the result to the output, which has the same type and sizes."""

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 from iree.compiler import ir as mlir
@@ -13,7 +14,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree import OpKind
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.predicates import (
-    LOOP,
+    OPERAND,
     STRUCTURED_OPERANDS,
     UNMASKED_INPUTS,
     Condition,
@@ -22,7 +23,6 @@ from tuninglink.matching.predicates import (
 from tuninglink.matching.reader import (
     STRUCTURED_MATCHERS,
     MatcherReader,
-    StructuredMatcher,
     read_matcher,
 )
 from tuninglink.mlir import (
@@ -85,116 +85,109 @@ def index_matchers(
     Raises:
         SpecError: an entry point has a signature that cannot be linked. The module is then unchanged.
     """
+    # Read all specs before changing one.
+    plans = []
+    for spec in nested_specs(module) or ([module] if has_entry_point(module) else []):
+        anatomy = Anatomy(spec)
+        reason = anatomy.opaque_because
+        if reason is None:
+            checks: dict[Structure, mlir.Operation] = {}
+            with spec.context, mlir.Location.unknown():
+                scratch = mlir.Module.create()  # Owns the checks.
+                entries = _read_entries(anatomy, scratch, checks)
+            plans.append((anatomy, scratch, checks, entries, plan_index(entries, longest)))
+        elif diagnostics:
+            remark = "this spec is not a list of matchers and stays as it is"
+            diagnostics.remark(remark, spec, [reason])
+
+    def count_groups(items: Sequence[Item]) -> int:
+        return sum(1 + count_groups(item.items) for item in items if isinstance(item, IndexGroup))
+
     result = Indexing()
-    plans = [
-        _plan(spec, longest, diagnostics)
-        for spec in (nested_specs(module) or ([module] if has_entry_point(module) else []))
-    ]
-    for anatomy, reader, items in filter(None, plans):
-        groups = _count_groups(items)
+    for anatomy, _, checks, entries, items in plans:
+        groups = count_groups(items)
         if groups:
-            IndexBuilder(anatomy, reader.checks).build(items)
-        result += Indexing(len(reader.entries), groups)
+            IndexBuilder(anatomy, checks).build(items)
+        result += Indexing(len(entries), groups)
     return result
-
-
-def _plan(
-    module: mlir.Operation, longest: int, diagnostics: DiagnosticSink | None
-) -> tuple[Anatomy, IndexReader, tuple[Item, ...]] | None:
-    anatomy = Anatomy(module)
-    reason = anatomy.opaque_because
-    if reason is not None:
-        if diagnostics:
-            diagnostics.remark(
-                "this spec is not a list of matchers and stays as it is", module, [reason]
-            )
-        return None
-    reader = IndexReader(anatomy)
-    return anatomy, reader, plan_index(reader.entries, longest)
-
-
-def _count_groups(items: Sequence[Item]) -> int:
-    return sum(1 + _count_groups(item.items) for item in items if isinstance(item, IndexGroup))
 
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """The name prefixes of operations that get a group of their own, since a dispatch has few of them."""
 
 
-class IndexReader:
-    """Reads the entries of one spec."""
-
-    def __init__(self, anatomy: Anatomy) -> None:
-        self._anatomy = anatomy
-        self._reader = MatcherReader(anatomy.table)
-        self._structures: dict[Hashable, Structure] = {}
-        self.checks: dict[Structure, mlir.Operation] = {}
-        with anatomy.module.context, mlir.Location.unknown():
-            self._scratch = mlir.Module.create()
-            first: dict[str, int] = {}
-            for position, (matcher, _) in enumerate(anatomy.pairs):
-                first.setdefault(matcher, position)
-            self.entries = tuple(self._entry(*pair) for pair in first.items())
-
-    def _entry(self, matcher: str, position: int) -> IndexEntry:
-        condition = exact_condition(self._reader.read(matcher))
+def _read_entries(
+    anatomy: Anatomy, scratch: mlir.Module, checks: dict[Structure, mlir.Operation]
+) -> list[IndexEntry]:
+    """Read the entries of one spec, and add the matchers that check their structures to a module."""
+    reader = MatcherReader(anatomy.table)
+    structures: dict[Hashable, Structure] = {}
+    first: dict[str, int] = {}
+    for position, (matcher, _) in enumerate(anatomy.pairs):
+        first.setdefault(matcher, position)
+    entries = []
+    for matcher, position in first.items():
+        condition = exact_condition(reader.read(matcher))
         if not isinstance(condition, Condition):
-            return IndexEntry(position)
-        structure = self._structure(condition)
-        return IndexEntry(position, condition, structure, fixed_axes(condition))
-
-    def _structure(self, condition: Condition) -> Structure | None:
+            entries.append(IndexEntry(position))
+            continue
+        structure = None
         check = _check(condition)
-        if check is None:
-            return None
-        name, attributes, results = check
-        key = name, *attributes.items()
-        if key not in self._structures:
-            sequence = _matcher(self._scratch, name, attributes, results)
-            implied = exact_condition(read_matcher(sequence))
-            assert isinstance(implied, Condition)
-            structure = self._structures[key] = Structure(implied)
-            self.checks[structure] = sequence
-        return self._structures[key]
+        if check is not None:
+            name, attributes, results = check
+            key = name, *attributes.items()
+            if key not in structures:
+                sequence = _matcher(scratch, name, attributes, results)
+                implied = exact_condition(read_matcher(sequence))
+                assert isinstance(implied, Condition)
+                structures[key] = Structure(implied)
+                checks[structures[key]] = sequence
+            structure = structures[key]
+        entries.append(IndexEntry(position, condition, structure, _fixed_axes(condition)))
+    return entries
 
 
-_Check = tuple[str, dict[str, mlir.Attribute], int]
-"""The name, the attributes and the number of results of a matcher op."""
+def _fixed_axes(condition: Condition) -> dict[Axis, int]:
+    """Return the dimensions of operands for which a condition requires one static size."""
+    operand_of = {
+        loop: dimension for dimension, loop in condition.loops.items() if dimension[0] == OPERAND
+    }
+    axes: dict[Axis, int] = {}
+    for fact in condition.sizes:
+        group, number, dimension = operand_of.get(fact.dimension, fact.dimension)
+        if fact.extent.size is not None and group == OPERAND:
+            axes[number, dimension] = fact.extent.size
+    return axes
 
 
-def _check(condition: Condition) -> _Check | None:
-    """Return an operation that matches all ops for which a condition holds, a specific one if possible."""
+def _check(condition: Condition) -> tuple[str, dict[str, mlir.Attribute], int] | None:
+    """Return an operation that matches all ops for which a condition holds, a specific one if possible.
+
+    The result holds the name, the attributes and the number of results of a matcher op.
+    """
+    maps = condition.maps
+    count = len(maps.operands) if maps is not None else STRUCTURED_OPERANDS
     for name, form in STRUCTURED_MATCHERS.items():
-        if _asks_for(condition, form):
-            return name, _attributes(condition, form), len(form.roles)
+        is_graph = condition.root is not None
+        if form.op_name:
+            # The matcher op for attention rejects ops with a mask, which have an additional map.
+            unmasked = maps is not None and count == UNMASKED_INPUTS + len(form.outputs)
+            is_implied = condition.names == frozenset({form.op_name}) and unmasked and not is_graph
+        else:
+            is_alike = form.kind is OpKind.CONTRACTION or not is_graph
+            is_implied = condition.kinds == {form.kind} and is_alike
+        if is_implied:
+            attributes: dict[str, mlir.Attribute] = {}
+            if maps is not None:
+                attributes["indexing_maps"] = mlir.Attribute.parse(maps.text)
+            for position, role in enumerate(form.operands):
+                element = mlir.Type.parse(condition.types[form.operand(position) % count])
+                attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+            return name, attributes, len(form.roles)
     if condition.names and all(name_.startswith(_COMPUTING) for name_ in condition.names):
         accepted = [mlir.StringAttr.get(name_) for name_ in sorted(condition.names)]
         return names.MATCH_OPERATION_NAME, {"op_names": mlir.ArrayAttr.get(accepted)}, 0
     return None
-
-
-def _asks_for(condition: Condition, form: StructuredMatcher) -> bool:
-    """Return whether a condition implies that a matcher op matches, given the condition's types and maps."""
-    is_graph = condition.root is not None
-    if not form.op_name:
-        is_alike = form.kind is OpKind.CONTRACTION or not is_graph
-        return condition.kinds == {form.kind} and is_alike
-    # The matcher op for attention rejects ops with a mask, which have an additional map.
-    unmasked = UNMASKED_INPUTS + len(form.outputs)
-    has_maps = condition.maps is not None and len(condition.maps.operands) == unmasked
-    return condition.names == frozenset({form.op_name}) and has_maps and not is_graph
-
-
-def _attributes(condition: Condition, form: StructuredMatcher) -> dict[str, mlir.Attribute]:
-    count = STRUCTURED_OPERANDS
-    attributes: dict[str, mlir.Attribute] = {}
-    if condition.maps is not None:
-        attributes["indexing_maps"] = mlir.Attribute.parse(condition.maps.text)
-        count = len(condition.maps.operands)
-    for position, role in enumerate(form.operands):
-        element = mlir.Type.parse(condition.types[form.operand(position) % count])
-        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
-    return attributes
 
 
 def _matcher(
@@ -230,6 +223,16 @@ _MOST_RANGES: Final = 128
 
 
 @dataclass(frozen=True, eq=False)
+class Structure:
+    """A check of an operation's structure: its name, or its kind with element types and indexing maps.
+
+    A passing operation satisfies `condition`.
+    """
+
+    condition: Condition
+
+
+@dataclass(frozen=True, eq=False)
 class IndexEntry:
     """The properties of an entry that the tree depends on.
 
@@ -244,13 +247,6 @@ class IndexEntry:
     condition: Condition | None = None
     structure: Structure | None = None
     sizes: Mapping[Axis, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """A check of an operation's structure: its name, or its kind with element types and indexing maps."""
-
-    condition: Condition
 
 
 @dataclass(frozen=True)
@@ -273,36 +269,19 @@ class IndexGroup:
 Item: TypeAlias = IndexEntry | IndexGroup
 
 
-def fixed_axes(condition: Condition) -> dict[Axis, int]:
-    """Return the dimensions of operands for which a condition requires one static size."""
-    by_loop = {
-        loop: (number, dimension)
-        for (kind, number, dimension), loop in condition.loops.items()
-        if kind == "operand"
-    }
-    axes: dict[Axis, int] = {}
-    for fact in condition.sizes:
-        size = fact.extent.size
-        if size is not None:
-            kind, number, dimension = fact.dimension
-            axis = (number, dimension) if kind == "operand" else None
-            if kind == LOOP:
-                axis = by_loop.get(fact.dimension)
-            if axis is not None:
-                axes[axis] = size
-    return axes
-
-
 def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     """Return the list that replaces `entries`, with groups where they are profitable."""
     if len(entries) <= longest:
         return tuple(entries)
-    lists = {
-        structure: _compatible(entries, structure) for structure in _frequent_structures(entries)
-    }
-    lists = {
-        structure: fitting for structure, fitting in lists.items() if _pays(structure, fitting)
-    }
+    # The structures shared by enough entries, in the order of the entries.
+    counts = Counter(entry.structure for entry in entries if entry.structure is not None)
+    frequent = dict(counts.most_common(_MOST_STRUCTURES))
+    lists: dict[Structure, list[IndexEntry]] = {}
+    for structure, count in counts.items():
+        if structure in frequent and count >= _LEAST_MEMBERS:
+            fitting = _compatible(entries, structure)
+            if len(fitting) <= 2 * count:
+                lists[structure] = fitting
     members = [entry for entry in entries if entry.structure in lists]
     front = _front(entries, members)
     groups = [
@@ -310,14 +289,6 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         for structure, fitting in lists.items()
     ]
     return _assemble(entries, members, groups)
-
-
-def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
-    """Return the structures shared by enough entries, in the order of the entries."""
-    counts = Counter(entry.structure for entry in entries if entry.structure is not None)
-    chosen = counts.most_common(_MOST_STRUCTURES)
-    frequent = {structure for structure, count in chosen if count >= _LEAST_MEMBERS}
-    return [structure for structure in counts if structure in frequent]
 
 
 def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[IndexEntry]:
@@ -336,11 +307,6 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
         return not exclude_each_other(entry.condition, structure.condition)
 
     return list(filter(can_match, entries))
-
-
-def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
-    members = sum(entry.structure is structure for entry in fitting)
-    return len(fitting) <= 2 * members
 
 
 def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
@@ -362,7 +328,10 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     grouped = [entry for _, some in ranges for entry in some]
     front = _front(entries, grouped)
     groups = [
-        IndexGroup(check, _split(_behind(_in_order([*some, *others]), front), longest))
+        IndexGroup(
+            check,
+            _split(_behind(sorted([*some, *others], key=attrgetter("position")), front), longest),
+        )
         for check, some in ranges
     ]
     return _assemble(entries, grouped, groups)
@@ -416,10 +385,6 @@ def _behind(entries: Iterable[IndexEntry], front: int) -> list[IndexEntry]:
     return [entry for entry in entries if entry.position >= front]
 
 
-def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
-    return sorted(entries, key=lambda entry: entry.position)
-
-
 def _assemble(
     entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[IndexGroup]
 ) -> tuple[Item, ...]:
@@ -448,7 +413,7 @@ class IndexBuilder:
         self._pairs = pairs_of(anatomy.foreach_match)
         self._uses = Counter(join_path(path) for path in references_in(self._module))
         self._fresh: dict[tuple[str, ...], FreshNames] = {}
-        self._adapted: dict[int, mlir.Attribute] = {}
+        self._adapted_matchers: dict[int, mlir.Attribute] = {}
         self._sequences: list[mlir.Operation] = []
 
     def build(self, items: Sequence[Item]) -> None:
@@ -487,7 +452,7 @@ class IndexBuilder:
             action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
             with mlir.InsertionPoint(action.regions[0].blocks[0]):
                 yield_([])
-            self._is_inside, self._leave = matcher, action
+            self._leaving = _symbols(matcher, action)
             pairs = [
                 self._group(item) if isinstance(item, IndexGroup) else self._pairs[item.position]
                 for item in items
@@ -503,7 +468,13 @@ class IndexBuilder:
     def _group(self, group: IndexGroup) -> Pair:
         """Add the sequences of a group, followed by those of nested groups."""
         check = group.check
-        matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
+        if isinstance(check, Range):
+            matcher = self._range(check)
+        else:
+            with mlir.InsertionPoint(self._block):
+                matcher = self._checks[check].clone().operation
+            matcher.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._fresh_name("group"))
+            self._sequences.append(matcher)
         action = self._add("search", 1, ownership=names.CONSUMED)
         action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
         with mlir.InsertionPoint(action.regions[0].blocks[0]):
@@ -515,23 +486,15 @@ class IndexBuilder:
                 attributes={"restrict_root": mlir.UnitAttr.get(), **pair_attributes([])},
             )
             yield_([])
-        pairs = [(_symbol(self._is_inside), _symbol(self._leave))]
+        pairs: list[Pair] = [self._leaving]
         pairs += [
             self._group(item)
             if isinstance(item, IndexGroup)
-            else (self._adapted_matcher(item), self._pairs[item.position][1])
+            else (self._adapted(item), self._pairs[item.position][1])
             for item in group.items
         ]
         set_pairs(foreach_match, pairs)
-        return _symbol(matcher), _symbol(action)
-
-    def _structure(self, structure: Structure) -> mlir.Operation:
-        """Add the matcher of a group of the first level."""
-        with mlir.InsertionPoint(self._block):
-            sequence = self._checks[structure].clone().operation
-        sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._fresh_name("group"))
-        self._sequences.append(sequence)
-        return sequence
+        return _symbols(matcher, action)
 
     def _range(self, check: Range) -> mlir.Operation:
         """Add the matcher of a nested group."""
@@ -574,23 +537,36 @@ class IndexBuilder:
 
     # --- Matchers of entries in groups ---------------------------------------------------------------------
 
-    def _adapted_matcher(self, entry: IndexEntry) -> mlir.Attribute:
+    def _adapted(self, entry: IndexEntry) -> mlir.Attribute:
         """Return a matcher that also takes the root of a list; reuse the entry's own matcher if it has no other use."""
-        if entry.position not in self._adapted:
-            path = reference(self._pairs[entry.position][0])
-            sequence = self._anatomy.table.lookup(path)
-            assert sequence is not None, "a matcher list has no dangling matchers"
-            *scope, name = split_path(path)
-            if scope or entry.position in self._at_top or self._uses[path] > 1:
-                name = self._fresh_name(name, tuple(scope), sequence.parent)
-                with mlir.InsertionPoint.after(sequence):
-                    sequence = sequence.clone().operation
-                sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            change_signature(sequence, [self._any_op], [])
-            if entry.condition is not None:
-                _forget_locations(sequence)
-            self._adapted[entry.position] = mlir.SymbolRefAttr.get([*scope, name])
-        return self._adapted[entry.position]
+        if entry.position in self._adapted_matchers:
+            return self._adapted_matchers[entry.position]
+        path = reference(self._pairs[entry.position][0])
+        sequence = self._anatomy.table.lookup(path)
+        assert sequence is not None, "a matcher list has no dangling matchers"
+        *scope, name = split_path(path)
+        if scope or entry.position in self._at_top or self._uses[path] > 1:
+            name = self._fresh_name(name, tuple(scope), sequence.parent)
+            with mlir.InsertionPoint.after(sequence):
+                sequence = sequence.clone().operation
+            sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+        change_signature(sequence, [self._any_op], [])
+        if entry.condition is not None:
+            # Ops that report nothing do not need locations, which are the largest part of the spec that the compiler
+            # parses for every dispatch.
+            unknown = mlir.Location.unknown()
+
+            def forget(operation: mlir.Operation) -> None:
+                if operation != sequence:
+                    operation.location = unknown
+                for region in operation.regions:
+                    for block in region.blocks:
+                        for argument in block.arguments:
+                            argument.set_location(unknown)
+
+            visit(sequence, forget)
+        self._adapted_matchers[entry.position] = mlir.SymbolRefAttr.get([*scope, name])
+        return self._adapted_matchers[entry.position]
 
     def _fresh_name(
         self, name: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
@@ -600,24 +576,8 @@ class IndexBuilder:
         return self._fresh[scope].take(name)
 
 
-def _forget_locations(sequence: mlir.Operation) -> None:
-    """Remove all locations of a matcher except its own.
-
-    Ops that report nothing do not need locations, which are the largest part of the spec that the compiler parses for
-    every dispatch.
-    """
-    unknown = mlir.Location.unknown()
-
-    def forget(operation: mlir.Operation) -> None:
-        if operation != sequence:
-            operation.location = unknown
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    argument.set_location(unknown)
-
-    visit(sequence, forget)
-
-
-def _symbol(sequence: mlir.Operation) -> mlir.Attribute:
-    return mlir.FlatSymbolRefAttr.get(symbol_name(sequence) or "")
+def _symbols(matcher: mlir.Operation, action: mlir.Operation) -> Pair:
+    one, other = (
+        mlir.FlatSymbolRefAttr.get(symbol_name(sequence) or "") for sequence in (matcher, action)
+    )
+    return one, other

@@ -12,11 +12,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, Sizes, ValueType, affine_maps, layout
+from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, ValueType, affine_maps, layout
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import (
     OPERAND,
@@ -25,9 +25,8 @@ from tuninglink.matching.predicates import (
     HasValue,
     IsUnconfigured,
     NameIn,
-    Predicate,
 )
-from tuninglink.matching.prunable import MatcherForm, form_of, kind_of
+from tuninglink.matching.prunable import Spelling, kind_of, spelling_of
 from tuninglink.matching.reader import Matcher, OpInfo, computation_of
 from tuninglink.plain_data import written
 
@@ -41,18 +40,11 @@ _UNSIZED: Final = 256
 """The maximum number of entries without fixed sizes that are compared with an op, in order."""
 
 
-@dataclass(frozen=True)
-class NearEntry:
-    """An entry that may be near an op."""
+class NearEntry(NamedTuple):
+    """An entry that may be near an op. The rank holds the numbers of differences and of agreements, and a distance."""
 
+    rank: tuple[int, int, float]
     position: int
-    differences: int
-    agreements: int
-    distance: float
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        return (self.differences, -self.agreements, self.distance)
 
 
 class NearestEntries:
@@ -62,16 +54,16 @@ class NearestEntries:
     """
 
     def __init__(self, matchers: Sequence[Matcher]) -> None:
-        self._families: dict[Hashable, _FormEntries] = {}
+        self._families: dict[Hashable, _SpellingEntries] = {}
         for position, matcher in enumerate(matchers):
-            form = form_of(matcher.predicates)
+            form = spelling_of(matcher.predicates)
             if all(
                 isinstance(predicate, HasValue | IsUnconfigured) for predicate in form.predicates
             ):
                 continue
             key = form.predicates, tuple(form.sizes)
             if key not in self._families:
-                self._families[key] = _FormEntries(form)
+                self._families[key] = _SpellingEntries(form)
             self._families[key].add(position, form)
         self._found: dict[Hashable, list[NearEntry]] = {}
 
@@ -92,23 +84,23 @@ class NearestEntries:
                 for count, family in compared[:_FAMILIES]
                 for candidate in family.nearest(op, count)
             ]
-            self._found[op.key] = sorted(candidates, key=lambda entry: (entry.rank, entry.position))
+            self._found[op.key] = sorted(candidates)
         return self._found[op.key]
 
 
-class _FormEntries:
+class _SpellingEntries:
     """Entries of one form."""
 
-    def __init__(self, form: MatcherForm) -> None:
+    def __init__(self, form: Spelling) -> None:
         self._predicates = form.predicates
         self._dimensions = tuple(form.sizes)
         self._kind = kind_of(form.predicates)
-        self._forms: dict[int, MatcherForm] = {}
+        self._forms: dict[int, Spelling] = {}
         self._by_size: dict[tuple[int, int], list[int]] = {}
         self._by_volume: list[tuple[int, int]] = []
         self._is_sorted = False
 
-    def add(self, position: int, form: MatcherForm) -> None:
+    def add(self, position: int, form: Spelling) -> None:
         self._forms[position] = form
         for slot, size in enumerate(form.sizes.values()):
             self._by_size.setdefault((slot, size), []).append(position)
@@ -120,7 +112,10 @@ class _FormEntries:
             return None
         count = 0
         for predicate in self._predicates:
-            result = _count(predicate, op)
+            try:
+                result = len(list(differences(predicate, op)))
+            except CannotTellError:
+                result = 0
             if result and self._kind is None and isinstance(predicate, NameIn):
                 return None
             count += result
@@ -129,11 +124,20 @@ class _FormEntries:
     def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
         """Yield the nearest entries to an op, given the number of differences other than sizes."""
         sizes = [_size(op, dimension) for dimension in self._dimensions]
-        positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
-        candidates = [self._candidate(op, position, sizes, count) for position in positions]
-        yield from heapq.nsmallest(
-            _PER_FAMILY, candidates, key=lambda entry: (entry.rank, entry.position)
-        )
+        candidates = []
+        for position in self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]:
+            form = self._forms[position]
+            different, distance = count, 0.0
+            for actual, expected in zip(sizes, form.sizes.values(), strict=True):
+                if actual != expected:
+                    different += 1
+                    distance += abs(math.log2(max(expected, 1) / max(actual or 1, 1)))
+            for bound in form.bounds:
+                size = _size(op, bound.dimension)
+                different += size is not None and not bound.extent.admits(size)
+            total = len(form.predicates) + len(form.sizes) + len(form.bounds)
+            candidates.append(NearEntry((different, different - total, distance), position))
+        yield from heapq.nsmallest(_PER_FAMILY, candidates)
 
     def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
         """Return the entries that share the most sizes with an op, and entries of similar size."""
@@ -143,40 +147,13 @@ class _FormEntries:
                 shared.update(self._by_size.get((slot, size), ()))
         sharing = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
         if len(sharing) < _PER_FAMILY:
-            sharing += (entry for entry in self._as_large(sizes) if entry not in shared)
+            if not self._is_sorted:
+                self._by_volume.sort()
+                self._is_sorted = True
+            here = bisect_left(self._by_volume, (math.prod(size or 1 for size in sizes), 0))
+            around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
+            sharing += (position for _, position in around if position not in shared)
         return sharing
-
-    def _as_large(self, sizes: Sequence[int | None]) -> list[int]:
-        if not self._is_sorted:
-            self._by_volume.sort()
-            self._is_sorted = True
-        volume = math.prod(size or 1 for size in sizes)
-        here = bisect_left(self._by_volume, (volume, 0))
-        around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
-        return [position for _, position in around]
-
-    def _candidate(
-        self, op: OpInfo, position: int, sizes: Sequence[int | None], count: int
-    ) -> NearEntry:
-        form = self._forms[position]
-        distance = 0.0
-        for actual, expected in zip(sizes, form.sizes.values(), strict=True):
-            if actual != expected:
-                count += 1
-                distance += abs(math.log2(max(expected, 1) / max(actual or 1, 1)))
-        for bound in form.bounds:
-            size = _size(op, bound.dimension)
-            count += size is not None and not bound.extent.admits(size)
-        total = len(form.predicates) + len(form.sizes) + len(form.bounds)
-        return NearEntry(position, count, total - count, distance)
-
-
-def _count(predicate: Predicate, op: OpInfo) -> int:
-    """Return the number of known differences."""
-    try:
-        return len(list(differences(predicate, op)))
-    except CannotTellError:
-        return 0
 
 
 def _size(op: OpInfo, dimension: Dimension) -> int | None:
@@ -262,13 +239,23 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
         case pred.HasMaps():
             yield from _maps(predicate, op)
         case pred.IsUnmasked():
-            if _is_masked(op):
+            outputs = ATTENTION_OUTPUTS.get(op.name)
+            if outputs is not None and len(op.operands) - outputs > pred.UNMASKED_INPUTS:
                 # The interpreter rejects some of them although all predicates of the matcher hold.
                 raise CannotTellError("the attention has a mask")
         case pred.HasRoleSizes(kind, role, sizes):
-            if op.kind is kind and not _agree(op.role_sizes[role], sizes):
-                result = _product(op.role_sizes[role], "?"), _product(sizes, "any")
-                yield Difference(role.replace("_", " "), *result)
+            actual_sizes = op.role_sizes[role] if op.kind is kind else sizes
+            if len(actual_sizes) != len(sizes) or any(
+                size not in (None, one) for size, one in zip(sizes, actual_sizes, strict=True)
+            ):
+                product = (
+                    "x".join(words) or "none"
+                    for words in (
+                        ["?" if size is None else str(size) for size in actual_sizes],
+                        ["any" if size is None else str(size) for size in sizes],
+                    )
+                )
+                yield Difference(role.replace("_", " "), *product)
         case pred.HasValue(value):
             count = len(op.operands if value.group == pred.OPERAND else op.results)
             if value.number >= count:
@@ -286,7 +273,11 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
                 on_others = " on other values" if actual == computation else ""
                 yield Difference("computation", actual + on_others, computation)
         case pred.HasAttributes(items):
-            yield from _attributes(dict(items), op)
+            required_items = dict(items)
+            for name in sorted({*required_items, *op.attributes} - {_INDEXING_MAPS}):
+                values = op.attributes.get(name, "none"), required_items.get(name, "none")
+                if (name in required_items) != (name in op.attributes) or values[0] != values[1]:
+                    yield Difference(name.replace("_", " "), *values)
         case pred.IsDag():
             if not predicate.has_free_operands:
                 raise CannotTellError("what computes the operands is compared as well")
@@ -298,7 +289,9 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
         yield Difference("indexing maps", str(len(actual)), str(len(required)))
         return
     if op.kind is OpKind.CONVOLUTION:
-        layouts = layout(op.maps), _layout(required, op)
+        texts = ", ".join(f"affine_map<{map_}>" for map_ in required)
+        expected = mlir.Attribute.parse(f"[{texts}]", op.operation.context)
+        layouts = layout(op.maps), layout(affine_maps(expected))
         if all(layouts) and layouts[0] != layouts[1]:
             yield Difference("layout", *layouts)
             return
@@ -309,23 +302,6 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
     for name, one, other in zip((*inputs, *hidden, *outputs), actual, required, strict=True):
         if one != other:
             yield Difference(f"{name} map", one, other)
-
-
-def _layout(maps: Sequence[str], op: OpInfo) -> str:
-    context = op.operation.context
-    parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
-    return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
-
-
-def _is_masked(op: OpInfo) -> bool:
-    outputs = ATTENTION_OUTPUTS.get(op.name)
-    return outputs is not None and len(op.operands) - outputs > pred.UNMASKED_INPUTS
-
-
-def _agree(actual: Sizes, required: Sizes) -> bool:
-    return len(actual) == len(required) and all(
-        size is None or size == one for size, one in zip(required, actual, strict=True)
-    )
 
 
 def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
@@ -373,15 +349,3 @@ def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
         raise CannotTellError(f"{name} is dynamic, and may be known to be {extent}")
     if not extent.admits(size):
         yield Difference(name, str(size), str(extent))
-
-
-def _attributes(required: dict[str, str], op: OpInfo) -> Iterator[Difference]:
-    actual = op.attributes
-    for name in sorted({*required, *actual} - {_INDEXING_MAPS}):
-        if required.get(name) != actual.get(name):
-            called = name.replace("_", " ")
-            yield Difference(called, actual.get(name, "none"), required.get(name, "none"))
-
-
-def _product(sizes: Sizes, unknown: str) -> str:
-    return "x".join(unknown if size is None else str(size) for size in sizes) or "none"

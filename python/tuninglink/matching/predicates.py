@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tuninglink.iree import OpKind
 
@@ -309,15 +309,6 @@ class Condition:
             if size.extent.size is not None
         }
 
-    def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
-        """Return `sizes` with dimensions named by the given loops."""
-        if self.loops or not loops:
-            return self.sizes
-        return frozenset(
-            replace(size, dimension=loops.get(size.dimension, size.dimension))
-            for size in self.sizes
-        )
-
 
 @dataclass(frozen=True)
 class Opaque:
@@ -357,18 +348,24 @@ def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
     if first.names is not None and second.names is not None and not first.names & second.names:
         return True
     for one, other in ((first, second), (second, first)):
-        if one.kinds and other.names is not None and not any(map(_is_linalg, other.names)):
+        if (
+            one.kinds
+            and other.names is not None
+            and not any(name.startswith("linalg.") for name in other.names)
+        ):
             return True
         # The root op of a graph is completely known, so every mismatch excludes.
         if other.root is not None and not one.kinds <= other.kinds:
             return True
-    pairs = (
-        (first.maps, second.maps),
-        (first.root, second.root),
-        (first.regions, second.regions),
-    )
     return (
-        any(a is not None and b is not None and a != b for a, b in pairs)
+        any(
+            one is not None and other is not None and one != other
+            for one, other in (
+                (first.maps, second.maps),
+                (first.root, second.root),
+                (first.regions, second.regions),
+            )
+        )
         or _differ(first.types, second.types)
         or _differ(first.scalars, second.scalars)
         or not first.tensors.isdisjoint(second.scalars)
@@ -387,40 +384,28 @@ def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
         return False
     if wide.is_unconfigured and not narrow.is_unconfigured:
         return False
-    same_operation = wide.has_free_operands and _is_asked_for(wide.root, narrow.root)
-    if wide.dag is not None and not same_operation and not _is_asked_for(wide.dag, narrow.dag):
+    same_operation = wide.has_free_operands and wide.root in (None, narrow.root)
+    if wide.dag not in (None, narrow.dag) and not same_operation:
         return False
     return (
         wide.kinds <= narrow.kinds
-        and _is_asked_for(wide.maps, narrow.maps)
-        and _is_asked_for(wide.regions, narrow.regions)
-        and _are_asked_for(wide.types, narrow.types)
-        and _are_asked_for(wide.scalars, narrow.scalars)
+        and wide.maps in (None, narrow.maps)
+        and wide.regions in (None, narrow.regions)
+        and wide.types.items() <= narrow.types.items()
+        and wide.scalars.items() <= narrow.scalars.items()
         and wide.tensors <= narrow.tensors
         and wide.operands <= narrow.operands
         and all(
             rank <= max(narrow.ranks.get(number, 0), narrow.least_ranks.get(number, 0))
             for number, rank in wide.least_ranks.items()
         )
-        and _are_asked_for(wide.ranks, narrow.ranks)
-        and _are_asked_for(wide.counts, narrow.counts)
+        and wide.ranks.items() <= narrow.ranks.items()
+        and wide.counts.items() <= narrow.counts.items()
     )
 
 
 def _differ(first: Mapping[Any, Hashable], second: Mapping[Any, Hashable]) -> bool:
     return any(first[key] != second[key] for key in first.keys() & second.keys())
-
-
-def _is_asked_for(required: Hashable | None, by: Hashable | None) -> bool:
-    return required is None or (by is not None and required == by)
-
-
-def _are_asked_for(required: Mapping[Any, Hashable], by: Mapping[Any, Hashable]) -> bool:
-    return all(_is_asked_for(value, by.get(key)) for key, value in required.items())
-
-
-def _is_linalg(name: str) -> bool:
-    return name.startswith("linalg.")
 
 
 @dataclass(frozen=True)
@@ -439,47 +424,40 @@ class Witness:
 
 def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
     """Return a witness in words."""
-    # The names of the roles of loops.
+    # The kind of the op, with its element types.
+    if condition.kinds:
+        kind = "a " + " and ".join(sorted(kind.value for kind in condition.kinds))
+    elif condition.names:
+        kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
+    else:
+        kind = "any operation"
+    types = " x ".join(condition.types[number] for number in sorted(condition.types))
+
+    # The sizes, by the roles of loops where they are known.
+    def role_in_words(role: str, position: int, count: int) -> str:
+        name = role.partition(" ")[2]
+        return f"{name}{position}" if count > 1 else name
+
     counts = condition.counts
     roles = {
-        loop: _role(role, position, counts.get(role, 1))
+        loop: role_in_words(role, position, counts.get(role, 1))
         for (role, position, _), loop in condition.loops.items()
         if role in counts
     }
     sizes: dict[str, int | None] = {}
     for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
-        name = _name(dimension, roles)
+        group, number, position = dimension
+        if group == LOOP:
+            name = roles.get(representative(dimension), f"d{number}")
+        elif group == OPERAND:
+            name = f"dimension {position} of operand {number}"
+        else:
+            name = role_in_words(group, number, 1 if number == 0 else 2)
         if representative(dimension) == dimension:
             sizes[name] = size
         elif sizes.get(name, size) != size or name not in sizes:
             sizes[f"{name} of another operand"] = size
-    return Witness(_kind(condition), sizes)
-
-
-def _kind(condition: Condition) -> str:
-    if condition.kinds:
-        kind = " and ".join(sorted(kind.value for kind in condition.kinds))
-    elif condition.names:
-        kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
-    else:
-        kind = "any operation"
-    kind = f"a {kind}" if condition.kinds else kind
-    types = " x ".join(condition.types[number] for number in sorted(condition.types))
-    return f"{kind} of {types}" if types else kind
-
-
-def _name(dimension: Dimension, roles: Mapping[Dimension, str]) -> str:
-    kind, number, position = dimension
-    if kind == LOOP:
-        return roles.get(representative(dimension), f"d{number}")
-    if kind == "operand":
-        return f"dimension {position} of operand {number}"
-    return _role(kind, number, 1 if number == 0 else 2)
-
-
-def _role(role: str, position: int, count: int) -> str:
-    name = role.partition(" ")[2]
-    return f"{name}{position}" if count > 1 else name
+    return Witness(f"{kind} of {types}" if types else kind, sizes)
 
 
 # --- Constraints on the dimensions of an op, the loops that index the dimensions, and arithmetic on the constraints
@@ -542,8 +520,7 @@ def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Bo
     return {dimension: Extent(size=sizes[representative(dimension)]) for dimension in dimensions}
 
 
-@dataclass(frozen=True)
-class Loops:
+class Loops(NamedTuple):
     """The properties of an op that follow from its indexing maps."""
 
     operands: int

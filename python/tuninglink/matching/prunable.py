@@ -6,11 +6,12 @@ The cost of a lookup depends on the ops and candidates of a dispatch, not on the
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from iree.compiler import ir as mlir
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from tuninglink.specs import Spec
 
 
+LoopTuple = tuple[int, ...]
+"""The sizes of the loops of an operation, in ascending order and without those of size 1."""
+
 _MAX_LOOPS: Final = 10
 """The maximum number of loops for looking up all subsets. An operation with more loops counts as unknown."""
 
@@ -55,15 +59,13 @@ class _Family:
             for positions in table.values():
                 yield from positions
 
-    def fitting(self, loops: LoopTuple) -> Iterator[int]:
-        yield from self._complete.get(loops, ())
-        for some in subsets(loops):
+    def fitting(self, loops: LoopTuple, *, of_part: bool = False) -> Iterator[int]:
+        """Yield the entries for ops with given loops, or for ops with any part of them."""
+        parts = subsets(loops)
+        for some in parts:
             yield from self._partial.get(some, ())
-
-    def fitting_part_of(self, loops: LoopTuple) -> Iterator[int]:
-        for some in subsets(loops):
+        for some in parts if of_part else (loops,):
             yield from self._complete.get(some, ())
-            yield from self._partial.get(some, ())
 
 
 def subsets(loops: LoopTuple) -> set[LoopTuple]:
@@ -95,35 +97,32 @@ class EntryIndex:
         """
         result = self._found.get(signature)
         if result is None:
-            kept = set(self._always)
-            kept.update(self._candidate_structured(signature))
-            kept.update(self._candidate_attentions(signature))
+            kept = {
+                *self._always,
+                *self._fitting(self._attentions, signature.attentions, signature),
+            }
+            attentions = signature.attentions
+            if attentions is None or any(len(loops) > _MAX_LOOPS for loops in attentions):
+                # The ops into which an attention is decomposed have unknown types, too.
+                kept.update(self._structured.all())
+            else:
+                for loops in attentions:
+                    kept.update(self._structured.fitting(loops, of_part=True))
+                kept.update(self._fitting(self._structured, signature.loops, signature))
             result = self._found[signature] = tuple(sorted(kept))
         return result
 
-    def _candidate_structured(self, signature: DispatchSignature) -> Iterator[int]:
-        loops, attentions = signature.loops, signature.attentions
-        if attentions is None or any(map(_is_large, attentions)):
-            # The ops into which an attention is decomposed have unknown types, too.
-            yield from self._structured.all()
+    def _fitting(
+        self, family: _Family, ops: frozenset[LoopTuple] | None, signature: DispatchSignature
+    ) -> Iterator[int]:
+        """Yield the entries of a family that may match ops with given loops."""
+        if ops is None or any(len(loops) > _MAX_LOOPS for loops in ops):
+            yield from self._with_types(family.all(), signature)
             return
-        for attention in attentions:
-            yield from self._structured.fitting_part_of(attention)
-        if loops is None or any(map(_is_large, loops)):
-            yield from self._with_types(self._structured.all(), signature)
-            return
-        for loop in loops:
-            fitting = self._with_types(self._structured.fitting(loop), signature)
-            yield from self._passing(fitting, loop)
-
-    def _candidate_attentions(self, signature: DispatchSignature) -> Iterator[int]:
-        attentions = signature.attentions
-        if attentions is None or any(map(_is_large, attentions)):
-            yield from self._with_types(self._attentions.all(), signature)
-            return
-        for attention in attentions:
-            fitting = self._with_types(self._attentions.fitting(attention), signature)
-            yield from self._passing(fitting, attention)
+        for loops in ops:
+            for position in self._with_types(family.fitting(loops), signature):
+                if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
+                    yield position
 
     def _with_types(self, positions: Iterable[int], signature: DispatchSignature) -> Iterator[int]:
         """Keep the entries whose element types all occur."""
@@ -131,15 +130,6 @@ class EntryIndex:
         for position in positions:
             if there is None or self._keys[position].element_types <= there:
                 yield position
-
-    def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
-        for position in positions:
-            if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
-                yield position
-
-
-def _is_large(loops: LoopTuple) -> bool:
-    return len(loops) > _MAX_LOOPS
 
 
 STRUCTURAL: Final = frozenset(
@@ -182,11 +172,12 @@ class PrunableSpec:
     @cached_property
     def index(self) -> EntryIndex:
         """The index of the entries that may match in a dispatch."""
-        keys: dict[str, PruningKey] = {}
-        for position, (matcher, _) in enumerate(self.spec.anatomy.pairs):
-            if matcher not in keys:
-                keys[matcher] = pruning_key(self.matcher(position).predicates)
-        return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
+        matchers = [matcher for matcher, _ in self.spec.anatomy.pairs]
+        keys = {
+            matcher: pruning_key(self._reader.read(matcher).predicates)
+            for matcher in dict.fromkeys(matchers)
+        }
+        return EntryIndex([keys[matcher] for matcher in matchers])
 
     def part(self, kept: Sequence[int]) -> Part:
         """Return the part of the spec with the entries at the positions `kept`."""
@@ -229,16 +220,15 @@ _NAMED_CONTRACTIONS: Final = frozenset(
 _ATTENTIONS: Final = frozenset({names.ATTENTION, names.ONLINE_ATTENTION})
 
 
-@dataclass(frozen=True)
-class MatcherForm:
-    """A matcher, split into its form and its sizes."""
+class Spelling(NamedTuple):
+    """A matcher, split into its predicates without sizes and its sizes."""
 
     predicates: tuple[pred.Predicate, ...]
     sizes: Mapping[pred.Dimension, int]
     bounds: tuple[pred.HasExtent, ...]
 
 
-def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
+def spelling_of(conjunction: Iterable[pred.Predicate]) -> Spelling:
     """Split the predicates of a matcher."""
     open_: list[pred.Predicate] = []
     sizes: dict[pred.Dimension, int] = {}
@@ -246,25 +236,20 @@ def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
     for predicate in conjunction:
         match predicate:
             case pred.HasRoleSizes(_, role, role_sizes):
-                sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(role_sizes))
+                of_role = enumerate(role_sizes)
+                sizes |= {(role, at, 0): size for at, size in of_role if size is not None}
                 open_.append(replace(predicate, sizes=(None,) * len(role_sizes)))
-            case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
+            case pred.IsCastCompatible(value, type_) if type_.is_tensor:
+                own = type_.sizes or ()
                 place = value.group, value.number
-                sizes |= _fixed(
-                    ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
-                )
-                opened = replace(wanted_type, text="", sizes=(None,) * len(wanted_type.sizes or ()))
-                without_sizes = replace(opened, text=str(opened))
-                open_.append(replace(predicate, type=without_sizes))
+                sizes |= {(*place, at): size for at, size in enumerate(own) if size is not None}
+                opened = replace(type_, text="", sizes=(None,) * len(own))
+                open_.append(replace(predicate, type=replace(opened, text=str(opened))))
             case pred.HasExtent():
                 bounds.append(predicate)
             case _:
                 open_.append(predicate)
-    return MatcherForm(tuple(open_), sizes, tuple(bounds))
-
-
-def _fixed(sizes: Iterable[tuple[pred.Dimension, int | None]]) -> dict[pred.Dimension, int]:
-    return {dimension: size for dimension, size in sizes if size is not None}
+    return Spelling(tuple(open_), sizes, tuple(bounds))
 
 
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
@@ -289,6 +274,13 @@ def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
 KEPT_OPERANDS: Final = 3
 """The number of operands of an attention that the compiler does not change: query, key and value."""
 
+_OWN_LOOPS: Final = {
+    OpKind.CONTRACTION: range(sys.maxsize),
+    OpKind.CONVOLUTION: range(1, sys.maxsize),  # two loops at once index the image
+    OpKind.ATTENTION: range(KEPT_OPERANDS),
+}
+"""The operands, by kind, each of whose dimensions is indexed by a loop of its own."""
+
 
 @dataclass(frozen=True)
 class LoopSizes:
@@ -299,9 +291,6 @@ class LoopSizes:
 
     sizes: tuple[int, ...]
     is_complete: bool
-
-
-_UNKNOWN: Final[LoopSizes] = LoopSizes((), is_complete=False)
 
 
 @dataclass(frozen=True)
@@ -316,7 +305,7 @@ class PruningKey:
     """
 
     kind: OpKind | None = None
-    loops: LoopSizes = _UNKNOWN
+    loops: LoopSizes = LoopSizes((), is_complete=False)
     element_types: frozenset[str] = frozenset()
     extents: frozenset[pred.Extent] = frozenset()
 
@@ -358,7 +347,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
     extents = [
         extent
         for (group, operand, _), extent in (box(bounds).items() if bounds else ())
-        if group == pred.OPERAND and _has_own_loops(kind, operand) and not extent.admits(1)
+        if group == pred.OPERAND and operand in _OWN_LOOPS[kind] and not extent.admits(1)
     ]
     loops = _loops(kind, roles, types, maps)
     return PruningKey(kind, loops, frozenset(elements), frozenset(extents))
@@ -377,29 +366,21 @@ def _loops(
         return by_role
     candidates = [by_role]
     if maps is not None:
-        candidates.append(_by_maps(types, maps))
+        by_loop = {
+            loop: size
+            for operand, type_ in types.items()
+            if operand < len(maps.loops) and len(type_.sizes or ()) == len(maps.loops[operand])
+            for loop, size in zip(maps.loops[operand], type_.sizes or (), strict=True)
+            if loop is not None and size is not None
+        }
+        is_complete = len(by_loop) == maps.loop_count
+        candidates.append(_loop_sizes(by_loop.values(), is_complete=is_complete))
     candidates += (
         _loop_sizes(type_.sizes or (), is_complete=False)
         for operand, type_ in types.items()
-        if _has_own_loops(kind, operand)
+        if operand in _OWN_LOOPS[kind]
     )
     return max(candidates, key=lambda key: (key.is_complete, len(key.sizes)))
-
-
-def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
-    """Read the sizes of loops from operands that the maps index by these loops."""
-    size_by_loop: dict[int, int] = {}
-    for loops, type_ in (
-        (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
-    ):
-        sizes = type_.sizes or ()
-        if len(sizes) == len(loops):
-            size_by_loop.update(
-                (loop, size)
-                for loop, size in zip(loops, sizes, strict=True)
-                if loop is not None and size is not None
-            )
-    return _loop_sizes(size_by_loop.values(), is_complete=len(size_by_loop) == maps.loop_count)
 
 
 def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
@@ -407,16 +388,7 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
     return LoopSizes(tuple(sorted(relevant)), is_complete)
 
 
-def _has_own_loops(kind: OpKind, operand: int) -> bool:
-    if kind is OpKind.CONVOLUTION:
-        return operand > 0  # two loops at once index the image
-    return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS
-
-
 # --- Dispatch signatures: bounds on the operations that matchers will receive, read before preprocessing
-
-LoopTuple = tuple[int, ...]
-"""The sizes of the loops of an operation, in ascending order and without those of size 1."""
 
 
 @dataclass(frozen=True)
@@ -473,25 +445,69 @@ class SignatureReader:
 
     def read(self, module: mlir.Operation) -> DispatchSignature:
         """Return the preserved properties of a dispatch at `executable-sources`."""
-        reading = _Reading(self)
-        visit(module, reading.visit)
-        return reading.signature()
+        # None stands for loops or types that are not known.
+        loops: set[LoopTuple | None] = set()
+        attentions: set[LoopTuple | None] = set()
+        types: set[str | None] = set()
+        is_unknown = False
 
-    def element_type(self, kind: mlir.Type) -> str | None:
+        def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+            nonlocal is_unknown
+            name = operation.name
+            if name in _HARMLESS or name.partition(".")[0] in _HARMLESS_DIALECTS:
+                return None
+            if name in _RESHAPES:
+                loops.add(None)
+                attentions.add(None)
+                return None
+            operands = [operand.type for operand in operation.operands]
+            maps = None
+            if name in ATTENTION_OUTPUTS or name.startswith("linalg."):
+                maps = StructuredOp(operation).maps_attribute
+            if name in ATTENTION_OUTPUTS:
+                operands = operands[:KEPT_OPERANDS]
+                attentions.add(self._loops_of(maps, operands))
+                if None in attentions:
+                    # The ops into which it is decomposed have unknown loops, too.
+                    loops.add(None)
+            elif maps is not None:
+                loops.add(self._loops_of(maps, operands))
+            else:
+                is_unknown = True
+                return mlir.WalkResult.INTERRUPT
+            types.update(map(self._element_type, operands))
+            return mlir.WalkResult.SKIP
+
+        visit(module, visitor)
+        if is_unknown:
+            return UNKNOWN_DISPATCH
+        return DispatchSignature(_known(loops), _known(attentions), _known(types))
+
+    def _element_type(self, kind: mlir.Type) -> str | None:
         """Return the element type of a shaped type, or the type itself; None if it may change."""
         if kind not in self._types:
             text = str(element_type(kind))
             self._types[kind] = text if text in _STABLE_TYPES else None
         return self._types[kind]
 
-    def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> LoopTuple | None:
+    def _loops_of(
+        self, attribute: mlir.Attribute | None, types: Sequence[mlir.Type]
+    ) -> LoopTuple | None:
         """Return the loops of an operation with these maps and operand types; None if unknown."""
-        if maps is None:
+        if attribute is None:
             return None
-        key = maps, tuple(types)
+        key = attribute, tuple(types)
         if key not in self._loops:
-            self._loops[key] = _loop_tuple(affine_maps(maps), types)
+            self._loops[key] = _loop_tuple(affine_maps(attribute), types)
         return self._loops[key]
+
+
+_T = TypeVar("_T")
+
+
+def _known(values: set[_T | None]) -> frozenset[_T] | None:
+    known = frozenset(value for value in values if value is not None)
+    return known if len(known) == len(values) else None
 
 
 def _loop_tuple(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> LoopTuple | None:
@@ -509,70 +525,3 @@ def _loop_tuple(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> L
     if not maps or len(sizes) != maps[0].n_dims:
         return None
     return tuple(sorted(size for size in sizes.values() if size != 1))
-
-
-class _Reading:
-    """The reading of one dispatch."""
-
-    def __init__(self, reader: SignatureReader) -> None:
-        self._reader = reader
-        self._loops: set[LoopTuple] | None = set()
-        self._attentions: set[LoopTuple] | None = set()
-        self._types: set[str] | None = set()
-        self._is_unknown = False
-
-    def signature(self) -> DispatchSignature:
-        if self._is_unknown:
-            return UNKNOWN_DISPATCH
-        loops, attentions, types = self._loops, self._attentions, self._types
-        return DispatchSignature(
-            None if loops is None else frozenset(loops),
-            None if attentions is None else frozenset(attentions),
-            None if types is None else frozenset(types),
-        )
-
-    def visit(self, operation: mlir.Operation) -> mlir.WalkResult | None:
-        name = operation.name
-        if name in _HARMLESS or name.partition(".")[0] in _HARMLESS_DIALECTS:
-            return None
-        if name in _RESHAPES:
-            self._loops = self._attentions = None
-            return None
-        if name in ATTENTION_OUTPUTS:
-            types = [operand.type for operand in operation.operands][:KEPT_OPERANDS]
-            if self._attentions is not None:
-                loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
-                if loops is None:
-                    # The ops into which it is decomposed have unknown loops, too.
-                    self._attentions = self._loops = None
-                else:
-                    self._attentions.add(loops)
-            self._add_types(types)
-            return mlir.WalkResult.SKIP
-        if name.startswith("linalg.") and self._visit_structured(operation):
-            return mlir.WalkResult.SKIP
-        self._is_unknown = True
-        return mlir.WalkResult.INTERRUPT
-
-    def _visit_structured(self, operation: mlir.Operation) -> bool:
-        """Record the loops of an operation; return whether it has indexing maps."""
-        maps = StructuredOp(operation).maps_attribute
-        if maps is None:
-            return False
-        types = [operand.type for operand in operation.operands]
-        if self._loops is not None:
-            loops = self._reader.loops(maps, types)
-            if loops is None:
-                self._loops = None
-            else:
-                self._loops.add(loops)
-        self._add_types(types)
-        return True
-
-    def _add_types(self, types: Sequence[mlir.Type]) -> None:
-        for kind in types:
-            element = self._reader.element_type(kind)
-            if element is None:
-                self._types = None
-            elif self._types is not None:
-                self._types.add(element)

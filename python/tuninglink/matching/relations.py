@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.condition_index import (
     DEPENDENT,
     TOO_MANY,
-    ConditionGroup,
     ConditionIndex,
     Relation,
     are_independent,
@@ -30,7 +29,6 @@ from tuninglink.matching.condition_index import (
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.predicates import (
     ANYTHING,
-    Box,
     Condition,
     Dimension,
     Extent,
@@ -68,21 +66,12 @@ class OverlapAnswer:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class WinningCondition:
+class WinningCondition(NamedTuple):
     """An earlier condition with another label, provably the first to hold for an operation."""
 
     position: int
     form: int
     witness: Mapping[Dimension, int]
-
-
-@dataclass(frozen=True)
-class EarlierOverlaps:
-    """The earlier conditions that overlap with a condition."""
-
-    winners: tuple[WinningCondition, ...]
-    at_most: int
 
 
 class Overlaps:
@@ -112,14 +101,32 @@ class Overlaps:
         relation = next((how for related, how in group.related if related is other), None)
         if relation is None:
             return OverlapAnswer(Verdict.REFUTED)
-        return _overlap(index.box(first, other), index.box(second, group), relation)
+        # Both must hold for some static sizes.
+        box, other_box = index.box(first, other), index.box(second, group)
+        sizes = static_sizes(static_box(box, other_box))
+        if sizes is None and is_empty(conjunction([*box.items(), *other_box.items()])):
+            return OverlapAnswer(Verdict.REFUTED)
+        reason = ""
+        if sizes is None:
+            reason = "only dynamic or empty dimensions might do"
+        elif not are_independent(sizes):
+            reason = DEPENDENT
+        elif relation is Relation.UNSURE:
+            # One condition must imply the other; otherwise an operation with both properties need not exist.
+            reason = "the conditions are of different forms"
+        if reason:
+            return OverlapAnswer(Verdict.NOT_DECIDED, reason=reason)
+        return OverlapAnswer(Verdict.PROVEN, sizes)
 
-    def earlier(self, position: int, count: int) -> EarlierOverlaps:
-        """Find earlier conditions with other labels that take precedence over the one at `position` for some operation."""
+    def earlier(self, position: int, count: int) -> tuple[Sequence[WinningCondition], int]:
+        """Find earlier conditions with other labels that take precedence over the one at `position` for some operation.
+
+        Return at most `count` of them, and the number of those that may overlap.
+        """
         index = self._index
         group = index.group(position)
         if group is None or not index.are_related:
-            return EarlierOverlaps((), 0)
+            return (), 0
         winners: dict[int, WinningCondition] = {}
         at_most = 0
         for other, relation in group.related:
@@ -138,8 +145,7 @@ class Overlaps:
                     shown += 1
                 if shown == count:
                     break
-        first = sorted(winners.values(), key=lambda winner: winner.position)[:count]
-        return EarlierOverlaps(tuple(first), at_most)
+        return [winners[at] for at in sorted(winners)][:count], at_most
 
     def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
         """Return the condition that is the first to hold for an operation in the overlap of two conditions."""
@@ -161,22 +167,6 @@ class Overlaps:
         if any(len(index.sizes(other, group).meeting(static, winner)) for other in others):
             return None  # The operation may have one of the other forms, too.
         return WinningCondition(winner, form, sizes)
-
-
-def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
-    sizes = static_sizes(static_box(first, second))
-    if sizes is None and is_empty(conjunction([*first.items(), *second.items()])):
-        return OverlapAnswer(Verdict.REFUTED)
-    if sizes is None:
-        return OverlapAnswer(
-            Verdict.NOT_DECIDED, reason="only dynamic or empty dimensions might do"
-        )
-    if not are_independent(sizes):
-        return OverlapAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-    # One condition must imply the other; otherwise an operation with both properties need not exist.
-    if relation is Relation.UNSURE:
-        return OverlapAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
-    return OverlapAnswer(Verdict.PROVEN, sizes)
 
 
 @dataclass(frozen=True)
@@ -207,26 +197,25 @@ class Subsumption:
     def proof(self, position: int) -> SubsumptionAnswer | None:
         """Return the proof that earlier conditions subsume the one at `position`, None if there is none."""
         if position not in self._proofs:
-            subsuming = self._subsuming(position)
-            proof = None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
-            self._proofs[position] = proof
+            index = self._index
+            condition = index.conditions[position]
+            first: int | None = None
+            if index.first_universal is not None and index.first_universal < position:
+                first = index.first_universal
+            elif isinstance(condition, Opaque):
+                first = index.first_of_key.get(condition.key, position)
+            elif position not in index.empty:
+                group = index.group(position)
+                assert group is not None, "a condition that may hold is in a group"
+                first = index.containing(group, index.box(position, group), position)
+                first = position if first is None else first
+            # A condition that never holds needs no other.
+            subsuming = () if first is None else (first,)
+            is_proven = first != position
+            self._proofs[position] = (
+                SubsumptionAnswer(Verdict.PROVEN, subsuming) if is_proven else None
+            )
         return self._proofs[position]
-
-    def _subsuming(self, position: int) -> tuple[int, ...] | None:
-        index = self._index
-        universal = index.first_universal
-        if universal is not None and universal < position:
-            return (universal,)
-        condition = index.conditions[position]
-        if isinstance(condition, Opaque):
-            alike = index.first_alike(condition)
-            return None if alike in (None, position) else (alike,)
-        if index.is_empty(position):
-            return ()
-        group = index.group(position)
-        assert group is not None, "a condition that may hold is in a group"
-        containing = index.containing(group, index.box(position, group), position)
-        return None if containing is None else (containing,)
 
     def answer(self, position: int) -> SubsumptionAnswer:
         """Return whether earlier conditions subsume the one at `position`."""
@@ -239,9 +228,17 @@ class Subsumption:
         group = self._index.group(position)
         if group is None or not self._index.are_related:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
-        reason = self._doubt(group, position)
-        if reason:
+        # No earlier condition may be unknown, or hold for reasons other than sizes.
+        first_opaque = self._index.first_opaque
+        if first_opaque is not None and first_opaque < position:
+            reason = "an earlier matcher is not understood, and may match as well"
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
+        for other, relation in group.related:
+            if relation is not Relation.WITHIN:
+                asked = static_box(self._index.box(position, other))
+                if len(self._index.sizes(other, group).meeting(asked, position)):
+                    reason = "an earlier condition is of another form, and may hold as well"
+                    return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
         # The refutation: sizes for which the condition at a position holds and no earlier one does.
         narrow = self._index.box(position, group)
         used = self._index.used(group).union(narrow)
@@ -252,18 +249,6 @@ class Subsumption:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
         witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
         return SubsumptionAnswer(Verdict.REFUTED, witness=witness)
-
-    def _doubt(self, group: ConditionGroup, position: int) -> str:
-        """Return why a refutation is impossible; empty if a refutation is possible."""
-        index = self._index
-        if index.first_opaque is not None and index.first_opaque < position:
-            return "an earlier matcher is not understood, and may match as well"
-        for other, relation in group.related:
-            if relation is not Relation.WITHIN:
-                asked = static_box(index.box(position, other))
-                if len(index.sizes(other, group).meeting(asked, position)):
-                    return "an earlier condition is of another form, and may hold as well"
-        return ""
 
 
 # --- The conditions and configurations of all entries of a spec; configurations are compared by structure, not by name
@@ -324,37 +309,53 @@ class EntryConditions:
                     self._matchers.of(matcher) if is_walked else _IN_REGION
                     for matcher, _ in table.pairs(foreach_match)
                 ]
-                lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
+                # If an entry does not apply to a target, a later one may configure the ops that it matches. The
+                # conditions are compared for the targets of most entries.
+                scopes = scopes_of(self.spec, range(start, start + len(conditions)))
+                for most, _ in Counter(scopes).most_common(1):
+                    conditions = [
+                        condition if scope == most else _OTHER_TARGETS
+                        for condition, scope in zip(conditions, scopes, strict=True)
+                    ]
+                lists.append(EntryList(foreach_match, start, conditions))
                 start += len(conditions)
         return tuple(lists)
 
-    def _comparable(
-        self, start: int, conditions: list[Condition | Opaque]
-    ) -> Sequence[Condition | Opaque]:
-        """Return the conditions of the entries that apply to the targets of most entries.
-
-        If an entry does not apply, a later one may configure the ops that it matches.
-        """
-        scopes = scopes_of(self.spec, range(start, start + len(conditions)))
-        if len(set(scopes)) <= 1:
-            return conditions
-        ((most, _),) = Counter(scopes).most_common(1)
-        return [
-            each if scope == most else _OTHER_TARGETS
-            for each, scope in zip(conditions, scopes, strict=True)
-        ]
-
-    def entry(self, position: int) -> Entry:
-        """Return the entry at a position."""
-        return self.spec.anatomy.entry(position)
-
     @cached_property
     def configurations(self) -> Sequence[int]:
-        """The number of each entry's configuration; equal for entries with the same effect."""
-        reader = ConfigurationReader(self.spec.anatomy.table)
+        """The number of each entry's configuration; equal for entries with the same effect.
+
+        The effect of an action that only annotates consists of the resulting attributes; that of other actions, of the
+        structure of the action and the values that the matcher passes to it.
+        """
+        table = self.spec.anatomy.table
+        structures: dict[str, Hashable] = {}
         numbers: dict[Hashable, int] = {}
-        result = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)
-        return [numbers.setdefault(each, len(numbers)) for each in result]
+
+        def yielded(path: str, position: int) -> Hashable:
+            result = table.yielded(path, position)
+            return (path, position) if result is None else result
+
+        def effect(matcher: str, action: str) -> Hashable:
+            annotations = table.annotations(action)
+            if annotations is not None:
+                attributes: dict[Hashable, Hashable] = {}
+                for annotation in annotations:
+                    value = annotation.value
+                    key = yielded(matcher, annotation.operand), annotation.name
+                    attributes[key] = yielded(matcher, value) if isinstance(value, int) else value
+                return frozenset(attributes.items())
+            if action not in structures:
+                sequence = table.lookup(action)
+                structure = action if sequence is None else structural_key(sequence)
+                # References are compared by name, which may refer to something else in another module.
+                structures[action] = tuple(split_path(action)[:-1]), structure
+            sequence = table.lookup(matcher)
+            count = len(signature(sequence).results) if sequence is not None else 0
+            return structures[action], tuple(yielded(matcher, at) for at in range(count))
+
+        effects = (effect(*pair) for pair in self.spec.anatomy.pairs)
+        return [numbers.setdefault(each, len(numbers)) for each in effects]
 
     def changing(self, entries: EntryList) -> list[int]:
         """Return the positions, within a list, of the entries whose matchers may change the payload."""
@@ -367,95 +368,48 @@ class EntryConditions:
         ]
 
 
-class ConfigurationReader:
-    """Reads the configurations of the entries of one module; shared parts are read once."""
-
-    def __init__(self, table: SequenceTable) -> None:
-        self._table = table
-        self._structures: dict[str, Hashable] = {}
-
-    def configuration(self, matcher: str, action: str) -> Hashable:
-        """Return a key of an entry's effect on a matched op; equal for equivalent entries.
-
-        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists
-        of the structure of the action and the values that the matcher passes to it.
-        """
-        annotations = self._table.annotations(action)
-        if annotations is None:
-            sequence = self._table.lookup(matcher)
-            count = len(signature(sequence).results) if sequence is not None else 0
-            return self._structure(action), tuple(self._yielded(matcher, at) for at in range(count))
-        return frozenset(
-            {
-                (self._yielded(matcher, annotation.operand), annotation.name): self._yielded(
-                    matcher, annotation.value
-                )
-                if isinstance(annotation.value, int)
-                else annotation.value
-                for annotation in annotations
-            }.items()
-        )
-
-    def _yielded(self, path: str, position: int) -> Hashable:
-        yielded = self._table.yielded(path, position)
-        return (path, position) if yielded is None else yielded
-
-    def _structure(self, path: str) -> Hashable:
-        if path not in self._structures:
-            sequence = self._table.lookup(path)
-            result = structural_key(sequence) if sequence is not None else path
-            # References are compared by name, which may refer to something else in another module.
-            self._structures[path] = (tuple(split_path(path)[:-1]), result)
-        return self._structures[path]
-
-
 def structural_key(
     operation: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
 ) -> Hashable:
     """Return the structural key of an operation and its regions. Keys compare within one context only.
 
-    The key ignores locations and the symbol that the operation defines.
+    The key ignores locations and the symbol that the operation defines. Referenced symbols are `replaced`.
     """
-    return _KeyBuilder(replaced).operation(operation)
+    numbers: dict[mlir.Value[Any], int] = {}
 
+    def number(value: mlir.Value[Any]) -> int:
+        return numbers.setdefault(value, len(numbers))
 
-class _KeyBuilder:
-    def __init__(self, replaced: Mapping[str, str]) -> None:
-        self._replaced = replaced
-        self._values: dict[mlir.Value[Any], int] = {}
+    def attribute_key(attribute: mlir.Attribute, replaced: Mapping[str, str]) -> Hashable:
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            return replaced.get(attribute.value, attribute.value)
+        if isinstance(attribute, mlir.ArrayAttr):
+            return tuple(attribute_key(element, replaced) for element in attribute)
+        return attribute
 
-    def operation(self, operation: mlir.Operation) -> Hashable:
+    def key(operation: mlir.Operation, replaced: Mapping[str, str]) -> Hashable:
         attributes = tuple(
-            (name, self._attribute(attribute))
+            (name, attribute_key(attribute, replaced))
             for name, attribute in operation.attributes.items()
             if name != names.SYMBOL_NAME
         )
-        operands = tuple(self._number(operand) for operand in operation.operands)
-        results = tuple((self._number(result), result.type) for result in operation.results)
-        replaced = self._replaced
-        if operation.name in names.SHOWING:
-            self._replaced = {}  # The program that a matcher shows has its own symbols.
+        operands = tuple(map(number, operation.operands))
+        results = tuple((number(result), result.type) for result in operation.results)
+        # The program that a matcher shows has its own symbols.
+        inside = {} if operation.name in names.SHOWING else replaced
         blocks = tuple(
-            tuple(self._block(block) for block in region.blocks) for region in operation.regions
+            tuple(
+                (
+                    tuple((number(argument), argument.type) for argument in block.arguments),
+                    tuple(key(view.operation, inside) for view in block.operations),
+                )
+                for block in region.blocks
+            )
+            for region in operation.regions
         )
-        self._replaced = replaced
         return operation.name, attributes, operands, results, blocks
 
-    def _block(self, block: mlir.Block) -> Hashable:
-        arguments = tuple((self._number(argument), argument.type) for argument in block.arguments)
-        return arguments, tuple(
-            self.operation(operation.operation) for operation in block.operations
-        )
-
-    def _number(self, value: mlir.Value[Any]) -> int:
-        return self._values.setdefault(value, len(self._values))
-
-    def _attribute(self, attribute: mlir.Attribute) -> Hashable:
-        if isinstance(attribute, mlir.FlatSymbolRefAttr):
-            return self._replaced.get(attribute.value, attribute.value)
-        if isinstance(attribute, mlir.ArrayAttr):
-            return tuple(map(self._attribute, attribute))
-        return attribute
+    return key(operation, replaced)
 
 
 # --- Unreachable entries, and overlapping entries, which match some of the same ops --------------
@@ -548,47 +502,35 @@ def find_unreachable(
 def _find(
     read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
 ) -> Iterator[EntryReachability]:
+    entry_at = read.spec.anatomy.entry
     for entries in read.lists:
         changing = read.changing(entries)
-        for position in range(len(entries.conditions)):
-            unless_changed = answer(entries.subsumption, position)
-            if unless_changed is not None:
-                unless_changed = _unless_changed(unless_changed, position, changing)
-                condition = entries.conditions[position]
-                subsuming = tuple(
-                    entries.start + position_ for position_ in unless_changed.subsuming
-                )
-                witness = None
-                if unless_changed.witness is not None and isinstance(condition, Condition):
-                    witness = witness_of(condition, unless_changed.witness)
-                reachability = EntryReachability(
-                    entries.start + position,
-                    read.entry(entries.start + position),
-                    _OPPOSITE[unless_changed.verdict],
-                    subsuming,
-                    tuple(map(read.entry, subsuming)),
-                    witness,
-                    unless_changed.reason,
-                )
-                yield reachability
-
-
-def _unless_changed(
-    answer: SubsumptionAnswer, position: int, changing: Sequence[int]
-) -> SubsumptionAnswer:
-    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one runs."""
-    if answer.verdict is not Verdict.PROVEN or not answer.subsuming:
-        return answer
-    if bisect_left(changing, answer.subsuming[0]) == bisect_left(changing, position):
-        return answer
-    return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=_CHANGES)
-
-
-_OPPOSITE: Final = {
-    Verdict.PROVEN: Verdict.REFUTED,
-    Verdict.REFUTED: Verdict.PROVEN,
-    Verdict.NOT_DECIDED: Verdict.NOT_DECIDED,
-}
+        for position, condition in enumerate(entries.conditions):
+            subsumption = answer(entries.subsumption, position)
+            if subsumption is None:
+                continue
+            # The subsuming matcher or a later one may change the payload before this one runs.
+            if subsumption.subsuming and (
+                bisect_left(changing, subsumption.subsuming[0]) != bisect_left(changing, position)
+            ):
+                subsumption = SubsumptionAnswer(Verdict.NOT_DECIDED, reason=_CHANGES)
+            # An entry that others do not subsume is reached.
+            verdict = subsumption.verdict
+            if verdict is not Verdict.NOT_DECIDED:
+                verdict = Verdict.REFUTED if verdict is Verdict.PROVEN else Verdict.PROVEN
+            subsuming = tuple(entries.start + earlier for earlier in subsumption.subsuming)
+            witness = None
+            if subsumption.witness is not None and isinstance(condition, Condition):
+                witness = witness_of(condition, subsumption.witness)
+            yield EntryReachability(
+                entries.start + position,
+                entry_at(entries.start + position),
+                verdict,
+                subsuming,
+                tuple(map(entry_at, subsuming)),
+                witness,
+                subsumption.reason,
+            )
 
 
 def find_overlaps(
@@ -600,26 +542,24 @@ def find_overlaps(
     entries are omitted, as are overlaps of matchers of different forms, which cannot be proven.
     """
     read = conditions or EntryConditions(spec)
-    return [overlap for entries in read.lists for overlap in _overlaps(read, entries, shown)]
-
-
-def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
-    reached: list[Condition | Opaque] = [
-        condition if entries.subsumption.proof(position) is None else _SUBSUMED
-        for position, condition in enumerate(entries.conditions)
-    ]
-    end = entries.start + len(reached)
-    overlaps = Overlaps(reached, read.configurations[entries.start : end])
-    for position in range(len(reached)):
-        earlier = overlaps.earlier(position, shown)
-        if earlier.winners:
-            number = entries.start + position
-            winners = tuple(_winner(read, entries, winner) for winner in earlier.winners)
-            yield EntryOverlap(number, read.entry(number), winners, earlier.at_most)
-
-
-def _winner(read: EntryConditions, entries: EntryList, winner: WinningCondition) -> WinningEntry:
-    form = entries.conditions[winner.form]
-    assert isinstance(form, Condition), "only conditions can overlap"
-    number = entries.start + winner.position
-    return WinningEntry(number, read.entry(number), witness_of(form, winner.witness))
+    entry_at = read.spec.anatomy.entry
+    result = []
+    for entries in read.lists:
+        reached: list[Condition | Opaque] = [
+            condition if entries.subsumption.proof(position) is None else _SUBSUMED
+            for position, condition in enumerate(entries.conditions)
+        ]
+        start = entries.start
+        overlaps = Overlaps(reached, read.configurations[start : start + len(reached)])
+        for position in range(len(reached)):
+            earlier, at_most = overlaps.earlier(position, shown)
+            winners = []
+            for at, form, witness in earlier:
+                condition = entries.conditions[form]
+                assert isinstance(condition, Condition), "only conditions can overlap"
+                in_words = witness_of(condition, witness)
+                winners.append(WinningEntry(start + at, entry_at(start + at), in_words))
+            if winners:
+                at = start + position
+                result.append(EntryOverlap(at, entry_at(at), tuple(winners), at_most))
+    return result
