@@ -8,7 +8,7 @@ with bounds configure these functions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -27,16 +27,10 @@ if TYPE_CHECKING:
     from tuninglink.specs import LinkedSpec, Spec
 
 
+_Specialization = tuple["Matcher", mlir.Attribute, mlir.Operation]
+"""A matcher, its ranges and its sequence."""
+
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
-
-
-@dataclass(frozen=True)
-class _Specialization:
-    """A matcher with ranges."""
-
-    matcher: Matcher
-    ranges: mlir.Attribute
-    sequence: mlir.Operation
 
 
 def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
@@ -45,14 +39,28 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
     Raises:
         SpecError: the ranges of an entry have another form, or their number differs from the number of loops.
     """
-    specializations: dict[int, Sequence[_Specialization]] = {}
+    read: dict[int, Sequence[_Specialization]] = {}
     for dispatch in dispatches:
-        if dispatch.linked is None:
+        linked = dispatch.linked
+        if linked is None:
             continue
-        if id(dispatch.linked) not in specializations:
-            specializations[id(dispatch.linked)] = _specializations(dispatch.linked)
-        if specializations[id(dispatch.linked)]:
-            _specialize(dispatch.dispatch.module, specializations[id(dispatch.linked)])
+        if id(linked) not in read:
+            read[id(linked)] = _specializations(linked)
+        specializations = read[id(linked)]
+        functions = find_root_ops(dispatch.dispatch.module) if specializations else ()
+        for root in (root for function in functions for root in function.roots):
+            op = OpInfo(root)
+            if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
+                continue
+            for matcher, ranges, sequence in specializations:
+                if compare(matcher, op).matches:
+                    fault = _wrong_count(ranges, len(op.sizes), sequence)
+                    if fault is not None:
+                        raise SpecError(fault)
+                    # The spec and the program live in different contexts.
+                    copy = mlir.Attribute.parse(str(ranges), root.context)
+                    root.attributes[SPECIALIZATION_RANGES] = copy
+                    break
 
 
 def has_ranges(spec: Spec) -> bool:
@@ -70,37 +78,13 @@ def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
     reader = MatcherReader(table)
     for matcher in dict.fromkeys(entry.matcher for entry in spec.entries):
         sequence = table.lookup(matcher)
-        if sequence is None or RANGES not in sequence.attributes:
-            continue
-        ranges = sequence.attributes[RANGES]
-        fault = _fault(ranges, sequence)
-        if fault is None:
-            fault = _wrong_count(ranges, _loops(reader.read(matcher)), sequence)
-            fault = replace(fault, severity=Severity.WARNING) if fault else None
-        if fault is not None:
-            diagnostics.emit(fault)
-
-
-def _specialize(module: mlir.Operation, specializations: Sequence[_Specialization]) -> None:
-    for function in find_root_ops(module):
-        for root in function.roots:
-            op = OpInfo(root)
-            if None not in op.sizes or SPECIALIZATION_RANGES in root.attributes:
-                continue
-            matches = (each for each in specializations if compare(each.matcher, op).matches)
-            specialization = next(matches, None)
-            if specialization is None:
-                continue
-            ranges = specialization.ranges
-            fault = _wrong_count(ranges, len(op.sizes), specialization.sequence)
+        if sequence is not None and RANGES in sequence.attributes:
+            fault = _fault(sequence, reader.read(matcher), Severity.WARNING)
             if fault is not None:
-                raise SpecError(fault)
-            # The spec and the program live in different contexts.
-            copy = mlir.Attribute.parse(str(ranges), root.context)
-            root.attributes[SPECIALIZATION_RANGES] = copy
+                diagnostics.emit(fault)
 
 
-def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
+def _specializations(linked: LinkedSpec) -> list[_Specialization]:
     """Return the matchers with ranges, in order of precedence."""
     specializations: list[_Specialization] = []
     for part in linked.parts:
@@ -108,26 +92,28 @@ def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
         reader = MatcherReader(table)
         for entry in part.entries:
             sequence = table.lookup(entry.matcher)
-            ranges = sequence.attributes.get(RANGES) if sequence is not None else None
-            if sequence is None or ranges is None:
+            if sequence is None or RANGES not in sequence.attributes:
                 continue
             matcher = reader.read(entry.matcher)
-            fault = _fault(ranges, sequence) or _wrong_count(ranges, _loops(matcher), sequence)
+            fault = _fault(sequence, matcher)
             if fault is not None:
                 raise SpecError(fault)
-            specializations.append(_Specialization(matcher, ranges, sequence))
+            specializations.append((matcher, sequence.attributes[RANGES], sequence))
     return specializations
 
 
-def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | None:
-    """Return the error in the form of ranges; None if the form is valid."""
-    if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
-        return None
-    return error(
-        f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}",
-        sequence,
-        rule=Rule.RANGES,
-    )
+def _fault(
+    sequence: mlir.Operation, matcher: Matcher, wrong_count: Severity = Severity.ERROR
+) -> Diagnostic | None:
+    """Return the fault of the ranges of a matcher, None if there is none; a wrong number has a severity of its own."""
+    ranges = sequence.attributes[RANGES]
+    if ranges.typeid != mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
+        message = f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}"
+        return error(message, sequence, rule=Rule.RANGES)
+    maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
+    loops = next((map_.loop_count for map_ in maps), None)
+    fault = _wrong_count(ranges, loops, sequence)
+    return replace(fault, severity=wrong_count) if fault else None
 
 
 def _wrong_count(
@@ -143,8 +129,3 @@ def _wrong_count(
             remedy = note("write a range for each loop, <> for any size")
             return error(message, sequence, [remedy], Rule.RANGES)
     return None
-
-
-def _loops(matcher: Matcher) -> int | None:
-    maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
-    return next((map_.loop_count for map_ in maps), None)

@@ -5,7 +5,7 @@ A problem key is equal for all forms of a problem, independent of loop numbers a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -103,48 +103,54 @@ def problem_form(
     if len(maps) != OPERANDS.get(kind):
         return None
     # Number the loops in the order of their first use; loops of size 1 are left out.
+    loops_of = {operand: indexing_loops(maps[operand]) for operand in COMPARED[kind]}
     numbers: dict[int, int] = {}
-    for operand in COMPARED[kind]:
-        for loop in indexing_loops(maps[operand]):
+    for loops in loops_of.values():
+        for loop in loops:
             if loop is not None and sizes[loop] != 1:
                 numbers.setdefault(loop, len(numbers))
-    rows = [_accesses(maps[operand], numbers) for operand in COMPARED[kind]]
-    if None in rows or len(numbers) != sum(size != 1 for size in sizes):
+    if len(numbers) != sum(size != 1 for size in sizes):
         return None
-    # The key holds the accesses, the sizes and the types.
-    accesses = tuple(tuple(row.values()) for row in rows if row is not None)
-    windows = {
-        (operand, position): operand_sizes[operand][dimension] if operand in operand_sizes else None
-        for operand, row in zip(COMPARED[kind], rows, strict=True)
-        for position, dimension in enumerate(row or ())
-        if indexing_loops(maps[operand])[dimension] is None
-    }
-    types = tuple(element_types[operand] for operand in COMPARED[kind])
-    key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
+    # The key holds the accesses, the sizes and the types. Dimensions that only loops of size 1 index have no access.
+    accesses: dict[int, list[Access]] = {}
+    windows: dict[tuple[int, int], int | None] = {}
+    for operand, loops in loops_of.items():
+        accesses[operand] = []
+        for dimension, result in enumerate(maps[operand].results):
+            try:
+                factors, constant = _terms(result)
+            except ValueError:
+                return None
+            numbered = {numbers[loop]: by for loop, by in factors.items() if loop in numbers}
+            if numbered or constant:
+                if loops[dimension] is None:
+                    own = operand_sizes.get(operand)
+                    windows[operand, len(accesses[operand])] = own[dimension] if own else None
+                accesses[operand].append((tuple(sorted(numbered.items())), constant))
+    key = ProblemKey(
+        kind,
+        tuple(map(tuple, accesses.values())),
+        tuple(sizes[loop] for loop in numbers),
+        tuple(element_types[operand] for operand in loops_of),
+    )
     # The form also holds the parts that differ between equal problems.
-    parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
-    output = indexing_loops(maps[COMPARED[kind][-1]])
-    parallel = tuple(sorted(loop for loop in output if loop is not None))
+    indexed = {operand: {*loops} - {None} for operand, loops in loops_of.items()}
+    parts: dict[str, tuple[int, ...]] = {}
+    if kind is OpKind.ATTENTION:
+        # The product of query and key, and the product of weights and value.
+        query, key_, value, output = indexed.values()
+        parts = {"qk_attrs": _ascending(query | key_), "pv_attrs": _ascending(value | output)}
     units = {
-        loop: tuple(operand for operand in COMPARED[kind] if loop in indexing_loops(maps[operand]))
+        loop: tuple(operand for operand, loops in indexed.items() if loop in loops)
         for loop, size in enumerate(sizes)
         if size == 1
     }
+    parallel = _ascending(indexed[COMPARED[kind][-1]])
     return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows, units)
 
 
-def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
-    """Return the indexing of the dimensions of an operand, without those that loops of size 1 index."""
-    accesses: dict[int, Access] = {}
-    for dimension, result in enumerate(map_.results):
-        try:
-            factors, constant = _terms(result)
-        except ValueError:
-            return None
-        numbered = {numbers[loop]: factor for loop, factor in factors.items() if loop in numbers}
-        if numbered or constant:
-            accesses[dimension] = tuple(sorted(numbered.items())), constant
-    return accesses
+def _ascending(loops: Iterable[int | None]) -> tuple[int, ...]:
+    return tuple(sorted(loop for loop in loops if loop is not None))
 
 
 def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
@@ -169,22 +175,10 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
     raise ValueError(f"'{expression}' is not a sum of loops")
 
 
-def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
-    """Return the loops of the product of query and key, and of the product of weights and value."""
-    query, key, value, output = (
-        {loop for loop in indexing_loops(maps[at]) if loop is not None}
-        for at in COMPARED[OpKind.ATTENTION]
-    )
-    return {"qk_attrs": tuple(sorted(query | key)), "pv_attrs": tuple(sorted(value | output))}
-
-
 _TO_ONLINE_ATTENTION: Final = (
     "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"
 )
 """The pipeline that all backends run before matchers, and that changes the maps of root ops."""
-
-_BATCH_LOOP_ADDED: Final = "llvm-cpu"
-"""The backend that adds a batch loop to convolutions of one image, and loses their configurations."""
 
 
 @dataclass(frozen=True)
@@ -204,21 +198,24 @@ class RootFormReader:
 
     def read(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
         backend = dispatch.target.backend if dispatch.target else ""
-        return tuple(self._forms(dispatch.module, backend))
-
-    def _forms(self, module: mlir.Operation, backend: str) -> Iterator[RootForm]:
-        for function in find_root_ops(module):
+        forms = []
+        for function in find_root_ops(dispatch.module):
             if names.TRANSLATION_INFO in function.function.attributes:
                 continue
             for root in function.roots:
                 op: OpInfo | None = OpInfo(root)
                 if root.name == names.ATTENTION:
-                    op = self._online(module, OpInfo(root))
-                if op is None or _is_configured(op) or _is_lost(op, backend):
+                    op = self._online(dispatch.module, OpInfo(root))
+                if op is None or {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {
+                    *op.operation.attributes
+                }:
                     continue
-                form = root_form(op)
+                # This backend adds a batch loop to convolutions of one image, and loses their configurations.
+                is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
+                form = None if is_image and backend == "llvm-cpu" else root_form(op)
                 if form is not None:
-                    yield form
+                    forms.append(form)
+        return tuple(forms)
 
     def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
         """Return the online attention to which the compiler converts an attention."""
@@ -248,16 +245,6 @@ def root_form(op: OpInfo) -> RootForm | None:
     return None if form is None else RootForm(op, form)
 
 
-def _is_configured(op: OpInfo) -> bool:
-    attributes = op.operation.attributes
-    return names.COMPILATION_INFO in attributes or names.LOWERING_CONFIG in attributes
-
-
-def _is_lost(op: OpInfo, backend: str) -> bool:
-    is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
-    return is_image and backend == _BATCH_LOOP_ADDED
-
-
 # --- The conversion of configurations to another form of their problem, by reordering lists over loops
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})
@@ -280,8 +267,6 @@ _TILES: Final[Mapping[str, frozenset[str]]] = {
 by 1; loops of size 1 with other iterators are not tiled.
 """
 
-_OF_CONVOLUTION: Final = (gpu.PADDING_CONV,)
-"""The entries that refer to the loops of a convolution even if the convolution becomes a matmul."""
 
 _BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
 """The entries with an element for each operand."""
@@ -298,10 +283,6 @@ class LoopMapping:
     sources: tuple[int | None, ...]
     iterators: tuple[str, ...]
     dropped: tuple[int, ...]
-
-    @property
-    def old_count(self) -> int:
-        return sum(source is not None for source in self.sources) + len(self.dropped)
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
         """Return the mapping restricted to some loops of both forms, renumbered in order."""
@@ -353,10 +334,20 @@ class Renumbering:
     def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
         """Return the renumbering from one form of a problem to another one, whose iterators are given."""
         mapping = loop_mapping(old, new, iterators)
+        # The implicit matmul has the parallel loops, followed by one into which all other loops are merged.
+        gemm = None
+        parallel = mapping.part(old.parallel, new.parallel)
+        kept = [source for source in parallel.sources if source is not None]
+        if kept == sorted(kept):
+            gemm = LoopMapping(
+                (*parallel.sources, len(old.parallel)),
+                (*parallel.iterators, REDUCTION),
+                parallel.dropped,
+            )
         return Renumbering(
             mapping,
             {name: mapping.part(loops, new.parts[name]) for name, loops in old.parts.items()},
-            _gemm_mapping(mapping.part(old.parallel, new.parallel), len(old.parallel)),
+            gemm,
             old.key.kind is OpKind.CONVOLUTION,
         )
 
@@ -374,39 +365,27 @@ class Renumbering:
             if name == names.COMPILATION_INFO and isinstance(
                 value, iree_codegen.CompilationInfoAttr
             ):
-                lowering = self._root_lowering_config(value)
-                return iree_codegen.CompilationInfoAttr.get(lowering, value.translation_info)
+                translation = value.translation_info
+                mapping: LoopMapping | None = self.mapping
+                if self.is_convolution and gpu.uses_igemm(translation):
+                    mapping = self.gemm
+                if mapping is None:
+                    raise NotDerivableError("it becomes a matmul, whose loops are in another order")
+                # The padding of a convolution refers to its loops even if it becomes a matmul.
+                others = {gpu.PADDING_CONV: self.mapping}
+                lowering = _lowering_config(value.lowering_config, mapping, others)
+                return iree_codegen.CompilationInfoAttr.get(lowering, translation)
             if name == names.DECOMPOSITION_CONFIG:
-                return self._decomposition(value)
+                entries = entries_of(value)
+                for part_name, mapping in self.parts.items():
+                    part = entries_of(entries.get(part_name))
+                    if names.LOWERING_CONFIG in part:
+                        part[names.LOWERING_CONFIG] = _lowering_config(
+                            part[names.LOWERING_CONFIG], mapping
+                        )
+                        entries[part_name] = mlir.DictAttr.get(part)
+                return mlir.DictAttr.get(entries)
         raise NotDerivableError(f"it sets '{name}'")
-
-    def _root_lowering_config(self, value: iree_codegen.CompilationInfoAttr) -> mlir.Attribute:
-        if not self.is_convolution or not gpu.uses_igemm(value.translation_info):
-            return _lowering_config(value.lowering_config, self.mapping)
-        if self.gemm is None:
-            raise NotDerivableError("it becomes a matmul, whose loops are in another order")
-        return _lowering_config(
-            value.lowering_config, self.gemm, dict.fromkeys(_OF_CONVOLUTION, self.mapping)
-        )
-
-    def _decomposition(self, value: mlir.Attribute) -> mlir.Attribute:
-        entries = entries_of(value)
-        for name, mapping in self.parts.items():
-            part = entries_of(entries.get(name))
-            if names.LOWERING_CONFIG in part:
-                lowering = _lowering_config(part[names.LOWERING_CONFIG], mapping)
-                entries[name] = mlir.DictAttr.get({**part, names.LOWERING_CONFIG: lowering})
-        return mlir.DictAttr.get(entries)
-
-
-def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
-    """Return the mapping of the parallel loops followed by one reduction loop, into which all others are merged."""
-    kept = [source for source in parallel.sources if source is not None]
-    if kept != sorted(kept):
-        return None
-    return LoopMapping(
-        (*parallel.sources, reduction), (*parallel.iterators, REDUCTION), parallel.dropped
-    )
 
 
 def _lowering_config(
@@ -414,24 +393,21 @@ def _lowering_config(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping] = MappingProxyType({}),
 ) -> mlir.Attribute:
-    """Convert a lowering config to another form."""
+    """Convert a lowering config to another form; some entries have other loops."""
+    entries: Mapping[str, mlir.Attribute] | None = None
     if isinstance(value, iree_gpu.LoweringConfigAttr):
-        renumbered = _entries(entries_of(value.attributes), mapping, others)
-        return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
-    entries = named_parameters(value) if is_cpu_configuration(value) else None
+        entries = entries_of(value.attributes)
+    elif is_cpu_configuration(value):
+        entries = named_parameters(value)
     if entries is None:
         raise NotDerivableError(f"its configuration is {value}")
-    written = _entries(entries, mapping, others)
-    text = ", ".join(f"{name} = {value}" for name, value in written.items())
+    renumbered = {
+        name: _entry(name, entry, others.get(name, mapping)) for name, entry in entries.items()
+    }
+    if isinstance(value, iree_gpu.LoweringConfigAttr):
+        return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(renumbered))
+    text = ", ".join(f"{name} = {entry}" for name, entry in renumbered.items())
     return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
-
-
-def _entries(
-    entries: Mapping[str, mlir.Attribute],
-    mapping: LoopMapping,
-    others: Mapping[str, LoopMapping],
-) -> dict[str, mlir.Attribute]:
-    return {name: _entry(name, value, others.get(name, mapping)) for name, value in entries.items()}
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
@@ -440,10 +416,12 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
         if not isinstance(value, mlir.ArrayAttr):
             raise NotDerivableError(f"its configuration has '{name} = {value}'")
         tiles = list(value)
-        if len(tiles) > mapping.old_count:
+        old_count = sum(source is not None for source in mapping.sources) + len(mapping.dropped)
+        if len(tiles) > old_count:
             raise NotDerivableError(f"its '{name}' is for more loops")
         if any(
-            loop < len(tiles) and str(tiles[loop]) not in _UNIT_TILES for loop in mapping.dropped
+            loop < len(tiles) and str(tiles[loop]) not in ("0 : i64", "1 : i64")
+            for loop in mapping.dropped
         ):
             raise NotDerivableError(f"its '{name}' tiles a loop of size 1")
         i64 = mlir.IntegerType.get_signless(64)
@@ -461,9 +439,6 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
     if name in _BY_OPERAND or not isinstance(value, mlir.ArrayAttr | mlir.DictAttr):
         return value
     raise NotDerivableError(f"its configuration has '{name} = {value}'")
-
-
-_UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
 
 
 def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
