@@ -6,9 +6,10 @@ entries, and the compiler's interpreter evaluates them like any other entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
@@ -42,16 +43,15 @@ from tuninglink.specs import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.matching.reader import Matcher, OpInfo
-    from tuninglink.specs import Anatomy, Entry, Handle
+    from tuninglink.matching.reader import Matcher
+    from tuninglink.specs import Anatomy, Entry
 
 
 EntryList = tuple[int, "Sequence[int] | None"]
 """Entries of a spec: the position of the spec, and the positions of the entries; None for all."""
 
 
-@dataclass(frozen=True)
-class DerivedEntry:
+class DerivedEntry(NamedTuple):
     """An entry derived from another one."""
 
     spec: Spec
@@ -84,12 +84,30 @@ class Deriver:
             for at, positions in lists
             for position in self._lists[at].of(root, positions)
         ]
-        if any(self._lists[at].matches(position, root) for at, position in candidates):
+        if any(
+            compare(self._lists[at].matcher(position), root.op).matches is True
+            for at, position in candidates
+        ):
             return None
         for at, position in candidates:
             key = at, position, root.op.key
             if key not in self._derived:
-                self._derived[key] = self._lists[at].derived(at, position, root)
+                op = root.op
+                form = MatchedForm(
+                    form=root.form,
+                    kind=op.kind,
+                    maps=op.maps_text,
+                    element_types=op.element_types,
+                    role_sizes=op.role_sizes,
+                    roles=op.roles,
+                    iterators=op.iterator_types,
+                    # The loops do not determine the extent of the image after the last window.
+                    operand_types={
+                        operand: op.operands[operand].text for operand, _ in root.form.windows
+                    },
+                )
+                spec = self._lists[at].written_for(position, form)
+                self._derived[key] = None if spec is None else DerivedEntry(spec, at)
             if self._derived[key] is not None:
                 return self._derived[key]
         return None
@@ -99,43 +117,35 @@ class DerivableList:
     """The entries of a matcher list, by problem."""
 
     def __init__(self, prunable: PrunableSpec) -> None:
-        self._prunable = prunable
+        self.matcher = prunable.matcher
         self._spec = prunable.spec
         self._entries: dict[int, Derivable | None] = {}
-        self._by_key: dict[ProblemKey, list[int]] | None = None
 
     def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
         """Yield the positions, among the given ones or all, of the entries for the problem of an op."""
-        key = root.form.key
-        for position in self._all().get(key, ()) if positions is None else positions:
+        key, windows = root.form.key, root.form.windows
+        for position in self._by_key.get(key, ()) if positions is None else positions:
             entry = self.entry(position)
-            if entry is not None and entry.form.key == key and _fits(entry.form, root.form):
+            if entry is None or entry.form.key != key:
+                continue
+            if all(size in (None, windows.get(at)) for at, size in entry.form.windows.items()):
                 yield position
 
-    def _all(self) -> dict[ProblemKey, list[int]]:
-        if self._by_key is None:
-            self._by_key = {}
-            for position in range(len(self._spec.anatomy.pairs)):
-                entry = self.entry(position)
-                if entry is not None:
-                    self._by_key.setdefault(entry.form.key, []).append(position)
-        return self._by_key
+    @cached_property
+    def _by_key(self) -> Mapping[ProblemKey, list[int]]:
+        by_key: dict[ProblemKey, list[int]] = {}
+        for position in range(len(self._spec.anatomy.pairs)):
+            entry = self.entry(position)
+            if entry is not None:
+                by_key.setdefault(entry.form.key, []).append(position)
+        return by_key
 
     def entry(self, position: int) -> Derivable | None:
         """Return the derivable form of the entry at a position; None if it is not derivable."""
         if position not in self._entries:
-            matcher = self._prunable.matcher(position)
+            matcher = self.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
         return self._entries[position]
-
-    def matches(self, position: int, root: RootForm) -> bool:
-        """Return whether an entry matches a root op directly."""
-        return compare(self._prunable.matcher(position), root.op).matches is True
-
-    def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
-        """Return the entry derived for a root op from the one at a position, None if not derivable."""
-        spec = self.written_for(position, matched_form(root.op, root.form))
-        return None if spec is None else DerivedEntry(spec, at)
 
     def written_for(self, position: int, form: MatchedForm) -> Spec | None:
         """Return a spec with the entry derived for a form from the one at a position, None if not derivable."""
@@ -152,12 +162,6 @@ class DerivableList:
         entry = self._spec.anatomy.entry(position)
         change = change_in_words(renumbering.mapping, form.roles)
         return derived_spec(self._spec, entry, settings, form, change)
-
-
-def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
-    return all(
-        size is None or size == root.windows.get(place) for place, size in entry.windows.items()
-    )
 
 
 def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
@@ -312,29 +316,27 @@ class Derivable:
 
 def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
     """Return the derivable form of an entry of a matcher list; None if the entry is not derivable."""
-    fold = _fold(matcher)
-    settings = _settings(anatomy, *anatomy.pairs[position]) if fold is not None else None
-    if fold is None or settings is None:
-        return None
-    maps, sizes, types = fold.maps, fold.loop_sizes(), fold.element_types()
-    parsed = affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context))
-    form = problem_form(fold.kind, parsed, sizes, fold.operands, types)
-    return None if form is None else Derivable(form, maps.text, sizes, types, settings)
-
-
-def _fold(matcher: Matcher) -> _Fold | None:
-    """Fold the predicates of a matcher; return None if they do not exactly describe a problem."""
+    # The predicates must exactly describe a problem.
     kind = kind_of(matcher.predicates)
-    maps = next(
-        (predicate.maps for predicate in matcher.predicates if isinstance(predicate, pred.HasMaps)),
-        None,
-    )
+    all_maps = (one.maps for one in matcher.predicates if isinstance(one, pred.HasMaps))
+    maps = next(all_maps, None)
     if matcher.stop or kind is None or maps is None:
         return None
     fold = _Fold(kind, maps)
     count = len(maps.operands)
-    is_problem = all(map(fold.add, matcher.predicates)) and len(fold.types) == count
-    return fold if is_problem else None
+    if not all(map(fold.add, matcher.predicates)) or len(fold.types) != count:
+        return None
+    settings = _settings(anatomy, *anatomy.pairs[position])
+    if settings is None:
+        return None
+    # The sizes of loops follow from the roles and from the types of operands.
+    for operand, own in fold.operands.items():
+        fold.add_sizes(maps.loops[operand], own)
+    sizes = tuple(fold.sizes.get(loop) for loop in range(maps.loop_count))
+    types = tuple(fold.types[operand] for operand in range(count))
+    parsed = affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context))
+    form = problem_form(kind, parsed, sizes, fold.operands, types)
+    return None if form is None else Derivable(form, maps.text, sizes, types, settings)
 
 
 class _Fold:
@@ -344,7 +346,7 @@ class _Fold:
         self.kind = kind
         self.maps = maps
         self._roles = dict(maps.roles)
-        self._sizes: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
         self.types: dict[int, str] = {}
         self.operands: dict[int, Sizes] = {}
 
@@ -355,7 +357,11 @@ class _Fold:
                 self.types[operand % len(self.maps.operands)] = element
                 return kind is self.kind
             case pred.HasRoleSizes(kind, role, sizes):
-                return kind is self.kind and self._add_role(role, sizes)
+                loops = self._roles.get(pred.role_name(self.kind, role), ())
+                is_step = role in pred.STEPS  # The maps have them, too.
+                if not is_step:
+                    self.add_sizes(loops, sizes)
+                return kind is self.kind and (is_step or len(loops) == len(sizes))
             case pred.IsCastCompatible(value, type_):
                 self.operands[value.number] = type_.sizes or ()
                 return self._has(value) and type_.is_tensor and not type_.encoding
@@ -367,30 +373,13 @@ class _Fold:
             predicate, pred.NameIn | pred.IsKind | pred.IsUnconfigured | pred.IsUnmasked
         )
 
+    def add_sizes(self, loops: Sequence[int | None], sizes: Sizes) -> None:
+        for loop, size in zip(loops, sizes, strict=False):
+            if loop is not None and size is not None:
+                self.sizes[loop] = size
+
     def _has(self, value: pred.ValueRef) -> bool:
         return value.group == pred.OPERAND and value.number < len(self.maps.operands)
-
-    def _add_role(self, role: str, sizes: Sizes) -> bool:
-        if role in pred.STEPS:
-            return True  # The maps have them, too.
-        loops = self._roles.get(pred.role_name(self.kind, role), ())
-        static = {loop: size for loop, size in zip(loops, sizes, strict=False) if size is not None}
-        self._sizes |= static
-        return len(loops) == len(sizes)
-
-    def element_types(self) -> tuple[str, ...]:
-        return tuple(self.types[operand] for operand in range(len(self.maps.operands)))
-
-    def loop_sizes(self) -> Sizes:
-        """Return the size of each loop, None if unconstrained."""
-        dimensions = (
-            dimension
-            for operand, sizes in self.operands.items()
-            for dimension in zip(self.maps.loops[operand], sizes, strict=False)
-        )
-        result = {loop: size for loop, size in dimensions if loop is not None and size is not None}
-        sizes = {**self._sizes, **result}
-        return tuple(sizes.get(loop) for loop in range(self.maps.loop_count))
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
@@ -406,10 +395,7 @@ def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.
         ):
             return None
         settings[annotation.name] = value
-    return settings if _CONFIGURING & settings.keys() else None
-
-
-_CONFIGURING = frozenset({names.COMPILATION_INFO, names.LOWERING_CONFIG})
+    return settings if {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {*settings} else None
 
 
 @dataclass(frozen=True)
@@ -424,22 +410,6 @@ class MatchedForm:
     roles: tuple[Role, ...]
     iterators: tuple[str, ...]
     operand_types: Mapping[int, str] = field(default_factory=dict)
-
-
-def matched_form(op: OpInfo, form: ProblemForm) -> MatchedForm:
-    """Return the properties of an op in a given form that matchers compare."""
-    # The loops do not determine the extent of the image after the last window.
-    windows = {operand: op.operands[operand].text for operand, _ in form.windows}
-    return MatchedForm(
-        form=form,
-        kind=op.kind,
-        maps=op.maps_text,
-        element_types=op.element_types,
-        role_sizes=op.role_sizes,
-        roles=op.roles,
-        iterators=op.iterator_types,
-        operand_types=windows,
-    )
 
 
 _PARAMETER: Final = "!transform.any_param"
@@ -473,50 +443,56 @@ def derived_spec(
                 module.attributes[name] = source.module.attributes[name]
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-        matcher, action = (split_path(path)[-1] for path in (entry.matcher, entry.action))
+        matcher_name, action_name = (split_path(path)[-1] for path in (entry.matcher, entry.action))
+        parameters = [mlir.Type.parse(_PARAMETER)] * len(settings)
+        # The action sets the attributes that the matcher yields.
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            _add_action(action, list(settings))
-            sequence = _add_matcher(matcher, list(settings.values()), form)
-        _describe(sequence, original, entry, change)
-        pair = mlir.FlatSymbolRefAttr.get(matcher), mlir.FlatSymbolRefAttr.get(action)
-        add_list(module, [pair])
+            action = named_sequence(action_name, [any_op(), *parameters])
+        block = action.regions[0].blocks[0]
+        operation, *values = block.arguments
+        with mlir.InsertionPoint(block):
+            for setting, value in zip(settings, values, strict=True):
+                named: dict[str, mlir.Attribute] = {"name": mlir.StringAttr.get(setting)}
+                create(names.ANNOTATE, [operation, value], **named)
+            yield_([])
+        with mlir.InsertionPoint(module.regions[0].blocks[0]):
+            matcher = named_sequence(matcher_name, [any_op()], [any_op(), *parameters])
+        _fill_matcher(matcher, settings.values(), form)
+        # The matcher has the descriptive attributes of the original, and names its origin.
+        if BINDING in original.attributes:
+            matcher.attributes[BINDING] = original.attributes[BINDING]
+        derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
+        entries = entries_of(original.attributes.get(PROVENANCE))
+        matcher.attributes[PROVENANCE] = mlir.DictAttr.get({**entries, DERIVED: derived})
+        add_list(
+            module,
+            [(mlir.FlatSymbolRefAttr.get(matcher_name), mlir.FlatSymbolRefAttr.get(action_name))],
+        )
         module.verify()
     return Spec(module, source.source)
 
 
-def _describe(
-    sequence: mlir.Operation, original: mlir.Operation, entry: Entry, change: str
+def _fill_matcher(
+    sequence: mlir.Operation, settings: Iterable[mlir.Attribute], form: MatchedForm
 ) -> None:
-    """Copy the descriptive attributes of a matcher to the derived one, and record its origin."""
-    if BINDING in original.attributes:
-        sequence.attributes[BINDING] = original.attributes[BINDING]
-    derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
-    entries = entries_of(original.attributes.get(PROVENANCE))
-    sequence.attributes[PROVENANCE] = mlir.DictAttr.get({**entries, DERIVED: derived})
-
-
-def _add_action(name: str, attributes: Sequence[str]) -> None:
-    parameter = mlir.Type.parse(_PARAMETER)
-    sequence = named_sequence(name, [any_op(), *[parameter] * len(attributes)])
-    block = sequence.regions[0].blocks[0]
-    operation, *values = block.arguments
-    with mlir.InsertionPoint(block):
-        for attribute, value in zip(attributes, values, strict=True):
-            named: dict[str, mlir.Attribute] = {"name": mlir.StringAttr.get(attribute)}
-            create(names.ANNOTATE, [operation, value], **named)
-        yield_([])
-
-
-def _add_matcher(
-    name: str, settings: Sequence[mlir.Attribute], form: MatchedForm
-) -> mlir.Operation:
-    results = [any_op(), *[mlir.Type.parse(_PARAMETER)] * len(settings)]
-    sequence = named_sequence(name, [any_op()], results)
+    """Add the matcher ops that compare types, maps and sizes with those of a form, and yield settings."""
     block = sequence.regions[0].blocks[0]
     root = block.arguments[0]
+    name = _MATCHERS[form.kind]
+    matcher = STRUCTURED_MATCHERS[name]
+    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}
+    for position, role in enumerate(matcher.operands):
+        element = mlir.Type.parse(form.element_types[matcher.operand(position)])
+        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [root])
-        _match_problem(root, form)
+        handles = create(name, [root], [_SIZES] * len(matcher.roles), **attributes)
+        for role, handle in zip(matcher.roles, handles, strict=True):
+            sizes = form.role_sizes[role]
+            if role in pred.STEPS or all(size is None for size in sizes):
+                continue
+            expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])
+            create(names.MATCH_DIMS_EQUAL, [handle], expected_values=expected)
         for operand, type_ in form.operand_types.items():
             positions = mlir.DenseI64ArrayAttr.get([operand])
             (value,) = create(names.GET_OPERAND, [root], [_VALUE], raw_position_list=positions)
@@ -526,21 +502,3 @@ def _add_matcher(
             create(names.PARAM_CONSTANT, [], [_PARAMETER], value=setting)[0] for setting in settings
         ]
         yield_([root, *values])
-    return sequence
-
-
-def _match_problem(root: Handle, form: MatchedForm) -> None:
-    """Add the matcher ops that compare types, maps and sizes with those of a form."""
-    name = _MATCHERS[form.kind]
-    matcher = STRUCTURED_MATCHERS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}
-    for position, role in enumerate(matcher.operands):
-        element = mlir.Type.parse(form.element_types[matcher.operand(position)])
-        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
-    handles = create(name, [root], [_SIZES] * len(matcher.roles), **attributes)
-    for role, handle in zip(matcher.roles, handles, strict=True):
-        sizes = form.role_sizes[role]
-        if role in pred.STEPS or all(size is None for size in sizes):
-            continue
-        expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])
-        create(names.MATCH_DIMS_EQUAL, [handle], expected_values=expected)

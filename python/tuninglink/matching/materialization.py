@@ -93,20 +93,30 @@ def link_dispatches(
     linker = _Linker(
         context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
     )
-    reader = SignatureReader() if pruning else None
     dispatches = find_dispatches(root)
-    roots = _RootForms(dispatches, each_its_own=pruning is not None) if derives else None
-    linked = tuple(
-        LinkedDispatch(
-            dispatch,
-            linker.link_for(
-                dispatch, reader.read(dispatch.module) if reader else UNKNOWN_DISPATCH, roots
-            ),
-        )
-        for dispatch in dispatches
-    )
-    linker.warn_about_foreign()
-    return linked
+    signatures, forms = SignatureReader(), RootFormReader()
+    # Without pruning, the dispatches of a target share a spec, with entries for the root ops of all of them.
+    by_target: dict[Target | None, tuple[RootForm, ...]] = {}
+
+    def roots_of(dispatch: Dispatch) -> Sequence[RootForm]:
+        if not derives:
+            return ()
+        if pruning is not None:
+            return forms.read(dispatch)
+        target = dispatch.target
+        if target not in by_target:
+            same = (other for other in dispatches if other.target == target)
+            by_target[target] = tuple(root for other in same for root in forms.read(other))
+        return by_target[target]
+
+    linked = []
+    for dispatch in dispatches:
+        signature = signatures.read(dispatch.module) if pruning is not None else UNKNOWN_DISPATCH
+        linked.append(LinkedDispatch(dispatch, linker.link_for(dispatch, signature, roots_of)))
+    if linker.diagnostics:
+        for selection in linker.selections.values():
+            selection.warn(linker.diagnostics)
+    return tuple(linked)
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
@@ -119,28 +129,6 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
         if id(linked) not in attributes:
             attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
         dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
-
-
-class _RootForms:
-    """The root ops for which entries are derived, read on demand."""
-
-    def __init__(self, dispatches: Sequence[Dispatch], *, each_its_own: bool) -> None:
-        self._dispatches = dispatches
-        self._each_its_own = each_its_own
-        self._reader = RootFormReader()
-        self._by_target: dict[Target | None, tuple[RootForm, ...]] = {}
-
-    def of(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
-        """Return the root ops for which entries are derived in a dispatch."""
-        if self._each_its_own:
-            return self._reader.read(dispatch)
-        target = dispatch.target
-        if target not in self._by_target:
-            same = [other for other in self._dispatches if other.target == target]
-            self._by_target[target] = tuple(
-                root for other in same for root in self._reader.read(other)
-            )
-        return self._by_target[target]
 
 
 class _Linker:
@@ -160,46 +148,37 @@ class _Linker:
         self._specs = [in_context(spec, context) for spec in specs]
         self._library = library
         # Diagnostics about specs are reported for each target.
-        self._diagnostics = once(diagnostics) if diagnostics else None
+        self.diagnostics = once(diagnostics) if diagnostics else None
         self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self._selections: dict[Target | None, Selection] = {}
+        self.selections: dict[Target | None, Selection] = {}
         self._linkers: dict[_Key, PruningLinker | None] = {}
 
     def link_for(
-        self, dispatch: Dispatch, signature: DispatchSignature, roots: _RootForms | None
+        self,
+        dispatch: Dispatch,
+        signature: DispatchSignature,
+        roots_of: Callable[[Dispatch], Sequence[RootForm]],
     ) -> LinkedSpec | None:
         """Return the new spec of a dispatch; None if nothing changes."""
         carried = carried_spec(dispatch.module)
-        last = carried or self._default(dispatch.target)
-        key = (dispatch.target, last)
+        target = dispatch.target
+        if target is not None and self._library is not None and target not in self._defaults:
+            self._defaults[target] = self._library.find(target)
+        last = carried or (self._defaults.get(target) if target is not None else None)
+        key = (target, last)
         if key not in self._linkers:
             self._linkers[key] = self._linker(dispatch, last)
         linker = self._linkers[key]
         if linker is None:
             return None
         # An embedded spec must be replaced, otherwise the compiler would apply it.
-        return linker.link(
-            signature,
-            (lambda: roots.of(dispatch)) if roots else tuple,
-            never_nothing=carried is not None,
-        )
-
-    def warn_about_foreign(self) -> None:
-        if self._diagnostics:
-            for selection in self._selections.values():
-                selection.warn(self._diagnostics)
-
-    def _default(self, target: Target | None) -> DefaultSpecFile | None:
-        if target is None or self._library is None:
-            return None
-        if target not in self._defaults:
-            self._defaults[target] = self._library.find(target)
-        return self._defaults[target]
+        is_carried = carried is not None
+        return linker.link(signature, lambda: roots_of(dispatch), never_nothing=is_carried)
 
     def _linker(
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
     ) -> PruningLinker | None:
-        selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
+        selection = self.selections.setdefault(dispatch.target, Selection(dispatch.target))
         # Entries that are bound to other targets do not affect this one.
         used = {
             position: spec
@@ -217,14 +196,14 @@ class _Linker:
             assert self._library is not None
             specs.append(
                 last.load(
-                    self._context, upgrade=self._library.upgrade, diagnostics=self._diagnostics
+                    self._context, upgrade=self._library.upgrade, diagnostics=self.diagnostics
                 )
             )
         if not specs:
             return None
         return PruningLinker(
             specs,
-            diagnostics=self._diagnostics,
+            diagnostics=self.diagnostics,
             pruning=self._pruning,
             selection=selection,
             sources=[*used, len(self._specs)],
@@ -283,11 +262,12 @@ class PruningLinker:
         self._name = name
         self._form = form
         self._selection = selection
-        self._sources = sources
+        self._sources = range(len(specs)) if sources is None else sources
         self._specs = list(map((pruning or Pruning()).prunable, specs))
         self._deriver = Deriver(self._specs)
         self._forms_with: dict[object, LinkForm] = {}
         self._linked: dict[object, LinkedSpec | None] = {}
+        self._nothing: LinkedSpec | None = None
 
     @cached_property
     def _prunable(self) -> list[bool]:
@@ -323,11 +303,11 @@ class PruningLinker:
             ]
         lists = self._lists(kept)
         linked = self._link_lists(lists, self._deriver.derive(roots, lists))
-        return self._nothing if linked is None and never_nothing else linked
-
-    @cached_property
-    def _nothing(self) -> LinkedSpec:
-        return link_nothing(self._given, name=self._name)
+        if linked is None and never_nothing:
+            if self._nothing is None:
+                self._nothing = link_nothing(self._given, name=self._name)
+            return self._nothing
+        return linked
 
     def _applicable(
         self, prunable: PrunableSpec, positions: Sequence[int] | None
@@ -362,9 +342,21 @@ class PruningLinker:
     ) -> LinkedSpec | None:
         key = lists, derived
         if key not in self._linked:
-            parts = [replace(self._part(*list_), source=self._source(list_[0])) for list_ in lists]
+            parts: list[Part] = []
+            for at, positions in lists:
+                prunable = self._specs[at]
+                if positions is not None:
+                    part = prunable.part(positions)
+                elif self._selection is None or self._selection.is_whole(prunable.spec):
+                    part = Part(prunable.spec, prunable.spec)
+                else:
+                    # Only the applicable members of a chain are kept.
+                    whole = PruningLinker([prunable.spec], selection=self._selection)
+                    members = whole.link(UNKNOWN_DISPATCH)
+                    part = Part(prunable.spec, members.spec if members else None)
+                parts.append(replace(part, source=self._sources[at]))
             parts += [
-                Part(each.spec, each.spec, source=self._source(each.source)) for each in derived
+                Part(each.spec, each.spec, source=self._sources[each.source]) for each in derived
             ]
             used = [part for part in parts if part.copy is not None]
             is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
@@ -376,15 +368,6 @@ class PruningLinker:
             self._linked[key] = link_parts(linked, form, name=self._name) if linked else None
         return self._linked[key]
 
-    def _source(self, position: int) -> int:
-        return position if self._sources is None else self._sources[position]
-
-    def _part(self, at: int, positions: Sequence[int] | None) -> Part:
-        prunable = self._specs[at]
-        if positions is None:
-            return Part(prunable.spec, self._whole(prunable.spec))
-        return prunable.part(positions)
-
     def _form_with(self, added: Sequence[Part]) -> LinkForm:
         """Return the link form with appended lists; all derived entries require the same kinds of predicates."""
         if self._form is LinkForm.CHAINED:
@@ -395,13 +378,6 @@ class PruningLinker:
             specs = [*(each.spec for each in self._specs), *(each.spec for each in added)]
             self._forms_with[key] = choose_form(specs)
         return self._forms_with[key]
-
-    def _whole(self, spec: Spec) -> Spec | None:
-        """Return an unpruned spec; of a chain, its applicable members."""
-        if self._selection is None or self._selection.is_whole(spec):
-            return spec
-        linked = PruningLinker([spec], selection=self._selection).link(UNKNOWN_DISPATCH)
-        return linked.spec if linked else None
 
 
 def may_restructure(module: mlir.Operation) -> bool:
