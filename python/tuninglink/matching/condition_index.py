@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from heapq import merge
 from typing import Final
 
@@ -354,8 +355,6 @@ class _Bucket:
         self._fixed = fixed
         self._labels = labels
         self.numbers = [number for number, _ in boxes]
-        self._bounds: dict[Dimension, _Bounds] | None = None
-        self._labelled: dict[Hashable, int] | None = None
 
     def containing(self, narrow: Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`."""
@@ -367,7 +366,7 @@ class _Bucket:
                     return number
             return None
         result = self._before(before)
-        for dimension, bounds in self._all_bounds().items():
+        for dimension, bounds in self._bounds.items():
             if not result:
                 return None
             result &= bounds.implied_by(narrow.get(dimension, ANYTHING))
@@ -377,8 +376,8 @@ class _Bucket:
         """Return the set of boxes below `before` whose bounds intersect those of `asked`."""
         result = self._before(before)
         if label is not None:
-            result &= ~self._all_labels().get(label, 0)
-        for dimension, bounds in self._all_bounds().items():
+            result &= ~self._labelled.get(label, 0)
+        for dimension, bounds in self._bounds.items():
             extent = asked.get(dimension)
             if extent is not None:
                 result &= bounds.overlapping(extent)
@@ -387,22 +386,20 @@ class _Bucket:
     def _before(self, number: int) -> int:
         return (1 << bisect_right(self.numbers, number - 1)) - 1
 
-    def _all_labels(self) -> dict[Hashable, int]:
-        if self._labelled is None:
-            positions: dict[Hashable, list[int]] = defaultdict(list)
-            for position, number in enumerate(self.numbers):
-                positions[self._labels.get(number)].append(position)
-            self._labelled = {label: _set_of(some) for label, some in positions.items()}
-        return self._labelled
+    @cached_property
+    def _labelled(self) -> Mapping[Hashable, int]:
+        positions: dict[Hashable, list[int]] = defaultdict(list)
+        for position, number in enumerate(self.numbers):
+            positions[self._labels.get(number)].append(position)
+        return {label: _set_of(some) for label, some in positions.items()}
 
-    def _all_bounds(self) -> dict[Dimension, _Bounds]:
-        if self._bounds is None:
-            dimensions = {dimension for _, box in self._boxes for dimension in box}
-            self._bounds = {
-                dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
-                for dimension in sorted(dimensions - set(self._fixed))
-            }
-        return self._bounds
+    @cached_property
+    def _bounds(self) -> Mapping[Dimension, _Bounds]:
+        dimensions = {dimension for _, box in self._boxes for dimension in box}
+        return {
+            dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
+            for dimension in sorted(dimensions - set(self._fixed))
+        }
 
 
 class _Bounds:

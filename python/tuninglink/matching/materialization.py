@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -15,7 +14,6 @@ from tuninglink.matching.prunable import (
     STRUCTURAL,
     UNKNOWN_DISPATCH,
     DispatchSignature,
-    PrunableSpec,
     Pruning,
     SignatureReader,
 )
@@ -264,22 +262,12 @@ class PruningLinker:
         self._selection = selection
         self._sources = range(len(specs)) if sources is None else sources
         self._specs = list(map((pruning or Pruning()).prunable, specs))
+        # The specs that can be pruned; those after one that changes programs cannot.
+        self._prunable: list[bool] | None = None
         self._deriver = Deriver(self._specs)
         self._forms_with: dict[object, LinkForm] = {}
         self._linked: dict[object, LinkedSpec | None] = {}
         self._nothing: LinkedSpec | None = None
-
-    @cached_property
-    def _prunable(self) -> list[bool]:
-        """For each spec, whether it can be pruned; specs after one that changes programs cannot."""
-        prunable: list[bool] = []
-        is_as_it_was = True
-        for spec in self._specs:
-            prunable.append(is_as_it_was and spec.is_prunable)
-            is_as_it_was = is_as_it_was and (
-                spec.is_prunable or not may_restructure(spec.spec.module)
-            )
-        return prunable
 
     def link(
         self,
@@ -297,9 +285,17 @@ class PruningLinker:
         """
         kept: list[Sequence[int] | None] = [None for _ in self._specs]
         if signature != UNKNOWN_DISPATCH:
+            if self._prunable is None:
+                self._prunable = []
+                is_unchanged = True
+                for spec in self._specs:
+                    self._prunable.append(is_unchanged and spec.is_prunable)
+                    is_unchanged = is_unchanged and (
+                        spec.is_prunable or not may_restructure(spec.spec.module)
+                    )
             kept = [
-                each.index.candidates(signature) if is_prunable else None
-                for each, is_prunable in zip(self._specs, self._prunable, strict=True)
+                spec.index.candidates(signature) if is_prunable else None
+                for spec, is_prunable in zip(self._specs, self._prunable, strict=True)
             ]
         lists = self._lists(kept)
         linked = self._link_lists(lists, self._deriver.derive(roots, lists))
@@ -309,30 +305,19 @@ class PruningLinker:
             return self._nothing
         return linked
 
-    def _applicable(
-        self, prunable: PrunableSpec, positions: Sequence[int] | None
-    ) -> Sequence[int] | None:
-        """Return the applicable entries among those at `positions`; None means all entries."""
-        if self._selection is None:
-            return positions
-        applicability = self._selection.of(prunable.spec)
-        if self._selection.members(prunable.spec):
-            return () if applicability.is_bound_elsewhere else positions
-        return applicability.among(positions)
-
     def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
         """Return the applicable entries; those for similar targets come last."""
-        applicable = [self._applicable(*each) for each in zip(self._specs, kept, strict=True)]
         if self._selection is None:
-            return tuple(enumerate(applicable))
+            return tuple(enumerate(kept))
         exact: list[EntryList] = []
         like: list[EntryList] = []
-        for at, positions in enumerate(applicable):
+        for at, positions in enumerate(kept):
             spec = self._specs[at].spec
+            applicability = self._selection.of(spec)
             if self._selection.members(spec):
-                exact.append((at, positions))
+                exact.append((at, () if applicability.is_bound_elsewhere else positions))
                 continue
-            own, others = self._selection.of(spec).split(positions)
+            own, others = applicability.split(applicability.among(positions))
             exact.append((at, own))
             like += [(at, others)] if others != () else []
         return (*exact, *like)
@@ -360,24 +345,19 @@ class PruningLinker:
             ]
             used = [part for part in parts if part.copy is not None]
             is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
-            if is_as_given or len(parts) == len(self._specs):
-                form = self._form
-            else:
-                form = self._form_with(parts[len(self._specs) :])
+            form = self._form
+            added = parts[len(self._specs) :]
+            if added and not is_as_given and form is not LinkForm.CHAINED:
+                # All derived entries require the same kinds of predicates, so one form holds for all of a source.
+                given = [spec.spec for spec in self._specs]
+                kinds = tuple(part.spec in given and part.source for part in added)
+                if kinds not in self._forms_with:
+                    specs = [*given, *(part.spec for part in added)]
+                    self._forms_with[kinds] = choose_form(specs)
+                form = self._forms_with[kinds]
             linked = used if is_as_given else parts
             self._linked[key] = link_parts(linked, form, name=self._name) if linked else None
         return self._linked[key]
-
-    def _form_with(self, added: Sequence[Part]) -> LinkForm:
-        """Return the link form with appended lists; all derived entries require the same kinds of predicates."""
-        if self._form is LinkForm.CHAINED:
-            return self._form
-        given = [spec.spec for spec in self._specs]
-        key = tuple(each.spec in given and each.source for each in added)
-        if key not in self._forms_with:
-            specs = [*(each.spec for each in self._specs), *(each.spec for each in added)]
-            self._forms_with[key] = choose_form(specs)
-        return self._forms_with[key]
 
 
 def may_restructure(module: mlir.Operation) -> bool:

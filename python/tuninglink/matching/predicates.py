@@ -515,11 +515,6 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
     return static if len(static) == len(sizes) else None
 
 
-def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Box:
-    """Return the constraints that only static dimensions of these sizes satisfy."""
-    return {dimension: Extent(size=sizes[representative(dimension)]) for dimension in dimensions}
-
-
 class Loops(NamedTuple):
     """The properties of an op that follow from its indexing maps."""
 

@@ -139,7 +139,6 @@ class Reading:
         self,
         cache: ReadingCache,
         table: SequenceTable | None,
-        readers: Mapping[str, OpReader],
     ) -> None:
         self.cache = cache
         self.depth = 0
@@ -147,7 +146,6 @@ class Reading:
         self._stop: Stop | None = None
         self._rest: list[Hashable] = []
         self._table = table
-        self._readers = readers
         self._left = _MAX_OPS
         self._meanings: dict[Handle, Meaning] = {}
 
@@ -182,7 +180,7 @@ class Reading:
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
             try:
-                reader = self._readers.get(name)
+                reader = READERS.get(name)
                 if reader is None:
                     raise NotUnderstoodError(f"'{name}' is not understood")
                 reader(self, op)
@@ -510,7 +508,7 @@ class MatcherReader:
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
         """Read a sequence, given the sequences that it can include."""
-        return Reading(self._cache, table or self._table, READERS).run(sequence)
+        return Reading(self._cache, table or self._table).run(sequence)
 
 
 # --- The properties of an op that matchers test, and keys that are equal for equivalent regions and graphs

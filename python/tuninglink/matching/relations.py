@@ -36,7 +36,7 @@ from tuninglink.matching.predicates import (
     Witness,
     conjunction,
     is_empty,
-    point,
+    representative,
     static_box,
     static_sizes,
     witness_of,
@@ -158,7 +158,7 @@ class Overlaps:
         witness = {dimension: Extent(size=size) for dimension, size in answer.witness.items()}
         sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), witness))
         assert sizes is not None, "open dimensions can have any size"
-        operation = point(sizes, used)
+        operation = {at: Extent(size=sizes[representative(at)]) for at in used}
         static = static_box(operation)
         winner = index.containing(group, operation, earlier + 1)
         if winner is None or index.labels.get(winner) == index.labels.get(later):

@@ -7,13 +7,22 @@ meet the same assumptions. Code that uses the value in another way, such as in a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from tuninglink.solver.compiled import Judgements
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 Operand: TypeAlias = "Expression | int"
+
+
+def _operator(
+    kind: Kind, *, is_reflected: bool = False
+) -> Callable[[Expression, Operand], Expression]:
+    def apply(self: Expression, other: Operand) -> Expression:
+        return _made(kind, other, self) if is_reflected else _made(kind, self, other)
+
+    return apply
 
 
 class Expression:
@@ -32,11 +41,18 @@ class Expression:
     def __neg__(self) -> Expression:
         return _made(Kind.NEG, self)
 
-    def __add__(self, other: Operand) -> Expression:
-        return _made(Kind.ADD, self, other)
-
-    def __radd__(self, other: Operand) -> Expression:
-        return _made(Kind.ADD, other, self)
+    __add__ = _operator(Kind.ADD)
+    __radd__ = _operator(Kind.ADD, is_reflected=True)
+    __mul__ = _operator(Kind.MUL)
+    __rmul__ = _operator(Kind.MUL, is_reflected=True)
+    __truediv__ = _operator(Kind.DIV)
+    __rtruediv__ = _operator(Kind.DIV, is_reflected=True)
+    __mod__ = _operator(Kind.MOD)
+    __rmod__ = _operator(Kind.MOD, is_reflected=True)
+    __le__ = _operator(Kind.LE)
+    __lt__ = _operator(Kind.LT)
+    __ge__ = _operator(Kind.LE, is_reflected=True)
+    __gt__ = _operator(Kind.LT, is_reflected=True)
 
     def __sub__(self, other: Operand) -> Expression:
         return self + _made(Kind.NEG, other)
@@ -44,41 +60,11 @@ class Expression:
     def __rsub__(self, other: Operand) -> Expression:
         return other + -self
 
-    def __mul__(self, other: Operand) -> Expression:
-        return _made(Kind.MUL, self, other)
-
-    def __rmul__(self, other: Operand) -> Expression:
-        return _made(Kind.MUL, other, self)
-
-    def __truediv__(self, other: Operand) -> Expression:
-        return _made(Kind.DIV, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expression:
-        return _made(Kind.DIV, other, self)
-
-    def __mod__(self, other: Operand) -> Expression:
-        return _made(Kind.MOD, self, other)
-
-    def __rmod__(self, other: Operand) -> Expression:
-        return _made(Kind.MOD, other, self)
-
     def __eq__(self, other: Operand) -> Expression:  # type: ignore[override]
         return _made(Kind.EQ, self, other)
 
     def __ne__(self, other: Operand) -> Expression:  # type: ignore[override]
         return negation(self == other)
-
-    def __le__(self, other: Operand) -> Expression:
-        return _made(Kind.LE, self, other)
-
-    def __lt__(self, other: Operand) -> Expression:
-        return _made(Kind.LT, self, other)
-
-    def __ge__(self, other: Operand) -> Expression:
-        return _made(Kind.LE, other, self)
-
-    def __gt__(self, other: Operand) -> Expression:
-        return _made(Kind.LT, other, self)
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth before its unknowns have values")

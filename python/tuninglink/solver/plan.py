@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import isqrt
+from math import inf, isqrt
 from typing import TYPE_CHECKING
 
 from tuninglink.solver.bounds import Bounds, Interval
@@ -166,34 +166,30 @@ def may_hold(assertions: Iterable[Term], values: Mapping[str, int]) -> bool:
 def _candidates(
     name: str, interval: Interval, alone: Iterable[Term], fixed: Mapping[str, int]
 ) -> Sequence[int]:
-    if interval.is_finite and interval.high - interval.low < _FEW:
-        return range(int(interval.low), int(interval.high) + 1)
-    for assertion in alone:
-        numbers = _divided(assertion, name, fixed)
-        if numbers is not None:
-            return [value for value in numbers if value in interval]
-    if interval.is_finite and interval.high - interval.low < MOST_VALUES:
-        return range(int(interval.low), int(interval.high) + 1)
-    raise TooManyValuesError(name)
-
-
-def _divided(assertion: Term, name: str, fixed: Mapping[str, int]) -> list[int] | None:
-    """Return the values of the variable if the assertion states that it divides a fixed number."""
-    if assertion.kind is not Kind.EQ:
-        return None
-    for remainder, zero in (assertion.operands, assertion.operands[::-1]):
-        if remainder.kind is not Kind.MOD or (zero.kind, zero.value) != (Kind.CONSTANT, 0):
-            continue
-        number, divisor = remainder.operands
-        if divisor.kind is not Kind.VARIABLE or divisor.name != name or name in number.variables:
-            continue
-        try:
-            positive = divisors(evaluate(number, fixed))
-        except ZeroDivisionError:
-            continue
-        if positive is not None:
-            return [-divisor for divisor in reversed(positive)] + [0, *positive]
-    return None
+    """Return the values to try: those that divide a fixed number if an assertion requires it, otherwise all."""
+    most = interval.high - interval.low if interval.is_finite else inf
+    equations = [term.operands for term in alone if term.kind is Kind.EQ and most >= _FEW]
+    for one, other in equations:
+        for remainder, zero in ((one, other), (other, one)):
+            if remainder.kind is not Kind.MOD or (zero.kind, zero.value) != (Kind.CONSTANT, 0):
+                continue
+            number, divisor = remainder.operands
+            if (
+                divisor.kind is not Kind.VARIABLE
+                or divisor.name != name
+                or name in number.variables
+            ):
+                continue
+            try:
+                positive = divisors(evaluate(number, fixed))
+            except ZeroDivisionError:
+                continue
+            if positive is not None:
+                numbers = [-divisor for divisor in reversed(positive)] + [0, *positive]
+                return [value for value in numbers if value in interval]
+    if most >= MOST_VALUES:
+        raise TooManyValuesError(name)
+    return range(int(interval.low), int(interval.high) + 1)
 
 
 _DETERMINED = 0.9

@@ -321,13 +321,8 @@ class Deadline:
     ) -> None:
         self._at = at
         self._limits = limits
-        self._steps = steps
+        self.steps = steps
         self._whole = whole
-
-    @property
-    def steps(self) -> float:
-        """The number of remaining steps."""
-        return self._steps
 
     def postpone(self, seconds: float) -> None:
         """Extend the deadline by time that the caller used."""
@@ -347,15 +342,15 @@ class Deadline:
     def share(self, parts: int) -> Deadline:
         """Return the deadline for one of `parts` equal shares of the remaining time; its steps count for the whole."""
         at = time.monotonic() + self.remaining() / parts
-        return Deadline(at, self._limits, self._steps / parts, self)
+        return Deadline(at, self._limits, self.steps / parts, self)
 
     def within(self, steps: float) -> Deadline:
         """Return a deadline after a number of steps, which count for the whole. It is never later than this one."""
-        return Deadline(self._at, self._limits, min(steps, self._steps), self)
+        return Deadline(self._at, self._limits, min(steps, self.steps), self)
 
     def skip(self, steps: float) -> None:
         """Count steps as taken because their result is already known."""
-        self._steps -= steps
+        self.steps -= steps
         if self._whole is not None:
             self._whole.skip(steps)
 
@@ -365,10 +360,10 @@ class Deadline:
         Raises:
             UndecidedError: the time or the steps are used up.
         """
-        self._steps -= 1
+        self.steps -= 1
         if self._whole is not None:
             self._whole.check()
-        if self._steps < 0:
+        if self.steps < 0:
             raise UndecidedError(f"the limit of {self._limits.steps:g} steps is reached")
         if self.remaining() == 0:
             raise UndecidedError(f"the limit of {self._limits.seconds:g} s is reached")

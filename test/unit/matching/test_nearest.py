@@ -81,9 +81,7 @@ def test_no_entry_is_nearer_than_the_nearest() -> None:
             counts = [len(compare(each, op).differences) for each in read]
             nearest = index.nearest(op)
             assert counts[nearest[0].position] == min(counts)
-            assert [counts[each.position] for each in nearest] == [
-                each.differences for each in nearest
-            ]
+            assert [counts[each.position] for each in nearest] == [each.rank[0] for each in nearest]
 
 
 def test_an_operation_is_compared_with_few_entries() -> None:

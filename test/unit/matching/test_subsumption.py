@@ -144,9 +144,9 @@ def test_who_wins_is_the_first_to_hold(seed: int) -> None:
             if labels[other] != labels[index]
             and overlaps.overlap(index, other).verdict is Verdict.PROVEN
         ]
-        found = overlaps.earlier(index, 3)
-        assert found.at_most >= len(expected) >= len(found.winners)
-        for winner in found.winners:
+        winners, at_most = overlaps.earlier(index, 3)
+        assert at_most >= len(expected) >= len(winners)
+        for winner in winners:
             assert labels[winner.position] != labels[index]
             operation = static(winner.witness, dimensions)
             holding = [each for each in range(index + 1) if is_in(operation, conditions[each])]
