@@ -1,6 +1,6 @@
 // Two specs ship a strategy of the same name: each configured op runs that of its own spec, and nothing is warned about.
 
-// RUN: tuninglink compile %s --spec %S/Inputs/strategy-wide.mlir --spec %S/Inputs/strategy-narrow.mlir -o %t.vmfb --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s
+// RUN: tuninglink compile %s --spec %S/Inputs/strategy-wide.mlir --spec %S/Inputs/strategy-narrow.mlir -o %t.vmfb --iree-hal-target-device=hip --iree-rocm-target=gfx942 --mlir-disable-threading 2>&1 | filecheck %s
 
 // CHECK-NOT: warning:
 // CHECK-DAG: IR printer: strategy of wide
