@@ -23,7 +23,7 @@
 // REPORT-NEXT: @match_fill -> @note: as it was: it has no dag matcher
 
 // TARGET: configurations on gfx942
-// TARGET-NEXT: @match_mmt: invalid: {{.*}}2048 % 96 == 0{{.*}} the nearest valid configuration: {{.*}} from 96 to
+// TARGET-NEXT: @match_mmt: invalid: {{.*}}2048 % 96 == 0{{.*}} the nearest valid configuration: workgroup[0]: 96 -> {{[0-9]+}}
 // TARGET-NEXT: @match_fill: not decided: it sets no lowering_config, so there is nothing to check
 
 // CONFIGURED: workgroup = [96, 128, 0]
