@@ -1,13 +1,11 @@
-"""Writers of specs for root ops.
-
-This module writes matchers in several forms; the others write actions and entry points.
-"""
+"""Writers of specs for root ops: matchers in several forms, actions and entry points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,8 +48,11 @@ _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
 _OPERANDS: Final = 3
 """Left-hand side, right-hand side and result of a contraction."""
-_CONVOLUTION_STEPS: Final = 2
-"""Strides and dilations, which a convolution matcher returns after the loops."""
+_PRODUCTS: Final = {
+    OpKind.CONTRACTION: (names.MATCH_CONTRACTION, 0),
+    OpKind.CONVOLUTION: (names.MATCH_CONVOLUTION, 2),
+}
+"""The matcher op of each kind of products, and the number of its results after the loops: strides and dilations."""
 _ANY_SIZE: Final = -1
 """The number in `dims_equal` that equals any size, including a dynamic one."""
 _ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
@@ -61,27 +62,18 @@ class NoMatcherError(Exception):
     """An error for a form of matchers that cannot match an operation. The message is the reason."""
 
 
-def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
-    if dispatch.problem.kind is not OpKind.CONTRACTION:
-        raise NoMatcherError("it is not a contraction")
-    _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
-
-
-def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
-    if dispatch.problem.kind is not OpKind.CONVOLUTION:
-        raise NoMatcherError("it is not a convolution")
-    _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
-
-
 def _match_product(
-    form: str, dispatch: Workload, operation: Value, steps: int, ranges: Container[int]
+    kind: OpKind, dispatch: Workload, operation: Value, ranges: Container[int]
 ) -> None:
+    if dispatch.problem.kind is not kind:
+        raise NoMatcherError(f"it is not a {kind.value}")
     op = StructuredOp(dispatch.root)
     loops = list(op.loops.values())
     types = [operand.type for operand in dispatch.root.operands]
     if len(types) != _OPERANDS or not all(isinstance(type_, mlir.ShapedType) for type_ in types):
         raise NoMatcherError("it has other operands than two factors and a result")
     lhs, rhs, output = (mlir.TypeAttr.get(type_.element_type) for type_ in types)
+    form, steps = _PRODUCTS[kind]
     results = create(
         form,
         [operation],
@@ -92,9 +84,12 @@ def _match_product(
         indexing_maps=_maps(op),
     )
     _match_sizes(dispatch, results, loops, ranges)
-    if form == names.MATCH_CONVOLUTION:
+    if kind is OpKind.CONVOLUTION:
         # The loops do not determine the size of the image after the last window.
-        _match_type(operation, 0, _with_open_sizes(types[0], op.maps[0], ranges))
+        image = mlir.TypeAttr.get(_with_open_sizes(types[0], op.maps[0], ranges))
+        first = mlir.DenseI64ArrayAttr.get([0])
+        (value,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=first)
+        create(names.MATCH_TYPE, [value], [], target_type=image)
 
 
 def _with_open_sizes(
@@ -116,18 +111,18 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is not an attention")
-    is_online = root.name == names.ONLINE_ATTENTION
     op = StructuredOp(root)
-    operands = [operand.type for operand in root.operands]
-    outputs = [result.type for result in root.results]
     if op.first_output > len(_ATTENTION_INPUTS):
         raise NoMatcherError("the compiler's attention matchers do not support a mask")
-    inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
-    named = {f"{name}_type": _element(inputs[name]) for name in ("query", "key", "value")}
-    if is_online:
-        named["scale_type"] = _element(inputs["scale"])
-    called = ("output", "max", "sum")
-    named |= {f"{name}_type": _element(kind) for name, kind in zip(called, outputs, strict=False)}
+    # The element types of inputs and results; the matcher of a plain attention has none of the scale.
+    is_online = root.name == names.ONLINE_ATTENTION
+    inputs = zip(_ATTENTION_INPUTS, root.operands, strict=False)
+    outputs = zip(("output", "max", "sum"), root.results, strict=False)
+    named: dict[str, mlir.Attribute] = {
+        f"{name}_type": mlir.TypeAttr.get(element_type(value.type))
+        for name, value in (*inputs, *outputs)
+        if is_online or name != "scale"
+    }
     form = names.MATCH_ONLINE_ATTENTION if is_online else names.MATCH_ATTENTION
     loops = list(op.loops.values())
     types = [_PARAMETER] * len(loops)
@@ -141,23 +136,21 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
     Types have dynamic sizes where they depend on a loop with a range.
     """
     root = dispatch.root
-    types = _operand_types(root, ranges)
+    op = StructuredOp(root)
+    types = [operand.type for operand in root.operands]
+    if any(loop in ranges for loop in range(len(op.sizes))):
+        types = [
+            _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
+            for type_, map_ in zip(types, op.maps, strict=True)
+        ]
     if _captures(root):
         raise NoMatcherError(
             "the compiler's DAG matcher does not match ops whose regions use outer values"
         )
-    create(
-        names.MATCH_OPERATION_NAME,
-        [operation],
-        [],
-        op_names=mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)]),
-    )
-    dag = mlir.Operation.create(
-        names.MATCH_DAG,
-        operands=[operation],
-        results=[mlir.Type.parse(_ANY_VALUE)] * 2,
-        regions=1,
-    )
+    op_names = mlir.ArrayAttr.get([mlir.StringAttr.get(root.name)])
+    create(names.MATCH_OPERATION_NAME, [operation], [], op_names=op_names)
+    results = [mlir.Type.parse(_ANY_VALUE)] * 2
+    dag = mlir.Operation.create(names.MATCH_DAG, operands=[operation], results=results, regions=1)
     kinds = dict(zip(root.operands, types, strict=True))
     operands = list(kinds)
     # The DAG is a copy of the root op, with block arguments for its operands.
@@ -167,22 +160,9 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> 
         copy = root.operation.clone().operation
         for position, operand in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(operand)]
-        outputs = types[StructuredOp(root).first_destination :]
-        for result, kind in zip(copy.results, outputs, strict=False):
+        for result, kind in zip(copy.results, types[op.first_destination :], strict=False):
             result.set_type(kind)
         yield_([])
-
-
-def _operand_types(root: mlir.Operation, ranges: Container[int]) -> list[mlir.Type]:
-    """Return the types of the operands of an op, with dynamic sizes where they depend on a loop with a range."""
-    types = [operand.type for operand in root.operands]
-    op = StructuredOp(root)
-    if not any(loop in ranges for loop in range(len(op.sizes))):
-        return types
-    return [
-        _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
-        for type_, map_ in zip(types, op.maps, strict=True)
-    ]
 
 
 def _captures(root: mlir.Operation) -> bool:
@@ -199,8 +179,8 @@ def _captures(root: mlir.Operation) -> bool:
 
 
 FORMS: Final[Mapping[str, Matcher]] = {
-    "contraction": _match_contraction,
-    "convolution": _match_convolution,
+    "contraction": partial(_match_product, OpKind.CONTRACTION),
+    "convolution": partial(_match_product, OpKind.CONVOLUTION),
     "attention": _match_attention,
     "dag": _match_dag,
 }
@@ -224,64 +204,28 @@ def _match_sizes(
         sizes = [dispatch.problem.dimensions[number].size for number in numbers]
         if all(size is None for size in sizes) or any(number in ranges for number in numbers):
             continue
-        expected = [_ANY_SIZE if size is None else size for size in sizes]
-        create(
-            names.MATCH_DIMS_EQUAL,
-            [handle],
-            [],
-            expected_values=mlir.DenseI64ArrayAttr.get(expected),
+        expected = mlir.DenseI64ArrayAttr.get(
+            [_ANY_SIZE if size is None else size for size in sizes]
         )
-
-
-def _match_type(operation: Value, number: int, kind: mlir.Type) -> None:
-    position = mlir.DenseI64ArrayAttr.get([number])
-    (operand,) = create(names.GET_OPERAND, [operation], [_ANY_VALUE], raw_position_list=position)
-    create(names.MATCH_TYPE, [operand], [], target_type=mlir.TypeAttr.get(kind))
-
-
-def _element(kind: mlir.Type) -> mlir.Attribute:
-    return mlir.TypeAttr.get(element_type(kind))
+        create(names.MATCH_DIMS_EQUAL, [handle], [], expected_values=expected)
 
 
 # --- The writer of specs: for each entry a matcher of its problem, and an action that configures it
 
 
-def match_in_ranges(
+def _match_in_ranges(
     form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
 ) -> None:
-    """Add ops to a matcher that match the root op of a dispatch with other loop sizes.
-
-    Args:
-        form: one of `FORMS`.
-        dispatch: the dispatch.
-        operation: the handle to the candidate op.
-        ranges: the sizes of loops. Other loops have the sizes of the dispatch.
-
-    Raises:
-        NoMatcherError: the form cannot match the root op, or a loop with a range is not a dimension of an operand.
-    """
+    """Match the root op of a dispatch with other loop sizes. Other loops have the sizes of the dispatch."""
     FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
-    for loop, sizes in _complete_roles(op, ranges).items():
-        _match_bounds(operation, *_places(op, loop)[0], sizes)
-
-
-def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
-    """Add ops to a matcher that bound the dynamic loops of an operation, for the compiler.
-
-    The bounds refer to the output, since the compiler does not propagate bounds of an input on GPUs.
-
-    Args:
-        dispatch: the dispatch.
-        operation: the handle to the candidate op.
-        bounds: the sizes of loops.
-
-    Raises:
-        NoMatcherError: a loop is not a dimension of an operand.
-    """
-    op = StructuredOp(dispatch.root)
-    for loop, sizes in bounds.items():
-        _match_bounds(operation, *_places(op, loop)[-1], sizes)
+    # A matcher op handles a whole role, so that the other loops of a role get exact ranges.
+    for loops in op.loops.values():
+        if any(loop in ranges for loop in loops):
+            for loop in loops:
+                exact = SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0)
+                place = _places(op, loop)[0]
+                _match_bounds(operation, *place, ranges.get(loop, exact))
 
 
 def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
@@ -308,16 +252,6 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
         create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
 
 
-def _complete_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Add exact ranges for the other loops of the same roles, since a matcher op handles a whole role."""
-    completed: dict[int, SizeRange] = {}
-    for loops in op.loops.values():
-        if any(loop in ranges for loop in loops):
-            exact = {loop: SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0) for loop in loops}
-            completed |= {loop: ranges.get(loop, exact[loop]) for loop in loops}
-    return completed
-
-
 def _integer(value: int) -> mlir.Attribute:
     return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), value)
 
@@ -335,7 +269,6 @@ class SpecEntry:
         form: the form of the matcher, one of `FORMS`.
         configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
             compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
-        provenance: the entries of `tuninglink.provenance`.
         target: the target that the entry is bound to; None for any target.
         ranges: the ranges of loop sizes. Other loops have the sizes of the dispatch.
         bounds: bounds on the sizes of dynamic loops, for the compiler.
@@ -406,7 +339,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
                 rewriting.append((matcher, unrolling[entry.copies]))
             else:
                 pairs.append((matcher, actions[tuple(entry.configuration)]))
-        add_entry_point(module, pairs, preparations, rewriting)
+        _add_entry_point(module, pairs, preparations, rewriting)
         module.verify()
         return to_text(module)
 
@@ -472,10 +405,13 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         if names.UKERNEL not in entry.configuration:
             create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
-            match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
+            _match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
             FORMS[entry.form](entry.dispatch, operation, ())
-        match_bounds(entry.dispatch, operation, entry.bounds)
+        # Bounds of dynamic loops refer to the output, since the compiler does not propagate those of an input on GPUs.
+        op = StructuredOp(entry.dispatch.root)
+        for loop, sizes in entry.bounds.items():
+            _match_bounds(operation, *_places(op, loop)[-1], sizes)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
             for configuration in configurations
@@ -518,8 +454,7 @@ class Preparation(Enum):
 
     def is_for(self, dispatch: Workload) -> bool:
         """Return whether an entry for a dispatch needs the preparation."""
-        target = read_executable_target(dispatch.target) if dispatch.target is not None else None
-        if target is None or target.backend != "llvm-cpu":
+        if not _is_for_cpu(dispatch):
             return False
         if self is Preparation.ENCODINGS:
             return bool(collect(dispatch.function, *_DATA_TILED))
@@ -530,38 +465,33 @@ class Preparation(Enum):
         )
 
 
-def add_entry_point(
+def _add_entry_point(
     module: mlir.Operation,
     pairs: Sequence[tuple[str, str]],
     preparations: Sequence[Preparation],
-    rewriting: Sequence[tuple[str, str]] = (),
+    rewriting: Sequence[tuple[str, str]],
 ) -> None:
     """Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`.
 
-    Args:
-        module: the spec.
-        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing else.
-        preparations: the preparations before the walk.
-        rewriting: the matcher and the action of each entry that rewrites its op. They are walked separately and first,
-            since preparations change their ops.
+    The entries that rewrite their op are walked separately and first, since preparations change their ops.
     """
     entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
     block = entry_point.regions[0].blocks[0]
     root = block.arguments[0]
+
+    def walk(walked: Sequence[tuple[str, str]]) -> Value:
+        return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(walked))[0]
+
     with mlir.InsertionPoint(block):
         if rewriting:
-            root = _walk(root, rewriting)
+            root = walk(rewriting)
         for preparation in preparations:
             # The compiler hands over a function, which both passes run on.
             name = mlir.StringAttr.get(preparation.value)
             (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
         if pairs:
-            root = _walk(root, pairs)
+            root = walk(pairs)
         yield_([root])
-
-
-def _walk(root: mlir.Value[Any], pairs: Sequence[tuple[str, str]]) -> mlir.Value[Any]:
-    return create(names.FOREACH_MATCH, [root], [_ANY_OP], **named_pair_attributes(pairs))[0]
 
 
 _MOST_COPIES: Final = 25
@@ -581,24 +511,22 @@ def window_copies(dispatch: Workload) -> tuple[int, ...]:
     Returns:
         The numbers of copies; empty if the op has no window or a large one, or sums over channels, as a matmul does.
     """
-    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
-    if target is None or target.backend != "llvm-cpu":
+    if not _is_for_cpu(dispatch) or dispatch.problem.kind is not OpKind.CONVOLUTION:
         return ()
-    problem = dispatch.problem
-    has_open_size = any(dimension.size is None for dimension in problem.dimensions)
-    adds_channels = any(
-        dimension.role is Role.INPUT_CHANNEL and dimension.size != 1
-        for dimension in problem.dimensions
-    )
-    if problem.kind is not OpKind.CONVOLUTION or adds_channels or has_open_size:
+    dimensions = dispatch.problem.dimensions
+    adds_channels = any(each.role is Role.INPUT_CHANNEL and each.size != 1 for each in dimensions)
+    if adds_channels or any(each.size is None for each in dimensions):
         return ()
     copies = tuple(
-        dimension.size
-        if dimension.size and dimension.size > 1 and dimension.role is Role.FILTER
-        else 0
-        for dimension in problem.dimensions
+        each.size if each.size and each.size > 1 and each.role is Role.FILTER else 0
+        for each in dimensions
     )
     return copies if 1 < prod(count or 1 for count in copies) <= _MOST_COPIES else ()
+
+
+def _is_for_cpu(dispatch: Workload) -> bool:
+    target = read_executable_target(dispatch.target) if dispatch.target is not None else None
+    return target is not None and target.backend == "llvm-cpu"
 
 
 def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:

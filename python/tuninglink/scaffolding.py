@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -73,12 +74,10 @@ class StartingPoint:
     """Dispatches with one root op and one configuration, for one entry.
 
     Attributes:
-        dispatches: their names.
         label: the name of the function of the first dispatch.
         words: a description of the root op.
         calls: the total number of calls in the program.
         cost: the cost of one call.
-        target: the target of the dispatches.
         workload: the root op as matchers see it.
         configuration: the compiler's own choice.
         attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
@@ -107,13 +106,7 @@ class StartingPoint:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Dispatches without an entry.
-
-    Attributes:
-        dispatches: their names.
-        words: a description of their root op, as far as it is known.
-        reason: the reason why there is no entry.
-    """
+    """Dispatches without an entry, with a description of their root op as far as it is known, and the reason."""
 
     dispatches: tuple[str, ...]
     words: str
@@ -130,7 +123,6 @@ class InitSpec:
     """An initial spec.
 
     Attributes:
-        text: the spec, as MLIR text with comments.
         entries: its entries by the symbol of the matcher, the most expensive first.
         left_out: the selected dispatches without an entry.
     """
@@ -138,9 +130,6 @@ class InitSpec:
     text: str
     entries: Mapping[str, StartingPoint]
     left_out: tuple[LeftOut, ...]
-
-
-_INDENT = "  "
 
 
 def commented(
@@ -164,20 +153,16 @@ def commented(
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):
         point = entries.get(symbol_name(sequence) or "")
         if point is not None:
-            above[_line(sequence)] = [f"{_INDENT}// {text_}" for text_ in _about(point)]
-            parameter = collect(sequence, names.PARAM_CONSTANT)[0]
-            knobs = _about_knobs(point, registry)
-            above[_line(parameter)] = [f"{_INDENT * 2}// {knob}" for knob in knobs]
+            about = _about(point), _about_knobs(point, registry)
+            parts = sequence, collect(sequence, names.PARAM_CONSTANT)[0]
+            for part, comments, indent in zip(parts, about, ("  ", "    "), strict=True):
+                place = place_of(part.location)
+                assert place is not None  # it was parsed from text
+                above[place.line] = [f"{indent}// {comment}" for comment in comments]
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         lines += [*above.get(number, ()), line]
     return "\n".join(lines) + "\n"
-
-
-def _line(operation: mlir.Operation) -> int:
-    place = place_of(operation.location)
-    assert place is not None  # it was parsed from text
-    return place.line
 
 
 def _about(point: StartingPoint) -> Iterator[str]:
@@ -198,13 +183,13 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
     values = knob_values(point.configuration)
     problem = tiled_problem(point.workload.problem, values)
     for place, value in values.items():
-        text = f"{_INDENT}{place} = {value}"
+        text = f"  {place} = {value}"
         about = meaning(place, problem)
         yield f"{text}  ({about})" if about else text
         valid = allowed.by_place.get(place) if allowed else None
         if valid is not None:
             alternatives = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
-            yield f"{_INDENT * 3}also: {alternatives}"
+            yield f"      also: {alternatives}"
     options = allowed.options if allowed else {}
     for name in [name for name in options if name not in values]:
         about = meaning(name)
@@ -213,49 +198,33 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
         yield f"Other valid values are unknown: {allowed.reason}"
 
 
-@dataclass(frozen=True)
-class Backend:
-    """The rest of a compilation, after `executable-sources`.
+def _backend(
+    session_flags: Sequence[str], sources: bytes, last: Phase, specs: Sequence[str] = ()
+) -> Compilation:
+    """Compile a program at `executable-sources` up to a phase, with specs as text.
 
-    Attributes:
-        session_flags: flags of the session. Process-wide flags are set already.
+    Process-wide flags are set already.
+    """
+    options = CompileOptions(
+        compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
+    )
+    loaded = [load_spec(spec.encode()) for spec in specs]
+    compiler = Compiler(options, SpecChoice(loaded), session_flags)
+    return compiler.compile_bytes(sources, "<dispatches>")
+
+
+class _Verifier:
+    """A comparison of a program with and without a spec, from `executable-sources`.
+
+    `plain` has the dispatches as they are configured without a spec, as text by name.
     """
 
-    session_flags: Sequence[str] = ()
-
-    def run(self, sources: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
-        """Compile a program at `executable-sources`.
-
-        Args:
-            sources: the program.
-            last: the last phase to run.
-            specs: the specs to apply, as text.
-
-        Raises:
-            CompileError: the compiler reported an error.
-            SpecError: a spec is malformed.
-        """
-        options = CompileOptions(
-            compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
-        )
-        loaded = [load_spec(spec.encode()) for spec in specs]
-        compiler = Compiler(options, SpecChoice(loaded), self.session_flags)
-        return compiler.compile_bytes(sources, "<dispatches>")
-
-
-class Verifier:
-    """A comparison of a program with and without a spec.
-
-    Args:
-        backend: the compiler for both.
-        sources: the program at `executable-sources`.
-        configured: the program at `executable-configurations`, without a spec.
-    """
-
-    def __init__(self, backend: Backend, sources: bytes, configured: bytes) -> None:
-        self._backend = backend
+    def __init__(
+        self, run: Callable[..., Compilation], sources: bytes, plain: Mapping[str, str]
+    ) -> None:
+        self._run = run
         self._sources = sources
-        self._plain = _dispatches(configured)
+        self._plain = plain
 
     def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
         """Return the reasons for entries without the intended effect.
@@ -267,26 +236,19 @@ class Verifier:
         Raises:
             CompileError: the compiler fails with the spec.
         """
-        compiled = self._backend.run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
-        changed = self._changed(spec, compiled.output)
-        reasons = {}
-        for matcher, point in entries.items():
-            reason = _failure(matcher, point, compiled.applied, changed)
-            if reason:
-                reasons[matcher] = reason
-        return reasons
-
-    def _changed(self, spec: str, configured: bytes) -> set[str]:
-        """Return the dispatches whose code the spec changes."""
-        tuned = _dispatches(configured)
-        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
-        executables = dict.fromkeys(map(executable_name, suspected))
-        if not executables:
-            return set()
+        compiled = self._run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
         # The compiler also configures ops around the root op, which may not change the code.
+        tuned = _dispatches(compiled.output)
+        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
+        executables = list(dict.fromkeys(map(executable_name, suspected)))
         module = mlir.Module.parse(self._sources, thread_context()).operation
-        differing = self._differing(module, list(executables), spec)
-        return {name for name in suspected if executable_name(name) in differing}
+        differing = self._differing(module, executables, spec) if executables else ()
+        changed = {name for name in suspected if executable_name(name) in differing}
+        reasons = {
+            matcher: _failure(matcher, point, compiled.applied, changed)
+            for matcher, point in entries.items()
+        }
+        return {matcher: reason for matcher, reason in reasons.items() if reason}
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
         """Return the executables whose code the spec changes. If the compiler fails, each is compiled separately."""
@@ -302,9 +264,15 @@ class Verifier:
     def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
         """Return the code of each executable, or None if the compiler fails."""
         try:
-            return _executables(self._backend.run(program, Phase.EXECUTABLE_TARGETS, specs).output)
+            compiled = self._run(program, Phase.EXECUTABLE_TARGETS, specs)
         except CompileError:
             return None
+        module = mlir.Module.parse(compiled.output, mlir.Context()).operation
+        return {
+            symbol_name(container) or "": str(container)
+            for container in containers(module)
+            if container.name == names.EXECUTABLE
+        }
 
 
 def _failure(
@@ -325,21 +293,8 @@ def _failure(
 
 
 def _dispatches(program: bytes) -> dict[str, str]:
-    module = _parsed_apart(program)
+    module = mlir.Module.parse(program, mlir.Context()).operation
     return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
-
-
-def _parsed_apart(program: bytes) -> mlir.Operation:
-    return mlir.Module.parse(program, mlir.Context()).operation
-
-
-def _executables(program: bytes) -> dict[str, str]:
-    module = _parsed_apart(program)
-    return {
-        symbol_name(container) or "": str(container)
-        for container in containers(module)
-        if container.name == names.EXECUTABLE
-    }
 
 
 # --- Initial specs: entries for the dispatches of a program, with the compiler's own configurations
@@ -394,7 +349,7 @@ def init_spec(
     compiler = Compiler(options, SpecChoice(), request.options.flags, report)
     sources = compile_with(compiler, source, name).output
     given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
-    return _SpecWriter(sources, Backend(request.options.flags), report, given).write(
+    return _SpecWriter(sources, request.options.flags, report, given).write(
         program_name(source, name), several(dispatches, "dispatches"), top
     )
 
@@ -419,7 +374,7 @@ def init_spec_for_file(
     assert options.input is not None
     compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
     sources = compiler.compile_file(options.input).output
-    writer = _SpecWriter(sources, Backend(), report, options.sizes)
+    writer = _SpecWriter(sources, (), report, options.sizes)
     return writer.write(options.input, dispatches, top)
 
 
@@ -436,13 +391,14 @@ class _SpecWriter:
     def __init__(
         self,
         sources: bytes,
-        backend: Backend,
+        session_flags: Sequence[str],
         report: Callable[[Diagnostic], None] | None,
         sizes: Sequence[GivenSizes],
     ) -> None:
-        configured = backend.run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        run = partial(_backend, session_flags)
+        configured = run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
         self._reader = ProgramReader(sources, configured, sizes=sizes)
-        self._verifier = Verifier(backend, sources, configured)
+        self._verifier = _Verifier(run, sources, _dispatches(configured))
         self._registry = ProviderRegistry(report or (lambda _: None))
 
     def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
@@ -479,8 +435,7 @@ class _SpecWriter:
                 for point, form in chosen
             ]
         # Add comments to the text.
-        heading = _heading(program, entries.values())
-        text = commented(text, entries, self._registry, heading)
+        text = commented(text, entries, self._registry, _heading(program, entries.values()))
         return InitSpec(text, entries, tuple(left_out))
 
     def _failures(
@@ -497,19 +452,18 @@ class _SpecWriter:
         except CompileError as failure:
             if len(chosen) == 1:
                 return dict.fromkeys(entries, failure.diagnostics[0].message)
-        reasons: dict[str, str] = {}
-        for matcher, choice in zip(entries, chosen, strict=True):
-            reasons |= dict.fromkeys(
-                [matcher] if self._failures([choice], *_spec([choice])) else [], _FAILS
-            )
-        return reasons or dict.fromkeys(entries, _FAILS)
+        failing = [
+            matcher
+            for matcher, choice in zip(entries, chosen, strict=True)
+            if self._failures([choice], *_spec([choice]))
+        ]
+        return dict.fromkeys(failing or entries, _FAILS)
 
     def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
-        if not self._reader.dispatches:
+        present = self._reader.dispatches
+        if not present:
             return error(f"there is no dispatch in '{program}'")
-        listed = [
-            note(f"there is {dispatch.name}") for dispatch in self._reader.dispatches[:_SHOWN]
-        ]
+        listed = [note(f"there is {dispatch.name}") for dispatch in present[:_SHOWN]]
         if dispatches:
             join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
             return error(f"no dispatch in '{program}' is called {join}", notes=listed)
@@ -617,22 +571,14 @@ class ProgramReader:
         sizes: Sequence[GivenSizes] = (),
     ) -> None:
         context = thread_context()
-        self._before = mlir.Module.parse(sources, context).operation
-        materialize_encodings(self._before)
+        before = mlir.Module.parse(sources, context).operation
+        materialize_encodings(before)
         self._after = mlir.Module.parse(configured, context).operation
-        self._calls = count_calls(self._before) if calls is None else calls
-        self._costs = dispatch_costs(self._before, sizes)
+        self._calls = count_calls(before) if calls is None else calls
+        self._costs = dispatch_costs(before, sizes)
         self.dispatches = find_dispatches(self._after)
-        self._configurations = self._read_configurations()
-        strip_configurations(self._after)
-        dispatch_names = {dispatch.name for dispatch in self.dispatches}
-        self._prepared = PreparedDispatches(
-            self._after, DispatchSources(self._before), dispatch_names
-        )
-        self._read()
-
-    def _read_configurations(self) -> dict[str, list[tuple[mlir.Operation, Configuration | None]]]:
-        return {
+        # Read the configurations, and remove them: matchers see ops without.
+        self._configurations = {
             dispatch.name: [
                 (root, read_configuration(root, result.function))
                 for result in find_root_ops(dispatch.module)
@@ -640,8 +586,10 @@ class ProgramReader:
             ]
             for dispatch in self.dispatches
         }
-
-    def _read(self) -> None:
+        strip_configurations(self._after)
+        dispatch_names = {dispatch.name for dispatch in self.dispatches}
+        self._prepared = PreparedDispatches(self._after, DispatchSources(before), dispatch_names)
+        # Join dispatches of the same problem and configuration.
         points: dict[Hashable, StartingPoint] = {}
         left_out: dict[tuple[str, str], tuple[str, ...]] = {}
         for dispatch in self.dispatches:
@@ -651,8 +599,11 @@ class ProgramReader:
                 why = failure.words, str(failure)
                 left_out[why] = (*left_out.get(why, ()), dispatch.name)
                 continue
-            existing = points.get(key)
-            points[key] = point if existing is None else _joined(existing, point)
+            if key in points:
+                same = points[key]
+                together, count = (*same.dispatches, *point.dispatches), same.calls + point.calls
+                point = replace(same, dispatches=together, calls=count)
+            points[key] = point
         self.points = sorted(points.values(), key=lambda point: point.impact, reverse=True)
         self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
 
@@ -668,7 +619,11 @@ class ProgramReader:
         words = describe(op)
         if configuration is None or configuration.translation_info is None:
             raise _NoStartError("the compiler does not configure its root op", words)
-        attributes = _attributes(configuration)
+        lowering, translation = configuration.lowering_config, configuration.translation_info
+        info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
+        attributes = {names.COMPILATION_INFO: str(info)}
+        if configuration.decomposition_config is not None:
+            attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
         point = StartingPoint(
             dispatches=(dispatch.name,),
             label=symbol_name(function) or "",
@@ -706,18 +661,3 @@ def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]
 def is_tunable(kind: OpKind) -> bool:
     """Return whether ops of a kind can benefit from tuning. Elementwise ops do not."""
     return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
-
-
-def _joined(one: StartingPoint, other: StartingPoint) -> StartingPoint:
-    dispatches = (*one.dispatches, *other.dispatches)
-    return replace(one, dispatches=dispatches, calls=one.calls + other.calls)
-
-
-def _attributes(configuration: Configuration) -> dict[str, str]:
-    lowering, translation = configuration.lowering_config, configuration.translation_info
-    assert translation is not None
-    info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-    attributes = {names.COMPILATION_INFO: str(info)}
-    if configuration.decomposition_config is not None:
-        attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
-    return attributes

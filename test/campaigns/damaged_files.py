@@ -77,7 +77,7 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("diff", "report.json", "good.json"),
         ("explain", "program.mlir", *CPU, "--profile", "report.json"),
     ),
-    "profile.csv": (("explain", "program.mlir", *CPU, "--profile", "profile.csv"),),
+    "times.json": (("explain", "program.mlir", *CPU, "--profile", "times.json"),),
     "trials.db": (
         ("database", "show", "trials.db"),
         ("database", "merge", "new.db", "trials.db"),
@@ -105,7 +105,9 @@ def prepare(folder: Path) -> None:
         subprocess.run(command, cwd=folder, check=True)
     (folder / "tuninglink.toml").write_text('specs = ["good.mlir"]\nflags = ["@more.flags"]\n')
     (folder / "more.flags").write_text("--iree-opt-level=O1\n--iree-llvmcpu-target-cpu='generic'\n")
-    (folder / "profile.csv").write_text("name,total_ns,counts\n@main_dispatch_0,1000,10\n")
+    times = {"name": "@main_dispatch_0", "calls": 10, "microseconds": 100.0}
+    document = {"format": "tuninglink.explanation", "dispatches": [times]}
+    (folder / "times.json").write_text(json.dumps(document))
     (folder / "problems.txt").write_text(
         "matmul 4x256x256 f32 transpose_b\nconv -n 1 -c 8 -H 10 -W 10 -k 16\n"
     )

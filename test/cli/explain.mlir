@@ -30,9 +30,8 @@
 // CHECK: not tunable, element-wise ops and copies: 0 % of FLOPs, 33 % of calls (1 of 3 dispatches)
 
 // With measured times, shares are shares of time.
-// RUN: echo 'name,total_ns,counts' > %t/tracy.csv
-// RUN: echo 'tuned_dispatch_0_matmul_like_128x64x256_f16xf16xf32,30000,3' >> %t/tracy.csv
-// RUN: tuninglink explain %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --profile %t/tracy.csv | filecheck %s --check-prefix=TIMES
+// RUN: echo '{"format": "tuninglink.explanation", "dispatches": [{"name": "@tuned_dispatch_0::@rocm_hsaco_fb", "microseconds": 10, "calls": 1}]}' > %t/times.json
+// RUN: tuninglink explain %s --spec %S/Inputs/explain_spec.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --profile %t/times.json | filecheck %s --check-prefix=TIMES
 // TIMES: @tuned_dispatch_0::@rocm_hsaco_fb {{ *}}cost {{ *}}100.0 % of measured time, 1 call, {{.*}}, 10.0 µs a call
 // TIMES: @nearly_dispatch_0::@rocm_hsaco_fb {{ *}}cost {{ *}}time unknown, 1 call
 // TIMES: tuned: 100 % of measured time, 33 % of calls (1 of 3 dispatches)

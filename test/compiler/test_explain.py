@@ -454,41 +454,14 @@ def test_what_matters_most_comes_first_and_equal_problems_are_one_row() -> None:
     assert explained.measure == "FLOPs"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        json.dumps(
-            {
-                "benchmarks": [
-                    {"name": "BM_f/process_time/real_time", "real_time": 9, "time_unit": "ms"},
-                    {
-                        "name": f"BM_f/{MATMUL_NAME}",
-                        "calls": 2,
-                        "real_time": 0.25,
-                        "time_unit": "ms",
-                    },
-                ]
-            }
-        ),
-        json.dumps(
-            {
-                "benchmarks": [
-                    {
-                        "name": f"BM_linear_dispatch_0_rocm_hsaco_fb_{MATMUL_NAME}/real_time",
-                        "real_time": 125,
-                        "time_unit": "us",
-                    }
-                ]
-            }
-        ),
-        f"name,src_file,total_ns,counts\n{MATMUL_NAME},x,250000,2\nother,x,1,1\n",
-        f"date\nname,iterations,real_time,cpu_time,time_unit,calls\nBM_f/{MATMUL_NAME},1,250,1,us,2\n",
-    ],
-    ids=["statistics", "benchmark", "tracy", "csv"],
-)
-def test_times_are_read_from_profiles(content: str, tmp_path: Path) -> None:
+def test_times_are_read_from_an_explanation(tmp_path: Path) -> None:
     file = tmp_path / "profile"
-    file.write_text(content)
+    (dispatch,) = explain(MATMUL).dispatches
+    document = {
+        "format": "tuninglink.explanation",
+        "dispatches": [{"name": dispatch.name, "calls": 1, "microseconds": 125}],
+    }
+    file.write_text(json.dumps(document))
     timed = with_times(explain(MATMUL), [read_profile(str(file))])
     assert only(timed).microseconds == 125.0
     assert timed.measure == "time"
@@ -506,7 +479,14 @@ def test_shares_of_times_that_are_known_in_part_are_named_so() -> None:
     assert any("times are known of 1 of 2 dispatches" in note for note in timed.notes)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "name,real_time\nx,1\n", "[1]"])
+@pytest.mark.parametrize("content", [
+        "",
+        "{}",
+        "[1]",
+        "name,src_file,total_ns,counts\nx,x,250000,2\n",
+        '{"benchmarks": [{"name": "BM_x", "real_time": 1, "time_unit": "us"}]}',
+        '{"format": "tuninglink.tuning", "dispatches": []}',
+    ])
 def test_what_is_no_profile_is_one_diagnostic(content: str, tmp_path: Path) -> None:
     file = tmp_path / "profile"
     file.write_text(content)

@@ -375,10 +375,11 @@ def test_an_interrupt_leaves_no_weights_behind(program: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"{}", "'benchmarks' is missing"),
-        (b'{"benchmarks": 1}', "it has another structure"),
+        (b"{}", "'format' is missing"),
+        (b"[1]", "it has another format"),
+        (b'{"format": "tuninglink.tuning"}', "it has another format"),
         (b"\xf8", "it is not text in UTF-8"),
-        (b"a,b", "it has no rows"),
+        (b"a,b", "it has another format"),
     ],
 )
 def test_a_file_that_is_not_a_profile_is_an_error_without_python(

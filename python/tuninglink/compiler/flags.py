@@ -406,8 +406,7 @@ EXPLAIN_FLAGS: Final = {
         "profile",
         read_name,
         metavar="FILE",
-        help="Measured times: a .ireeprof of --device_profiling_output, an explanation with times as JSON, the JSON or CSV of "
-        "iree-benchmark-module, of dispatch benchmarks or with --dispatch_statistics, or the CSV of tracy-csvexport.",
+        help="Measured times: a .ireeprof of --device_profiling_output, or an explanation of --device as JSON.",
     ),
     "database": Flag(
         "database",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tuninglink.compiler import Applied, DispatchSources, SpecChoice, executable_name
 from tuninglink.errors import SpecError
@@ -40,7 +40,6 @@ from tuninglink.mlir import names, thread_context, to_bytecode
 from tuninglink.spaces import knob_values, meaning
 from tuninglink.spaces.model import read_configuration
 from tuninglink.specs import (
-    Entry,
     Selection,
     Spec,
     load_spec,
@@ -118,9 +117,10 @@ class Catalog:
 
     def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
         """Return the outcome for each spec."""
+        defaults = list(self._defaults.values())
         return tuple(
             replace(
-                member.report(dispatches, self._is_default(member)),
+                member.report(dispatches, is_default=member in defaults),
                 is_automatic=member.position in self._automatic,
             )
             for member in self._members
@@ -138,9 +138,6 @@ class Catalog:
                     f"{MOST_PROVEN:,}; 'tuninglink check' does"
                 )
 
-    def _is_default(self, member: SpecMember) -> bool:
-        return member in self._defaults.values()
-
 
 class TargetCatalog:
     """The specs for the dispatches of one target."""
@@ -150,7 +147,7 @@ class TargetCatalog:
     ) -> None:
         self._catalog = catalog
         self._members = members
-        self._selection = selection
+        self.selection = selection
 
     def match(self, applied: Applied) -> Match:
         """Return the match that configured an op."""
@@ -164,22 +161,14 @@ class TargetCatalog:
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Return the entries after `winner` that are known to match an op, too."""
-        references: list[EntryReference] = []
-        is_behind = False
-        for member in self._members:
-            if member.position == winner.spec:
-                first = member.position_of(winner)
-                references += (
-                    reference for at, reference in self._matching(member, op) if at > first
-                )
-                is_behind = True
-            elif is_behind:
-                references += (reference for _, reference in self._matching(member, op))
-        return tuple(references)
-
-    def _matching(self, member: SpecMember, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
-        return (
-            match for match in member.matching(op) if not member.why_not(match[0], self._selection)
+        positions = [member.position for member in self._members]
+        first = positions.index(winner.spec) if winner.spec in positions else len(positions)
+        return tuple(
+            reference
+            for member in self._members[first:]
+            for at, reference in member.matching(op)
+            if member.position != winner.spec or at > member.position_of(winner)
+            if not member.why_not(at, self.selection)
         )
 
     def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:
@@ -191,7 +180,7 @@ class TargetCatalog:
         ]
         candidates.sort(key=lambda item: item[:2])
         compared = [
-            member.compare(position, op, self._selection)
+            member.compare(position, op, self.selection)
             for _, position, member in candidates[:_COMPARED]
         ]
         # An entry that seems to match did not, for an unknown reason.
@@ -208,57 +197,38 @@ class LibraryAdvice:
 
     def __init__(self, given: Collection[str]) -> None:
         self._given = given
-        self._selections: dict[Target | None, Selection] = {}
         self._dispatches: dict[str, set[str]] = {}
 
     @cached_property
-    def _libraries(self) -> Sequence[_Library]:
+    def _libraries(self) -> list[tuple[Spec, SpecMember, DerivableList]]:
         libraries = []
         for file in shipped_libraries():
             # An unsupported compiler may not read a library. The explanation does not need it.
             with contextlib.suppress(SpecError):
                 if file.name not in self._given:
                     spec = load_spec(file.content, name=file.name, context=thread_context())
-                    libraries.append(_Library(spec))
+                    member = SpecMember(0, spec.source, spec.name, spec)
+                    libraries.append((spec, member, DerivableList(PrunableSpec(spec))))
         return libraries
 
-    def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
+    def add(self, dispatch: str, selection: Selection, op: OpInfo) -> None:
         """Record the libraries with an entry for the root op of a dispatch that no spec configures."""
-        selection = self._selections.setdefault(target, Selection(target))
-        for library in self._libraries:
-            if library.covers(op, selection):
-                self._dispatches.setdefault(library.source, set()).add(dispatch)
+        root = root_form(op)
+        for spec, member, derivable in self._libraries:
+            applicability = selection.of(spec)
+            if applicability.is_bound_elsewhere:
+                continue
+            # An entry matches the op, or can be derived for it.
+            positions = [position for position, _ in member.matching(op)]
+            if root is not None and spec.anatomy.is_readable:
+                positions += derivable.of(root, None)
+            if any(applicability.exclusion(position) is None for position in positions):
+                self._dispatches.setdefault(member.source, set()).add(dispatch)
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
         """Return the coverage of the libraries, those with the most dispatches first."""
-        coverages = [
-            LibraryCoverage(name, frozenset(dispatches))
-            for name, dispatches in self._dispatches.items()
-        ]
-        return tuple(
-            sorted(coverages, key=lambda coverage: (-len(coverage.dispatches), coverage.source))
-        )
-
-
-class _Library:
-    """A library, whose entries are looked up by op."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.source = spec.source
-        self._spec = spec
-        self._member = SpecMember(0, spec.source, spec.name, spec)
-        self._derivable = DerivableList(PrunableSpec(spec))
-
-    def covers(self, op: OpInfo, selection: Selection) -> bool:
-        """Return whether an entry for a target matches an op, or can be derived for it."""
-        applicability = selection.of(self._spec)
-        if applicability.is_bound_elsewhere:
-            return False
-        positions = [position for position, _ in self._member.matching(op)]
-        root = root_form(op)
-        if root is not None and self._spec.anatomy.is_readable:
-            positions += self._derivable.of(root, None)
-        return any(applicability.exclusion(position) is None for position in positions)
+        found = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        return tuple(sorted(found, key=lambda each: (-len(each.dispatches), each.source)))
 
 
 # --- A spec of a compilation for explanations: its entries that match an op, and those that nearly do
@@ -309,15 +279,10 @@ class SpecMember:
         if exclusion:
             return f"it is not for this target: {exclusion}"
         entry = self._spec.anatomy.entry(position)
-        return self._no_effect(entry) if settings_of(self._spec, entry) == {} else ""
-
-    def _no_effect(self, entry: Entry) -> str:
-        assert self._spec is not None
+        if settings_of(self._spec, entry) != {}:
+            return ""
         annotations = self._spec.anatomy.table.annotations(entry.action) or ()
-        named = ", ".join(
-            f"'{fromkey}'"
-            for fromkey in dict.fromkeys(annotation.name for annotation in annotations)
-        )
+        named = ", ".join(f"'{name}'" for name in dict.fromkeys(each.name for each in annotations))
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
@@ -330,20 +295,14 @@ class SpecMember:
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
         """Compare the matcher at a position with an op that the matcher does not match."""
-        comparison = compare(self._matchers[position], op)
+        comparison, reference = compare(self._matchers[position], op), self.reference(position)
         why_not = self.why_not(position, selection)
         if why_not:
-            excluded = bool(self._exclusion(position, selection))
-            return NearMiss(
-                self.reference(position),
-                comparison.differences,
-                excluded=why_not,
-                is_match=bool(comparison.matches) and not excluded,
-            )
-        unsure = (
-            "all that is known of its matcher holds" if comparison.matches else comparison.unsure
-        )
-        return NearMiss(self.reference(position), comparison.differences, unsure)
+            is_match = bool(comparison.matches) and not self._exclusion(position, selection)
+            return NearMiss(reference, comparison.differences, excluded=why_not, is_match=is_match)
+        holds = "all that is known of its matcher holds"
+        unsure = holds if comparison.matches else comparison.unsure
+        return NearMiss(reference, comparison.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         """Yield the entries known to match an op, with their positions."""
@@ -372,22 +331,13 @@ class SpecMember:
             return {}
         return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
 
-    def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
+    def report(self, dispatches: Sequence[DispatchReport], *, is_default: bool) -> SpecSummary:
         """Return the outcome for the spec."""
         operations = [operation for dispatch in dispatches for operation in dispatch.operations]
-        mine = [
-            operation
-            for operation in operations
-            if operation.match
-            and operation.match.spec == self.position
-            and not operation.match.ignored
-        ]
+        # The ops that it configured, and the dispatches with any of them.
+        mine = [op for op in operations if self._matched(op) and op.match and not op.match.ignored]
         covered = sum(
-            dispatch.status is Status.TUNED
-            and any(
-                operation.match and operation.match.spec == self.position
-                for operation in dispatch.operations
-            )
+            dispatch.status is Status.TUNED and any(map(self._matched, dispatch.operations))
             for dispatch in dispatches
         )
         return SpecSummary(
@@ -401,37 +351,35 @@ class SpecMember:
             dispatches=len(dispatches),
         )
 
+    def _matched(self, operation: OperationReport) -> bool:
+        return operation.match is not None and operation.match.spec == self.position
+
     def _usages(
         self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
     ) -> tuple[EntryUsage, ...]:
-        counts: dict[int, int] = {}
+        entries = [operation.match.entry for operation in mine if operation.match]
+        counts = Counter(self.position_of(entry) for entry in entries if entry)
         shadows: dict[int, dict[EntryReference, None]] = {}
-        for operation in mine:
-            if operation.match and operation.match.entry:
-                position = self.position_of(operation.match.entry)
-                counts[position] = counts.get(position, 0) + 1
         for operation in operations:
             winner = operation.match.entry if operation.match else None
             for entry in operation.shadowed:
                 if winner and entry.spec == self.position:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
-        pairs = self._spec.anatomy.pairs if self._spec else []
         return tuple(
             EntryUsage(
                 self.reference(at),
-                counts.get(at, 0),
+                counts[at],
                 tuple(shadows.get(at, ())),
                 self._unreachable.get(at, ""),
             )
-            for at in range(len(pairs))
+            for at in range(len(self._spec.anatomy.pairs) if self._spec else 0)
         )
 
 
 # --- Configurations in a configured program, and the compiler's own choices without specs --------
 
 
-@dataclass(frozen=True)
-class OpConfiguration:
+class OpConfiguration(NamedTuple):
     """A configuration, as text and knob by knob."""
 
     text: ConfigurationText
@@ -461,27 +409,24 @@ class CompilersChoices:
     def __init__(
         self, sources: DispatchSources, dispatches: Iterable[str], configure: Configure
     ) -> None:
-        self._sources = sources
-        self._configure = configure
         self._choices: dict[str, list[OpConfiguration]] = {}
         self._failures: dict[str, str] = {}
+
+        def note_choices(program: mlir.Operation) -> None:
+            for dispatch in find_dispatches(program):
+                roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
+                self._choices[dispatch.name] = [configuration_of(root) for root in roots]
+
+        def failure_of(executables: list[str]) -> str:
+            program = to_bytecode(sources.program(executables).operation)
+            errors = configure(program, note_choices)
+            return errors[0].message if errors else ""
+
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
-        if executables and self._ask(executables):
+        if executables and failure_of(executables):
             # One of them fails, and the compilation of the others with it.
-            for executable in executables:
-                failure = self._ask([executable])
-                if failure:
-                    self._failures[executable] = failure
-
-    def _ask(self, executables: list[str]) -> str:
-        program = to_bytecode(self._sources.program(executables).operation)
-        errors = self._configure(program, self._note)
-        return errors[0].message if errors else ""
-
-    def _note(self, program: mlir.Operation) -> None:
-        for dispatch in find_dispatches(program):
-            roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
-            self._choices[dispatch.name] = [configuration_of(root) for root in roots]
+            failures = {executable: failure_of([executable]) for executable in executables}
+            self._failures = {executable: why for executable, why in failures.items() if why}
 
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
@@ -528,12 +473,12 @@ def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Oper
     if applied.entry is None or prepared is None:
         return None
     copies = unrolled_loops(applied.entry.anatomy.table, applied.entry.action)
+
+    def has_loops(sizes: Sequence[int | None]) -> bool:
+        return len(sizes) == len(copies) and all(
+            count in (0, size) for size, count in zip(sizes, copies, strict=True)
+        )
+
     roots = [op for group in find_root_ops(prepared) for op in group.roots]
-    unrolled = [op for op in roots if _has_loops(OpInfo(op).sizes, copies)]
+    unrolled = [op for op in roots if has_loops(OpInfo(op).sizes)]
     return unrolled[0] if len(unrolled) == 1 else None
-
-
-def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
-    return len(sizes) == len(copies) and all(
-        count in (0, size) for size, count in zip(sizes, copies, strict=True)
-    )

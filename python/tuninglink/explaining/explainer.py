@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from tuninglink.arguments import Content, several
 from tuninglink.compiler import (
@@ -124,34 +124,22 @@ class Explainer:
             calls = self._calls[report.name] if self._calls else 1
             self._dispatches.append(replace(report, calls=calls, cost=self._costs[report.name]))
         if self._is_detailed and self._sources.names():
-            self._configure_plain(self._sources, configure)
+            # Keep all dispatches before configuration and with the compiler's own configurations.
+            self._step("configuring without specs")
+            before = to_bytecode(self._sources.program(self._sources.names()).operation)
+            after: list[bytes] = []
+            if not configure(before, lambda program: after.append(to_bytecode(program))):
+                self._plain.append((before, after[0], self._calls))
         self._sources = None
 
-    def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
-        """Store all dispatches before configuration and with the compiler's own configurations."""
-        self._step("configuring without specs")
-        before = to_bytecode(sources.program(sources.names()).operation)
-        after: list[bytes] = []
-        if not configure(before, lambda program: after.append(to_bytecode(program))):
-            self._plain.append((before, after[0], self._calls))
-
-    def explanation(self, notes: Iterable[str] = ()) -> Explanation:
-        """Return the explanation after the compilation.
-
-        Args:
-            notes: further notes on the whole program.
-        """
+    def explanation(self) -> Explanation:
+        """Return the explanation after the compilation."""
         dispatches = tuple(self._dispatches)
-        all_notes = [*notes, *self._catalog.notes()]
+        notes = list(self._catalog.notes())
         if not dispatches:
-            all_notes.append("there is no dispatch to configure")
-        explanation = Explanation(
-            self._program,
-            self._catalog.reports(dispatches),
-            dispatches,
-            tuple(all_notes),
-            self._advice.coverage(),
-        )
+            notes.append("there is no dispatch to configure")
+        specs, coverage = self._catalog.reports(dispatches), self._advice.coverage()
+        explanation = Explanation(self._program, specs, dispatches, tuple(notes), coverage)
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
             # Loading Z3 takes time, and a table does not need it.
@@ -161,21 +149,12 @@ class Explainer:
         return explanation
 
 
-@dataclass(frozen=True)
-class _DispatchOp:
-    """An op of a dispatch, with its outcome."""
+class _DispatchOp(NamedTuple):
+    """An op of a dispatch as it is configured and as matchers saw it, if that is known, with its outcome."""
 
     operation: mlir.Operation
     seen: mlir.Operation | None
     applied: Applied | None
-
-    @property
-    def is_rewritten(self) -> bool:
-        """Whether the backend has replaced the op that matchers saw."""
-        if self.seen is None or self.seen == self.operation:
-            return False
-        before, after = OpInfo(self.seen), OpInfo(self.operation)
-        return before.name != after.name or before.operands != after.operands
 
 
 class _Part:
@@ -200,16 +179,13 @@ class _Part:
         self._prepared = PreparedDispatches(program, sources, names)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
-        choices = CompilersChoices(self._sources, self._tuned(), configure)
-        return (self._report(dispatch, choices) for dispatch in self._dispatches)
-
-    def _tuned(self) -> list[str]:
-        """Return the dispatches that a spec configured, by name."""
-        return [
+        tuned = [
             dispatch.name
             for dispatch in self._dispatches
             if self._status_of(dispatch.name) is Status.TUNED
         ]
+        choices = CompilersChoices(self._sources, tuned, configure)
+        return (self._report(dispatch, choices) for dispatch in self._dispatches)
 
     def _status_of(self, dispatch: str) -> Status:
         applied = self._applied.get(dispatch, [])
@@ -226,9 +202,8 @@ class _Part:
         catalog = self._catalog.of(dispatch.target)
         operations = []
         for position, op in enumerate(ops):
-            report = self._operation(op, catalog, status)
             hint = layout_hint(OpInfo(op.seen or op.operation), dispatch.target)
-            report = replace(report, hint=hint)
+            report = replace(self._operation(op, catalog, status), hint=hint)
             if status is Status.TUNED:
                 report = choices.add_to(report, dispatch.name, position, len(ops))
             operations.append(report)
@@ -236,7 +211,7 @@ class _Part:
             status = status_without_match(operations)
             for op in ops:
                 if op.seen is not None:
-                    self._advice.add(dispatch.name, dispatch.target, OpInfo(op.seen))
+                    self._advice.add(dispatch.name, catalog.selection, OpInfo(op.seen))
         return DispatchReport(
             name=dispatch.name,
             functions=functions(dispatch.module),
@@ -303,7 +278,9 @@ class _Part:
         elif dispatch_op.seen is not None and status is Status.UNMATCHED:
             nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
-            if dispatch_op.is_rewritten and any(not miss.differences for miss in nearest):
+            now = OpInfo(dispatch_op.operation)
+            is_rewritten = (op.name, op.operands) != (now.name, now.operands)
+            if is_rewritten and any(not miss.differences for miss in nearest):
                 # The compiler replaces the op, and drops the configuration of the old one.
                 unsure.append(
                     "whether an entry configured it: the backend rewrote it afterwards, "
@@ -392,6 +369,19 @@ def until_configured(options: CompileOptions) -> CompileOptions:
     return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
 
 
+def check_reaches_dispatches(options: CompileOptions) -> None:
+    """Reject a compilation in which no spec is applied."""
+    reason = ""
+    if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
+        reason = f"nothing is configured in --compile-mode={options.mode.value}"
+    elif options.compile_to < Phase.EXECUTABLE_CONFIGURATIONS:
+        reason = f"the compilation ends before '{Phase.EXECUTABLE_CONFIGURATIONS.value}'"
+    elif not options.compile_from <= Phase.EXECUTABLE_SOURCES:
+        reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+    if reason:
+        raise CompileError(error(f"there is nothing to explain: {reason}"))
+
+
 def explain_file(
     path: str,
     options: CompileOptions,
@@ -425,16 +415,3 @@ def explain_file(
     compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
     compilation = compiler.compile_file(os.fspath(path))
     return compilation, explainer.explanation()
-
-
-def check_reaches_dispatches(options: CompileOptions) -> None:
-    """Reject a compilation in which no spec is applied."""
-    reason = ""
-    if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
-        reason = f"nothing is configured in --compile-mode={options.mode.value}"
-    elif options.compile_to < Phase.EXECUTABLE_CONFIGURATIONS:
-        reason = f"the compilation ends before '{Phase.EXECUTABLE_CONFIGURATIONS.value}'"
-    elif not options.compile_from <= Phase.EXECUTABLE_SOURCES:
-        reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
-    if reason:
-        raise CompileError(error(f"there is nothing to explain: {reason}"))

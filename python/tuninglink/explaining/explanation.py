@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import subprocess
 from collections import Counter
@@ -20,11 +18,11 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.explaining.reports import (
     EXPLANATION,
+    ConfigurationText,
     DispatchReport,
     LibraryCoverage,
     LibraryShare,
     NumberedDispatch,
-    OperationReport,
     ProblemRow,
     SpecSummary,
     Status,
@@ -34,7 +32,7 @@ from tuninglink.files import cannot
 from tuninglink.iree import PeakRates, peaks_of_device
 from tuninglink.mlir import error, note, thread_context
 from tuninglink.plain_data import HIDDEN, named, written
-from tuninglink.scaffolding import ProgramReader, StartingPoint, is_tunable, single_entry
+from tuninglink.scaffolding import ProgramReader, is_tunable, single_entry
 from tuninglink.spaces import AllowedValues, ProviderRegistry
 from tuninglink.spaces.model import Configuration
 
@@ -61,14 +59,11 @@ class Explanation:
     """The effects of specs on a program.
 
     Attributes:
-        program: the name of the program.
         specs: the specs, in order of precedence; default specs come last.
-        dispatches: the dispatches, in order.
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
-        format: the kind of the document.
-        version: its version. Additions do not change it; changes and removals do.
+        version: the version of the document. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.explanation"] = field(default=EXPLANATION, init=False)
@@ -90,18 +85,15 @@ class Explanation:
     @written()
     def summary(self) -> Summary:
         """The program as a whole: dispatches by status, and cost."""
-        tuned = self.weight(Status.TUNED)
+        total, tuned = self.weight(), self.weight(Status.TUNED)
+        counts = {status.name.lower(): self.count(status) for status in Status}
+        share = self.share(tuned)
         return Summary(
             len(self.dispatches),
-            tuned=self.count(Status.TUNED),
-            kept=self.count(Status.KEPT),
-            no_effect=self.count(Status.NO_EFFECT),
-            unmatched=self.count(Status.UNMATCHED),
-            no_entry=self.count(Status.NO_ENTRY),
-            not_tunable=self.count(Status.NOT_TUNABLE),
+            **counts,
             measure=self.measure,
-            tuned_share=self.share(tuned),
-            total=self.weight(),
+            tuned_share=share,
+            total=total,
             tuned_total=tuned,
         )
 
@@ -125,21 +117,20 @@ class Explanation:
 
     def covered_by(self, library: LibraryCoverage) -> Weight:
         """Return the cost of the dispatches that a library would configure."""
-        weights = (
-            dispatch.weight for dispatch in self.dispatches if dispatch.name in library.dispatches
-        )
-        return sum(weights, Weight())
+        names = library.dispatches
+        return sum((each.weight for each in self.dispatches if each.name in names), Weight())
 
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence on each library that would configure further dispatches, most useful first."""
-        shares = {
-            library.source: self.share(self.covered_by(library)) for library in self.libraries
-        }
+        shares = [
+            (self.share(self.covered_by(library)), library.source) for library in self.libraries
+        ]
+        shares.sort(key=lambda each: -each[0])
         return tuple(
             f"'{source}' covers {100 * share:.0f} % of the {self.measure}, in dispatches that no spec "
             f"configures: '--spec {source}' applies it"
-            for source, share in sorted(shares.items(), key=lambda each: -each[1])
+            for share, source in shares
         )
 
     def count(self, status: Status) -> int:
@@ -148,31 +139,22 @@ class Explanation:
 
     def weight(self, *statuses: Status) -> Weight:
         """Return the cost of the dispatches with some statuses; without any, of all dispatches."""
-        dispatches = (
-            dispatch for dispatch in self.dispatches if not statuses or dispatch.status in statuses
-        )
-        return sum((dispatch.weight for dispatch in dispatches), Weight())
+        wanted = statuses or tuple(Status)
+        return sum((each.weight for each in self.dispatches if each.status in wanted), Weight())
 
     @cached_property
     def rows(self) -> tuple[ProblemRow, ...]:
         """The dispatches, grouped if equal, most important first."""
         groups: dict[object, list[DispatchReport]] = {}
-        for dispatch in self.dispatches:
+        for each in self.dispatches:
             operations = tuple(
                 replace(op, place=None, match=op.match and replace(op.match, provenance=_NOTHING))
-                for op in dispatch.operations
+                for op in each.operations
             )
             # Dispatches without an op are distinguished by themselves only.
-            own = () if operations else (dispatch.name,)
-            key = (
-                dispatch.target,
-                dispatch.status,
-                operations,
-                dispatch.cost,
-                dispatch.microseconds,
-                own,
-            )
-            groups.setdefault(key, []).append(dispatch)
+            own = () if operations else (each.name,)
+            key = (each.target, each.status, operations, each.cost, each.microseconds, own)
+            groups.setdefault(key, []).append(each)
         rows = [
             ProblemRow(tuple(group), sum((each.weight for each in group), Weight()))
             for group in groups.values()
@@ -202,12 +184,11 @@ class Explanation:
 
     def share(self, weight: Weight) -> float:
         """Return the share of a weight in the total, from 0 to 1, in terms of `measure`."""
-        part, whole = map(self._amount, (weight, self.weight()))
+        part, whole = (
+            {"FLOPs": each.flops, "bytes": each.bytes}.get(self.measure, each.microseconds or 0.0)
+            for each in (weight, self.weight())
+        )
         return part / whole if whole else 0.0
-
-    def _amount(self, weight: Weight) -> float:
-        amounts = {"FLOPs": weight.flops, "bytes": weight.bytes}
-        return amounts.get(self.measure, weight.microseconds or 0.0)
 
 
 _NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
@@ -238,12 +219,16 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
         explanation = _with_calls(explanation, profile)
     device = next((source.device for source in sources if source.device), "")
     peaks = peaks_of_device(device)
-    # Earlier sources take precedence.
+
+    def first_time(times: Iterable[float | None]) -> float | None:
+        """Return the time of the earliest source that has one."""
+        return next((time for time in times if time is not None), None)
+
     dispatches = [
         replace(
             dispatch,
-            microseconds=_first_time(source.microseconds(dispatch) for source in sources),
-            default_microseconds=_first_time(
+            microseconds=first_time(source.microseconds(dispatch) for source in sources),
+            default_microseconds=first_time(
                 source.default_microseconds(dispatch) for source in sources
             ),
             peaks=peaks or dispatch.peaks,
@@ -251,17 +236,14 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
         for dispatch in explanation.dispatches
     ]
     # Name the dispatches without a time.
-    if sources and all(dispatch.microseconds is None for dispatch in dispatches):
-        notes = (*explanation.notes, "no time is known of any dispatch of the program")
+    timed, notes = sum(each.microseconds is not None for each in dispatches), explanation.notes
+    if sources and not timed:
+        notes = (*notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
-    timed = sum(dispatch.microseconds is not None for dispatch in dispatches)
-    notes = explanation.notes
     if sources and timed < len(dispatches):
         of_all = f"{timed:,} of {len(dispatches):,} dispatches"
-        notes = (
-            *notes,
-            f"times are known of {of_all}; shares of the measured time leave out the others",
-        )
+        others = "shares of the measured time leave out the others"
+        notes = (*notes, f"times are known of {of_all}; {others}")
     return replace(explanation, dispatches=tuple(dispatches), notes=notes, device=device)
 
 
@@ -269,10 +251,6 @@ def with_peaks(explanation: Explanation, peaks: PeakRates) -> Explanation:
     """Return an explanation with the peak rates of the device that its times are from."""
     dispatches = tuple(replace(dispatch, peaks=peaks) for dispatch in explanation.dispatches)
     return replace(explanation, dispatches=dispatches)
-
-
-def _first_time(times: Iterable[float | None]) -> float | None:
-    return next((time for time in times if time is not None), None)
 
 
 def _with_calls(explanation: Explanation, profile: Profile) -> Explanation:
@@ -300,10 +278,7 @@ def _with_calls(explanation: Explanation, profile: Profile) -> Explanation:
     return replace(explanation, dispatches=dispatches, notes=(*explanation.notes, message))
 
 
-# --- Profiles: times of dispatches by name, as the runtime and Tracy write them ------------------
-
-_MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
-"""The time units of Google Benchmark, in microseconds."""
+# --- Profiles: times of dispatches by name -------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -326,7 +301,7 @@ class Profile:
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
-        return self.time_of(dispatch.name, dispatch.functions)
+        return _first_value(self.by_name, dispatch.name, dispatch.functions)
 
     def default_microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
@@ -370,11 +345,7 @@ def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
 
 
 def read_profile(path: str) -> Profile:
-    """Read a profile.
-
-    The supported formats are the profiles of the runtime's devices (`.ireeprof`), explanations with times as JSON, the
-    JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with `--dispatch_statistics`, and the CSV of
-    `tracy-csvexport`.
+    """Read a profile: one of the runtime's devices (`.ireeprof`), or an explanation with times as JSON.
 
     Raises:
         TuninglinkError: the file cannot be read, or has another format.
@@ -387,41 +358,32 @@ def read_profile(path: str) -> Profile:
         return profile_of(dispatch_events(path), path)
     try:
         text = content.decode()
-        if text.lstrip().startswith("{"):
-            document = json.loads(text)
-            if document.get("format") == EXPLANATION:
-                # The times in an explanation.
-                timed = [
-                    entry for entry in document["dispatches"] if entry["microseconds"] is not None
-                ]
-                if not timed:
-                    remedy = note("explain the program with --device or --profile")
-                    raise TuninglinkError(
-                        error(f"'{path}' has no times of dispatches", notes=[remedy])
-                    )
-                return Profile(
-                    {entry["name"]: float(entry["microseconds"]) for entry in timed},
-                    {entry["name"]: float(entry["calls"]) for entry in timed},
-                    runs=1.0,
-                    device=document.get("device", ""),
-                    defaults={
-                        entry["name"]: float(entry["default_microseconds"])
-                        for entry in timed
-                        if entry.get("default_microseconds") is not None
-                    },
-                )
-            return Profile(_benchmarks(document["benchmarks"]))
-        return Profile(_table(text))
+        document: Any = json.loads(text) if text.lstrip().startswith("{") else {"format": ""}
+        if document["format"] != EXPLANATION:
+            raise ValueError("it has another format")
+        timed = [entry for entry in document["dispatches"] if entry["microseconds"] is not None]
+        profile = Profile(
+            {entry["name"]: float(entry["microseconds"]) for entry in timed},
+            {entry["name"]: float(entry["calls"]) for entry in timed},
+            runs=1.0,
+            device=document.get("device", ""),
+            defaults={
+                entry["name"]: float(entry["default_microseconds"])
+                for entry in timed
+                if entry.get("default_microseconds") is not None
+            },
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as failure:
         formats = note(
-            "expected a .ireeprof of --device_profiling_output, an explanation of 'tuninglink explain --device' as JSON, "
-            "--benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
+            "expected a .ireeprof of --device_profiling_output, or an explanation of 'tuninglink explain --device' as JSON"
         )
         reason = f"'{path}' is not a profile: {reason_for_user(failure)}"
         raise TuninglinkError(error(reason, notes=[formats])) from None
+    if not timed:
+        remedy = note("explain the program with --device or --profile")
+        raise TuninglinkError(error(f"'{path}' has no times of dispatches", notes=[remedy]))
+    return profile
 
-
-# --- Profiles of the runtime's devices -------------------------------------------------------------------
 
 _DEVICE_PROFILE: Final = b"IRPF"
 """The first bytes of a profile of devices."""
@@ -434,13 +396,7 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True)
 class DispatchEvent:
-    """One execution of a dispatch.
-
-    Attributes:
-        function: the name of its function.
-        microseconds: its duration.
-        is_of_device: whether the time was measured on the device, not on the host.
-    """
+    """One execution of a dispatch, timed on the device or on the host."""
 
     function: str
     microseconds: float
@@ -478,9 +434,14 @@ def dispatch_events(path: str) -> Iterator[DispatchEvent]:
             if not line.startswith("{"):
                 complaints.append(line.strip())
                 continue
-            event = _dispatch_event(json.loads(line))
-            if event is not None:
-                yield event
+            record: Mapping[str, Any] = json.loads(line)
+            kind = record["record_type"]
+            is_dispatch = kind == _DEVICE_EVENT or (
+                kind == _HOST_EVENT and record.get("op") == "dispatch"
+            )
+            if is_dispatch and record["valid"] and record["key"]:
+                duration = record["duration_ns"] / 1e3
+                yield DispatchEvent(record["key"], duration, kind == _DEVICE_EVENT)
     if export.returncode:
         reason = " ".join(complaints).rpartition("; ")[2] or f"exit code {export.returncode}"
         raise TuninglinkError(error(f"cannot read profile '{path}': {reason}"))
@@ -488,15 +449,6 @@ def dispatch_events(path: str) -> Iterator[DispatchEvent]:
 
 _DEVICE_EVENT: Final = "dispatch_event"
 _HOST_EVENT: Final = "host_execution_event"
-
-
-def _dispatch_event(record: Mapping[str, Any]) -> DispatchEvent | None:
-    kind = record["record_type"]
-    if kind not in (_DEVICE_EVENT, _HOST_EVENT) or not record["valid"] or not record["key"]:
-        return None
-    if kind == _HOST_EVENT and record["op"] != "dispatch":
-        return None
-    return DispatchEvent(record["key"], record["duration_ns"] / 1e3, kind == _DEVICE_EVENT)
 
 
 def runtime_tool(name: str) -> Path:
@@ -515,44 +467,6 @@ def runtime_tool(name: str) -> Path:
         remedy = note("install it with: pip install 'iree-base-runtime>=3.13'")
         raise TuninglinkError(error(f"'{name}' of IREE's runtime is not installed", notes=[remedy]))
     return path
-
-
-# --- Google Benchmark and Tracy --------------------------------------------------------------------------
-
-
-def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return times of the rows of Google Benchmark: the median over repetitions if reported."""
-    medians: dict[str, float] = {}
-    runs: dict[str, list[float]] = {}
-    for row in rows:
-        full = str(row.get("run_name") or row["name"]).removeprefix("BM_")
-        calls = float(row.get("calls") or 0)
-        # The row of a dispatch is named BENCHMARK/FUNCTION, any other row NAME/TIMING.
-        name = full.partition("/")[2] if calls else full.partition("/")[0]
-        unit = _MICROSECONDS[str(row["time_unit"])]
-        time = float(row["real_time"]) * unit / (calls or 1)
-        if row.get("aggregate_name") == "median":
-            medians[name] = time
-        elif row.get("run_type", "iteration") == "iteration":
-            runs.setdefault(name, []).append(time)
-    return {name: mean(durations) for name, durations in runs.items()} | medians
-
-
-def _table(text: str) -> dict[str, float]:
-    """Return times of a CSV; the runtime writes lines about the machine before it."""
-    lines = text.splitlines(keepends=True)
-    start = next(
-        at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))
-    )
-    rows = list(csv.DictReader(io.StringIO("".join(lines[start:]))))
-    if not rows:
-        raise ValueError("it has no rows")
-    if "real_time" in rows[0]:
-        return _benchmarks(rows)
-    return {
-        row["name"]: float(row["total_ns"]) / max(float(row["counts"]), 1) * _MICROSECONDS["ns"]
-        for row in rows
-    }
 
 
 # --- Details that take longer to compute and are only on the page: specs to start from, and valid values
@@ -586,24 +500,18 @@ def with_details(
             and first.status is Status.TUNED
             and len(first.operations) == 1
         ):
-            allowed = _with_values(first.operations[0], point, registry)
+            (operation,) = first.operations
+            place = AllowedValues(point.workload, _read(operation.configuration), registry).by_place
+            knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
             for dispatch in row.dispatches:
-                knobs = replace(dispatch.operations[0], knobs=allowed.knobs)
-                detailed[dispatch.name] = replace(detailed[dispatch.name], operations=(knobs,))
+                operations = (replace(dispatch.operations[0], knobs=knobs),)
+                detailed[dispatch.name] = replace(detailed[dispatch.name], operations=operations)
     dispatches = tuple(detailed.get(dispatch.name, dispatch) for dispatch in explanation.dispatches)
     return replace(explanation, dispatches=dispatches)
 
 
-def _with_values(
-    operation: OperationReport, point: StartingPoint, registry: ProviderRegistry
-) -> OperationReport:
-    text = operation.configuration
+def _read(text: ConfigurationText) -> Configuration:
+    """Return the configuration of a tuned dispatch."""
     parts = (text.lowering_config, text.translation_info, text.decomposition_config)
-    lowering, translation, decomposition = (
-        mlir.Attribute.parse(part, thread_context()) if part else None for part in parts
-    )
-    assert lowering is not None  # the dispatch is tuned
-    configuration = Configuration(lowering, translation, decomposition)  # type: ignore[arg-type]
-    place = AllowedValues(point.workload, configuration, registry).by_place
-    knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
-    return replace(operation, knobs=knobs)
+    attributes = [mlir.Attribute.parse(part, thread_context()) if part else None for part in parts]
+    return Configuration(*attributes)  # type: ignore[arg-type]
