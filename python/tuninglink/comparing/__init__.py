@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -52,13 +52,7 @@ def kind_of(was: str, now: str, best: str) -> ChangeKind:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference between two reports about one dispatch, or between two specs about one entry.
-
-    Attributes:
-        kind: whether it is for better or worse.
-        what: the dispatch or entry, in words.
-        text: the old and the new state.
-    """
+    """A difference between two reports about one dispatch, or between two specs about one entry, in words."""
 
     kind: ChangeKind
     what: str
@@ -67,13 +61,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured figure.
-
-    Attributes:
-        value: the figure.
-        low: the lower bound of its interval; None without one.
-        high: the upper bound.
-    """
+    """A measured figure, with the bounds of its interval if it has one."""
 
     value: float
     low: float | None = None
@@ -106,16 +94,11 @@ def time_change(old: Estimate, new: Estimate, least: float) -> ChangeKind | None
     """
     if old.low is None and new.low is None:
         least = max(least, _WIDTH)
-    before, after = (
-        (
-            estimate.value if estimate.low is None else estimate.low,
-            estimate.value if estimate.high is None else estimate.high,
-        )
-        for estimate in (old, new)
-    )
-    if after[0] > before[1] and new.value > old.value * (1 + least):
+    lows = [each.value if each.low is None else each.low for each in (old, new)]
+    highs = [each.value if each.high is None else each.high for each in (old, new)]
+    if lows[1] > highs[0] and new.value > old.value * (1 + least):
         return ChangeKind.REGRESSION
-    if after[1] < before[0] and old.value > new.value * (1 + least):
+    if highs[1] < lows[0] and old.value > new.value * (1 + least):
         return ChangeKind.IMPROVEMENT
     return None
 
@@ -141,14 +124,7 @@ class Side:
 
 @dataclass(frozen=True)
 class ComparedItem:
-    """A dispatch, an entry, or the whole program, in two reports or specs.
-
-    Attributes:
-        what: the item, in words.
-        old: the item in the old one; None if it is missing.
-        new: the item in the new one; None if it is missing.
-        changes: the changes between the old and the new item.
-    """
+    """A dispatch, an entry, or the whole program, in two reports or specs; None where it is missing."""
 
     what: str
     old: Side | None
@@ -165,12 +141,7 @@ class ComparedItem:
 
 @dataclass(frozen=True)
 class Source:
-    """One of two reports or specs.
-
-    Attributes:
-        path: its path.
-        facts: the conditions of its figures, such as the device, by name.
-    """
+    """One of two reports or specs, with the conditions of its figures, such as the device, by name."""
 
     path: str
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -220,26 +191,19 @@ def paired(
     Names are ignored, since compiler versions may number dispatches differently. Items with the same key are
     paired in order.
     """
-    numbered = _numbered(new, key)
-    for number, item in _numbered(old, key).items():
-        yield item, numbered.pop(number, None)
-    for item in numbered.values():
-        yield None, item
+    waiting: dict[object, deque[_Item]] = {}
+    for item in new:
+        waiting.setdefault(key(item), deque()).append(item)
+    for item in old:
+        same = waiting.get(key(item))
+        yield item, same.popleft() if same else None
+    for item in new:
+        left = waiting[key(item)]
+        if left and left[0] is item:
+            yield None, left.popleft()
 
 
-def _numbered(
-    items: Sequence[_Item], key: Callable[[_Item], object]
-) -> dict[tuple[object, int], _Item]:
-    seen: Counter[object] = Counter()
-    numbered = {}
-    for item in items:
-        name = key(item)
-        numbered[name, seen[name]] = item
-        seen[name] += 1
-    return numbered
-
-
-# --- Comparison of two reports or two specs: the changes from one to a later one -----------------
+# --- Files ---------------------------------------------------------------------------------------
 
 _EXPLANATION: Final = "tuninglink.explanation"
 _TUNING: Final = "tuninglink.tuning"
@@ -317,10 +281,26 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
         old: a spec.
         new: a later one, in the same context.
     """
-    items = [
-        _compared_entry(before, after)
-        for before, after in paired(_read_entries(old), _read_entries(new), _conditions)
-    ]
+
+    def entries(spec: Spec) -> list[ReadEntry]:
+        reader = MatcherReader(spec.anatomy.table)
+        return [(spec, entry, reader.read(entry.matcher)) for entry in spec.entries]
+
+    def conditions(read: ReadEntry) -> object:
+        _, entry, matcher = read
+        return matcher.predicates if matcher.stop is None else entry.matcher
+
+    items = []
+    for before, after in paired(entries(old), entries(new), conditions):
+        was, now = (None if read is None else _side(read) for read in (before, after))
+        names = [f"@{read[1].matcher}" for read in (before, after) if read is not None]
+        what, text = " → ".join(dict.fromkeys(names)), ""
+        if was is None or now is None:
+            text = "added" if was is None else "removed"
+        elif was.configuration != now.configuration:
+            text = "configuration changed"
+        changes = (Change(ChangeKind.CHANGE, what, text),) if text else ()
+        items.append(ComparedItem(what, was, now, changes))
     old_source, new_source = (
         Source(spec.source, {"kind": spec.kind_words, "entries": str(len(spec.entries))})
         for spec in (old, new)
@@ -328,56 +308,21 @@ def compare_specs(old: Spec, new: Spec) -> Comparison:
     return Comparison("specs", old_source, new_source, tuple(items))
 
 
-def _read_entries(spec: Spec) -> list[ReadEntry]:
-    reader = MatcherReader(spec.anatomy.table)
-    return [(spec, entry, reader.read(entry.matcher)) for entry in spec.entries]
-
-
-def _conditions(read: ReadEntry) -> object:
-    _, entry, matcher = read
-    return matcher.predicates if matcher.stop is None else entry.matcher
-
-
-def _compared_entry(before: ReadEntry | None, after: ReadEntry | None) -> ComparedItem:
-    sides = [None if read is None else _side(read) for read in (before, after)]
-    names = [f"@{read[1].matcher}" for read in (before, after) if read is not None]
-    what = " → ".join(dict.fromkeys(names))
-    old, new = sides
-    text = ""
-    if old is None or new is None:
-        text = "added" if old is None else "removed"
-    elif old.configuration != new.configuration:
-        text = "configuration changed"
-    changes = (Change(ChangeKind.CHANGE, what, text),) if text else ()
-    return ComparedItem(what, old, new, changes)
-
-
 def _side(read: ReadEntry) -> Side:
     spec, entry, _ = read
-    settings = settings_of(spec, entry)
-    provenance = provenance_of(spec.anatomy.table, entry.matcher)
-    time = provenance.get("tuned_us")
+    recorded = provenance_of(spec.anatomy.table, entry.matcher).get("tuned_us")
+    time = Estimate(float(recorded)) if isinstance(recorded, int | float) else None
     words = rewriting_words(spec.anatomy.table, entry.action)
     if words:
-        return Side("rewrites", _time(time), configuration=(words,))
-    return Side(
-        "computed" if settings is None else "configures" if settings else "configures nothing",
-        _time(time),
-        configuration=tuple(f"{name} = {value}" for name, value in (settings or {}).items()),
-    )
+        return Side("rewrites", time, configuration=(words,))
+    settings = settings_of(spec, entry)
+    state = "configures" if settings else "configures nothing"
+    configuration = tuple(f"{name} = {value}" for name, value in (settings or {}).items())
+    return Side("computed" if settings is None else state, time, configuration=configuration)
 
-
-def _time(value: object) -> Estimate | None:
-    return Estimate(float(value)) if isinstance(value, int | float) else None
-
-
-# --- Comparison of reports: explanations, and reports of tuning ----------------------------------
-
-_MISSING: Final = "missing"
 
 # --- Explanations --------------------------------------------------------------------------------------------
 
-_TUNED: Final = "tuned"
 _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_config")
 
 
@@ -397,20 +342,12 @@ def compare_explanations(paths: tuple[str, str], old: Object, new: Object) -> Co
         change = _change(before, after)
         changes = () if change is None else (Change(change[0], what, change[1]),)
         items.append(ComparedItem(what, _explained(before), _explained(after), changes))
-    old_source, new_source = (
-        Source(
-            path,
-            _facts(
-                {
-                    "program": report.get("program"),
-                    "specs": ", ".join(spec["source"] for spec in report.get("specs", ())),
-                    "device": report.get("device"),
-                }
-            ),
-        )
-        for path, report in zip(paths, (old, new), strict=True)
-    )
-    return Comparison("explanations", old_source, new_source, tuple(items))
+    sources = []
+    for path, report in zip(paths, (old, new), strict=True):
+        specs = ", ".join(spec["source"] for spec in report.get("specs", ()))
+        facts = {"program": report.get("program"), "specs": specs, "device": report.get("device")}
+        sources.append(Source(path, _facts(facts)))
+    return Comparison("explanations", sources[0], sources[1], tuple(items))
 
 
 def _facts(facts: dict[str, Any]) -> dict[str, str]:
@@ -426,32 +363,27 @@ def _explained(dispatch: Object | None) -> Side | None:
     if dispatch is None:
         return None
     time = dispatch.get("microseconds")
+    estimate = None if time is None else Estimate(time)
     configuration = tuple(text for texts in _configurations(dispatch) for text in texts if text)
-    return Side(
-        dispatch["status"], None if time is None else Estimate(time), configuration=configuration
-    )
+    return Side(dispatch["status"], estimate, configuration=configuration)
 
 
 def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, str] | None:
-    was = before["status"] if before else _MISSING
-    status = after["status"] if after else _MISSING
+    was, status = (each["status"] if each else "missing" for each in (before, after))
     if was != status:
-        return kind_of(was, status, _TUNED), f"{was} → {status}"
+        return kind_of(was, status, "tuned"), f"{was} → {status}"
     if not before or not after or before["operations"] == after["operations"]:
         return None
-    entries = [_entries(dispatch) for dispatch in (before, after)]
+    entries = []
+    for dispatch in (before, after):
+        matches = [operation["match"] for operation in dispatch["operations"] if operation["match"]]
+        named = (each["entry"]["matcher"] if each["entry"] else each["spec"] for each in matches)
+        entries.append(", ".join(named))
     if entries[0] != entries[1]:
         return ChangeKind.CHANGE, f"entry {entries[0]} → {entries[1]}"
     if _configurations(before) != _configurations(after):
         return ChangeKind.CHANGE, "configuration changed"
     return None
-
-
-def _entries(dispatch: Object) -> str:
-    matches = [operation["match"] for operation in dispatch["operations"] if operation["match"]]
-    return ", ".join(
-        match["entry"]["matcher"] if match["entry"] else match["spec"] for match in matches
-    )
 
 
 def _configurations(dispatch: Object) -> list[list[str | None]]:
@@ -483,19 +415,32 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
         text = f"{devices}; times are not compared"
         notes = (Change(ChangeKind.CHANGE, "device", text),)
         least = float("inf")
-    has_same_default = _taken_flags(old) == _taken_flags(new) and all(
+    taken = [
+        [each["flags"] for each in report.get("flag_sets", ()) if each["taken"]]
+        for report in (old, new)
+    ]
+    has_same_default = taken[0] == taken[1] and all(
         old.get(name) == new.get(name) for name in _SAME_DEFAULT
     )
-    items = [
-        _compared_problem(before, after, least, has_same_default=has_same_default)
-        for before, after in paired(old["dispatches"], new["dispatches"], _problem_name)
-    ]
+    items = []
+    for before, after in paired(old["dispatches"], new["dispatches"], _problem_name):
+        what = _problem_name(before or after or {})
+        was, now = _problem(before), _problem(after)
+        changes: list[Change] = []
+        if was is None or now is None:
+            is_lost = was is not None and was.state == _WON
+            kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
+            changes.append(Change(kind, what, "new" if was is None else "gone"))
+        else:
+            if was.state != now.state:
+                kind = kind_of(was.state, now.state, _WON)
+                changes.append(Change(kind, what, f"{was.state} → {now.state}"))
+            changes += _time_changes(what, was, now, least, has_same_default=has_same_default)
+        items.append(ComparedItem(what, was, now, tuple(changes)))
     if old["model"] and new["model"]:
-        sides = [_program(report["model"]) for report in (old, new)]
-        changes = tuple(
-            _time_changes("program", sides[0], sides[1], least, has_same_default=has_same_default)
-        )
-        items.append(ComparedItem("program", sides[0], sides[1], changes))
+        first, second = (_program(report["model"]) for report in (old, new))
+        changed = _time_changes("program", first, second, least, has_same_default=has_same_default)
+        items.append(ComparedItem("program", first, second, tuple(changed)))
     names = ("program", *_SAME_DEFAULT, "date")
     old_source, new_source = (
         Source(path, _facts({name: report.get(name) for name in names}))
@@ -504,30 +449,8 @@ def compare_tunings(paths: tuple[str, str], old: Object, new: Object, least: flo
     return Comparison("reports of tuning", old_source, new_source, tuple(items), notes)
 
 
-def _taken_flags(report: Object) -> list[list[str]]:
-    return [result["flags"] for result in report.get("flag_sets", ()) if result["taken"]]
-
-
 def _problem_name(dispatch: Object) -> str:
     return f"{dispatch['problem']} for {dispatch['target']}"
-
-
-def _compared_problem(
-    before: Object | None, after: Object | None, least: float, *, has_same_default: bool
-) -> ComparedItem:
-    what = _problem_name(before or after or {})
-    old, new = _problem(before), _problem(after)
-    changes: list[Change] = []
-    if old is None or new is None:
-        is_lost = old is not None and old.state == _WON
-        kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
-        changes.append(Change(kind, what, "new" if old is None else "gone"))
-    else:
-        if old.state != new.state:
-            kind = kind_of(old.state, new.state, _WON)
-            changes.append(Change(kind, what, f"{old.state} → {new.state}"))
-        changes += _time_changes(what, old, new, least, has_same_default=has_same_default)
-    return ComparedItem(what, old, new, tuple(changes))
 
 
 def _problem(dispatch: Object | None) -> Side | None:
@@ -571,16 +494,16 @@ def _time_changes(
     assert old.time is not None
     assert new.time is not None
     text = f"{old.time.value:.4g} {old.unit} → {new.time.value:.4g} {new.unit}"
+    was, now = old.time, new.time
     if has_same_default and old.speedup is not None and new.speedup is not None:
-        kind = time_change(old.speedup.inverse, new.speedup.inverse, least)
-        text += f", speedup {_text(old.speedup)} → {_text(new.speedup)}"
-    else:
-        kind = time_change(old.time, new.time, least)
+        was, now = old.speedup.inverse, new.speedup.inverse
+        speedups = [
+            f"{each.value:.2f}"
+            if each.low is None or each.low == each.high
+            else f"{each.value:.2f} [{each.low:.2f}, {each.high:.2f}]"
+            for each in (old.speedup, new.speedup)
+        ]
+        text += f", speedup {speedups[0]} → {speedups[1]}"
+    kind = time_change(was, now, least)
     if kind is not None:
         yield Change(kind, what, text)
-
-
-def _text(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.low == estimate.high:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

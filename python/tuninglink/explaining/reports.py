@@ -18,13 +18,7 @@ EXPLANATION: Final = "tuninglink.explanation"
 
 @dataclass(frozen=True)
 class ConfigurationText:
-    """The configuration of an op. Each attribute is as MLIR prints it, and empty if absent.
-
-    Attributes:
-        translation_info: the attribute of the function around the op.
-        lowering_config: the attribute of the op.
-        decomposition_config: the attribute of an attention for its two matmuls.
-    """
+    """The configuration of an op. Each attribute is as MLIR prints it, and empty if absent."""
 
     translation_info: str = ""
     lowering_config: str = ""
@@ -44,7 +38,6 @@ class KnobRow:
         name: its place in the configuration, such as `workgroup[0]`.
         value: its value; empty if the configuration does not set it.
         compilers_value: its value in the compiler's own choice, None if unknown.
-        meaning: its meaning.
         allowed: the values that are valid if the other knobs stay; None if not requested or unknown.
     """
 
@@ -66,7 +59,6 @@ class OperationReport:
         types: the types of its operands, as MLIR prints them.
         maps: its indexing maps, likewise.
         place: its location in the program.
-        configuration: its configuration.
         knobs: the configuration, knob by knob.
         match: the match that set it, None for the compiler.
         compilers_choice: the configuration that the compiler would have chosen, if a spec configured the op and the
@@ -150,12 +142,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """Dispatches with the same computation and the same outcome.
-
-    Attributes:
-        dispatches: the dispatches, in order.
-        weight: their total cost.
-    """
+    """Dispatches with the same computation and the same outcome, in order, and their total cost."""
 
     dispatches: tuple[DispatchReport, ...]
     weight: Weight
@@ -167,9 +154,7 @@ class DispatchReport:
 
     Attributes:
         name: the dispatch, such as `@executable::@variant`.
-        functions: the functions in it.
         target: its target; empty if unknown.
-        status: its outcome.
         operations: its root ops; usually one.
         calls: the number of its calls, including loops with known trip counts.
         cost: the cost of one call.
@@ -264,8 +249,6 @@ class EntryReference:
 
     Attributes:
         spec: the position of the spec among those of the explanation.
-        matcher: the matcher's symbol.
-        action: the action's symbol.
         place: the location of the matcher.
     """
 
@@ -299,7 +282,6 @@ class NearMiss:
     """An entry that nearly matches an op.
 
     Attributes:
-        entry: the entry.
         differences: the conditions that do not hold, in order of evaluation.
         unsure: the reason why further conditions of the entry are unknown; empty if all are known.
         excluded: the reason why the entry cannot apply to the target; empty if it can.
@@ -329,7 +311,6 @@ class EntryUsage:
     """The outcome for an entry.
 
     Attributes:
-        entry: the entry.
         count: the number of ops that it configured.
         shadowed_by: the entries that came first where it matches, in order of first appearance.
         unreachable: the reason why it is never the first to match in any program; empty if not proven.
@@ -351,8 +332,6 @@ class SpecSummary:
     """The outcome for a spec.
 
     Attributes:
-        source: its origin.
-        name: its name.
         kind: `matcher list`, `opaque spec` or `empty spec`.
         is_default: whether it is the default spec of a target, not the user's.
         usages: its entries, in order.
