@@ -123,6 +123,7 @@ class InitSpec:
     """An initial spec.
 
     Attributes:
+        text: the spec, as MLIR text with comments.
         entries: its entries by the symbol of the matcher, the most expensive first.
         left_out: the selected dispatches without an entry.
     """

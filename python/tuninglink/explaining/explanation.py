@@ -59,11 +59,14 @@ class Explanation:
     """The effects of specs on a program.
 
     Attributes:
+        program: the name of the program.
         specs: the specs, in order of precedence; default specs come last.
+        dispatches: the dispatches, in order.
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
         device: the device that the times are from; empty if unknown.
-        version: the version of the document. Additions do not change it; changes and removals do.
+        format: the kind of the document.
+        version: its version. Additions do not change it; changes and removals do.
     """
 
     format: Literal["tuninglink.explanation"] = field(default=EXPLANATION, init=False)
