@@ -479,14 +479,17 @@ def test_shares_of_times_that_are_known_in_part_are_named_so() -> None:
     assert any("times are known of 1 of 2 dispatches" in note for note in timed.notes)
 
 
-@pytest.mark.parametrize("content", [
+@pytest.mark.parametrize(
+    "content",
+    [
         "",
         "{}",
         "[1]",
         "name,src_file,total_ns,counts\nx,x,250000,2\n",
         '{"benchmarks": [{"name": "BM_x", "real_time": 1, "time_unit": "us"}]}',
         '{"format": "tuninglink.tuning", "dispatches": []}',
-    ])
+    ],
+)
 def test_what_is_no_profile_is_one_diagnostic(content: str, tmp_path: Path) -> None:
     file = tmp_path / "profile"
     file.write_text(content)
