@@ -16,23 +16,8 @@ from functools import cached_property
 from heapq import merge
 from typing import Final
 
-from tuninglink.matching.predicates import (
-    ANYTHING,
-    LOOP,
-    Box,
-    Condition,
-    Dimension,
-    Extent,
-    Opaque,
-    box,
-    conjunction,
-    contains,
-    exclude_but_for_sizes,
-    implies_but_for_sizes,
-    is_empty,
-    is_universal,
-    static_box,
-)
+from tuninglink.matching import predicates as pred
+from tuninglink.matching.predicates import box, implies_but_for_sizes
 
 MAX_WORK: Final = 500_000
 """The maximum number of comparisons between the conditions of groups that may overlap."""
@@ -50,13 +35,13 @@ class Relation(Enum):
 class ConditionGroup:
     """Conditions that differ only in sizes."""
 
-    condition: Condition
+    condition: pred.Condition
     members: list[int] = field(default_factory=list)
     related: list[tuple[ConditionGroup, Relation]] = field(default_factory=list)
 
 
 def make_groups(
-    conditions: Iterable[tuple[int, Condition]],
+    conditions: Iterable[tuple[int, pred.Condition]],
 ) -> tuple[dict[int, ConditionGroup], bool]:
     """Divide conditions into groups; also return whether the groups are related, which too many are not."""
     groups: dict[Hashable, ConditionGroup] = {}
@@ -79,7 +64,7 @@ def make_groups(
     return group_of, _relate(list(groups.values()))
 
 
-def _values(condition: Condition) -> dict[Hashable, Hashable]:
+def _values(condition: pred.Condition) -> dict[Hashable, Hashable]:
     """Return the exact values that a condition requires; conditions with different values exclude each other."""
     values: dict[Hashable, Hashable] = {
         (part, key): value
@@ -126,7 +111,7 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
                         group.related.append((other, Relation.WITHIN))
                     elif implies_but_for_sizes(other.condition, group.condition):
                         group.related.append((other, Relation.AROUND))
-                    elif not exclude_but_for_sizes(group.condition, other.condition):
+                    elif not pred.exclude_but_for_sizes(group.condition, other.condition):
                         group.related.append((other, Relation.UNSURE))
     return True
 
@@ -142,7 +127,9 @@ class ConditionIndex:
     """Finds conditions that subsume others or overlap with them."""
 
     def __init__(
-        self, conditions: Sequence[Condition | Opaque], labels: Sequence[Hashable] | None = None
+        self,
+        conditions: Sequence[pred.Condition | pred.Opaque],
+        labels: Sequence[Hashable] | None = None,
     ) -> None:
         self.conditions = conditions
         self.labels = dict(enumerate(labels or ()))
@@ -151,39 +138,39 @@ class ConditionIndex:
         self.first_universal: int | None = None
         self.first_of_key: dict[Hashable, int] = {}
         self.empty: set[int] = set()
-        self._boxes: dict[int, Box] = {}
+        self._boxes: dict[int, pred.Box] = {}
         for position, condition in enumerate(conditions):
-            if isinstance(condition, Opaque):
+            if isinstance(condition, pred.Opaque):
                 if self.first_opaque is None:
                     self.first_opaque = position
                 if condition.key is not None:
                     self.first_of_key.setdefault(condition.key, position)
                 continue
-            if self.first_universal is None and is_universal(condition):
+            if self.first_universal is None and pred.is_universal(condition):
                 self.first_universal = position
             self._boxes[position] = box(condition.sizes)
-            if condition.names == frozenset() or is_empty(self._boxes[position]):
+            if condition.names == frozenset() or pred.is_empty(self._boxes[position]):
                 self.empty.add(position)
         # Group the conditions by their discrete parts; indexes of sizes are made on demand.
         self._group_of, self.are_related = make_groups(
             (position, condition)
             for position, condition in enumerate(conditions)
-            if isinstance(condition, Condition) and position not in self.empty
+            if isinstance(condition, pred.Condition) and position not in self.empty
         )
         self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
-        self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
+        self._dimensions: dict[ConditionGroup, frozenset[pred.Dimension]] = {}
 
     def group(self, position: int) -> ConditionGroup | None:
         return self._group_of.get(position)
 
-    def box(self, position: int, seen_from: ConditionGroup) -> Box:
+    def box(self, position: int, seen_from: ConditionGroup) -> pred.Box:
         """Return the box of a condition, with the loop names of another group where its own group has none."""
         condition = self.conditions[position]
-        assert isinstance(condition, Condition)
+        assert isinstance(condition, pred.Condition)
         loops = seen_from.condition.loops
         if condition.loops or not loops:
             return self._boxes[position]
-        return conjunction(
+        return pred.conjunction(
             (loops.get(size.dimension, size.dimension), size.extent) for size in condition.sizes
         )
 
@@ -197,7 +184,7 @@ class ConditionIndex:
             self._indexes[key] = SizeIndex(boxes, self.labels)
         return self._indexes[key]
 
-    def containing(self, group: ConditionGroup, narrow: Box, before: int) -> int | None:
+    def containing(self, group: ConditionGroup, narrow: pred.Box, before: int) -> int | None:
         """Return the first condition that holds for all operations of a group within a box."""
         first = before
         for other in around(group):
@@ -205,7 +192,7 @@ class ConditionIndex:
             first = first if result is None else result
         return None if first == before else first
 
-    def used(self, group: ConditionGroup) -> frozenset[Dimension]:
+    def used(self, group: ConditionGroup) -> frozenset[pred.Dimension]:
         """Return the dimensions constrained by any condition on the ops of a group."""
         if group not in self._dimensions:
             indexes = [self.sizes(wider, group) for wider in around(group)]
@@ -220,13 +207,13 @@ def around(group: ConditionGroup) -> list[ConditionGroup]:
     return [other for other, relation in group.related if relation is Relation.WITHIN]
 
 
-def are_independent(dimensions: Iterable[Dimension]) -> bool:
+def are_independent(dimensions: Iterable[pred.Dimension]) -> bool:
     """Return whether dimensions can have any combination of sizes.
 
     Loops are independent of each other, as are the dimensions of roles; sizes of operands are not.
     """
     kinds = {dimension[0] for dimension in dimensions}
-    return "operand" not in kinds and (LOOP not in kinds or len(kinds) == 1)
+    return "operand" not in kinds and (pred.LOOP not in kinds or len(kinds) == 1)
 
 
 # --- The index of boxes by sizes: finds the boxes that contain or intersect another box without trying all of them
@@ -250,26 +237,28 @@ class SizeIndex:
     """Boxes, by their constraints."""
 
     def __init__(
-        self, boxes: Sequence[tuple[int, Box]], labels: Mapping[int, Hashable] | None = None
+        self, boxes: Sequence[tuple[int, pred.Box]], labels: Mapping[int, Hashable] | None = None
     ) -> None:
         self._labels = labels or {}
         self.dimensions = frozenset(dimension for _, box in boxes for dimension in box)
-        self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
+        self._exact: dict[tuple[pred.Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
         for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
             self._exact[pattern] = self._by_sizes(members, pattern)
-        static = [(number, static_box(box)) for number, box in boxes]
+        static = [(number, pred.static_box(box)) for number, box in boxes]
         self._patterns = _by_pattern(static, _MEETING_AXES)
-        self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
+        self._common: dict[
+            tuple[tuple[pred.Dimension, ...], ...], dict[tuple[int, ...], _Bucket]
+        ] = {}
 
     def _by_sizes(
-        self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
+        self, boxes: Iterable[tuple[int, pred.Box]], dimensions: tuple[pred.Dimension, ...]
     ) -> dict[tuple[int, ...], _Bucket]:
-        result: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
+        result: dict[tuple[int, ...], list[tuple[int, pred.Box]]] = defaultdict(list)
         for number, sizes in boxes:
             result[_sizes(sizes, dimensions)].append((number, sizes))
         return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
-    def containing(self, narrow: Box, before: int) -> int | None:
+    def containing(self, narrow: pred.Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`, None if there is none."""
         first = None
         for pattern, buckets in self._exact.items():
@@ -284,7 +273,7 @@ class SizeIndex:
             first = first if result is None else result
         return first
 
-    def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
+    def meeting(self, asked: pred.Box, before: int, label: Hashable = None) -> Found:
         """Find the boxes with numbers below `before` that may have static sizes in common with another box.
 
         This ignores whether the common bounds contain a multiple of both factors.
@@ -324,21 +313,21 @@ class Found:
 
 
 def _by_pattern(
-    boxes: Sequence[tuple[int, Box]], most: int
-) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
+    boxes: Sequence[tuple[int, pred.Box]], most: int
+) -> dict[tuple[pred.Dimension, ...], list[tuple[int, pred.Box]]]:
     """Group boxes by the dimensions of their fixed sizes, limited to the `most` frequent combinations."""
     counts = Counter(
         dimension for _, box in boxes for dimension in box if box[dimension].size is not None
     )
     axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
-    patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
+    patterns: dict[tuple[pred.Dimension, ...], list[tuple[int, pred.Box]]] = defaultdict(list)
     for number, sizes in boxes:
         fixed = (axis for axis in axes if axis in sizes and sizes[axis].size is not None)
         patterns[tuple(fixed)].append((number, sizes))
     return dict(patterns)
 
 
-def _sizes(asked: Box, dimensions: Iterable[Dimension]) -> tuple[int, ...]:
+def _sizes(asked: pred.Box, dimensions: Iterable[pred.Dimension]) -> tuple[int, ...]:
     return tuple(asked[dimension].size or 0 for dimension in dimensions)
 
 
@@ -347,8 +336,8 @@ class _Bucket:
 
     def __init__(
         self,
-        boxes: list[tuple[int, Box]],
-        fixed: Sequence[Dimension],
+        boxes: list[tuple[int, pred.Box]],
+        fixed: Sequence[pred.Dimension],
         labels: Mapping[int, Hashable],
     ) -> None:
         self._boxes = boxes
@@ -356,23 +345,23 @@ class _Bucket:
         self._labels = labels
         self.numbers = [number for number, _ in boxes]
 
-    def containing(self, narrow: Box, before: int) -> int | None:
+    def containing(self, narrow: pred.Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`."""
         if len(self._boxes) <= _FEW:
             for number, box in self._boxes:
                 if number >= before:
                     return None
-                if contains(box, narrow):
+                if pred.contains(box, narrow):
                     return number
             return None
         result = self._before(before)
         for dimension, bounds in self._bounds.items():
             if not result:
                 return None
-            result &= bounds.implied_by(narrow.get(dimension, ANYTHING))
+            result &= bounds.implied_by(narrow.get(dimension, pred.ANYTHING))
         return self.numbers[(result & -result).bit_length() - 1] if result else None
 
-    def meeting(self, asked: Box, before: int, label: Hashable) -> int:
+    def meeting(self, asked: pred.Box, before: int, label: Hashable) -> int:
         """Return the set of boxes below `before` whose bounds intersect those of `asked`."""
         result = self._before(before)
         if label is not None:
@@ -394,10 +383,10 @@ class _Bucket:
         return {label: _set_of(some) for label, some in positions.items()}
 
     @cached_property
-    def _bounds(self) -> Mapping[Dimension, _Bounds]:
+    def _bounds(self) -> Mapping[pred.Dimension, _Bounds]:
         dimensions = {dimension for _, box in self._boxes for dimension in box}
         return {
-            dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
+            dimension: _Bounds([box.get(dimension, pred.ANYTHING) for _, box in self._boxes])
             for dimension in sorted(dimensions - set(self._fixed))
         }
 
@@ -405,7 +394,7 @@ class _Bucket:
 class _Bounds:
     """The constraints of some boxes on one dimension; sets of boxes are the bits of integers."""
 
-    def __init__(self, extents: Sequence[Extent]) -> None:
+    def __init__(self, extents: Sequence[pred.Extent]) -> None:
         self._lows = _Thresholds(
             [extent.low if extent.size is None else extent.size for extent in extents]
         )
@@ -420,7 +409,7 @@ class _Bounds:
         self._by_factor = {factor: _set_of(some) for factor, some in by_factor.items()}
         self._dividing: dict[int, int] = {}
 
-    def implied_by(self, narrow: Extent) -> int:
+    def implied_by(self, narrow: pred.Extent) -> int:
         """Return the set of boxes that `narrow` implies."""
         if narrow.size is not None:
             return self.overlapping(narrow)
@@ -428,7 +417,7 @@ class _Bounds:
         result &= self._lows.up_to(narrow.low) & self._highs.up_to(-narrow.high)
         return result & self._factors(narrow.factor)
 
-    def overlapping(self, other: Extent) -> int:
+    def overlapping(self, other: pred.Extent) -> int:
         low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
         result = self._lows.up_to(high) & self._highs.up_to(-low)
         return result if other.size is None else result & self._factors(other.size)

@@ -205,47 +205,38 @@ def expanded_forms(spec: Spec) -> Iterator[Spec]:
 
 
 def _forms(entry: Derivable, context: mlir.Context) -> Iterator[MatchedForm]:
-    kind = entry.form.key.kind
+    kind, sizes, types = entry.form.key.kind, entry.sizes, entry.element_types
     maps = affine_maps(mlir.Attribute.parse(entry.maps, context))
+    written: list[tuple[Sequence[mlir.AffineMap], Sizes, tuple[str, ...]]] = []
     with context:
         if kind is OpKind.ATTENTION:
-            written = list(_attention_forms(maps, entry))
+            # Other orders of loops, and other types of the scale.
+            roles = loops_by_role(kind, maps, len(maps) - 3)
+            for order in _ORDERS:
+                loops = [loop for role in order for loop in roles[role]]
+                for scale in dict.fromkeys((types[0], "f32")):
+                    if (loops, scale) != ([*range(len(sizes))], types[_SCALE]):
+                        scaled = (*types[:_SCALE], scale, *types[_SCALE + 1 :])
+                        renumbered = [_renumbered(map_, loops) for map_ in maps]
+                        written.append((renumbered, tuple(sizes[loop] for loop in loops), scaled))
         else:
-            written = list(_batch_forms(kind, maps, entry))
+            # A batch of 1 removed or added.
+            batches = loops_by_role(kind, maps).get(Role.BATCH, ())
+            kept = [loop for loop in range(len(sizes)) if loop not in batches or sizes[loop] != 1]
+            if len(kept) < len(sizes):
+                renumbered = [_renumbered(map_, kept) for map_ in maps]
+                written.append((renumbered, tuple(sizes[loop] for loop in kept), types))
+            elif not batches:
+                batched = [
+                    _with_batch(map_, has_batch=at in _BATCHED[kind])
+                    for at, map_ in enumerate(maps)
+                ]
+                written.append((batched, (1, *sizes), types))
         forms = [_matched(kind, *form) for form in written]
     for form in forms:
         # Ops with a window would need the type of the image, which the entry may not constrain.
         if form is not None and form.form.key == entry.form.key and not form.form.windows:
             yield form
-
-
-_Written = tuple["Sequence[mlir.AffineMap]", "Sizes", "tuple[str, ...]"]
-
-
-def _batch_forms(
-    kind: OpKind, maps: Sequence[mlir.AffineMap], entry: Derivable
-) -> Iterator[_Written]:
-    batches = loops_by_role(kind, maps).get(Role.BATCH, ())
-    units = [loop for loop in batches if entry.sizes[loop] == 1]
-    if units:
-        kept = [loop for loop in range(len(entry.sizes)) if loop not in units]
-        sizes = tuple(entry.sizes[loop] for loop in kept)
-        yield [_renumbered(map_, kept) for map_ in maps], sizes, entry.element_types
-    elif not batches:
-        batched = [_with_batch(map_, has_batch=i in _BATCHED[kind]) for i, map_ in enumerate(maps)]
-        yield batched, (1, *entry.sizes), entry.element_types
-
-
-def _attention_forms(maps: Sequence[mlir.AffineMap], entry: Derivable) -> Iterator[_Written]:
-    roles = loops_by_role(OpKind.ATTENTION, maps, len(maps) - 3)
-    own = [*range(len(entry.sizes))], entry.element_types[_SCALE]
-    for order in _ORDERS:
-        loops = [loop for role in order for loop in roles[role]]
-        for scale in dict.fromkeys((entry.element_types[0], "f32")):
-            if (loops, scale) != own:
-                types = (*entry.element_types[:_SCALE], scale, *entry.element_types[_SCALE + 1 :])
-                sizes = tuple(entry.sizes[loop] for loop in loops)
-                yield [_renumbered(map_, loops) for map_ in maps], sizes, types
 
 
 def _matched(

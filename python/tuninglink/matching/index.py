@@ -12,14 +12,8 @@ from typing import Final, TypeAlias
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import OpKind
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.predicates import (
-    OPERAND,
-    STRUCTURED_OPERANDS,
-    UNMASKED_INPUTS,
-    Condition,
-    exclude_each_other,
-)
 from tuninglink.matching.reader import (
     STRUCTURED_MATCHERS,
     MatcherReader,
@@ -128,7 +122,7 @@ def _read_entries(
     entries = []
     for matcher, position in first.items():
         condition = exact_condition(reader.read(matcher))
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, pred.Condition):
             entries.append(IndexEntry(position))
             continue
         structure = None
@@ -139,7 +133,7 @@ def _read_entries(
             if key not in structures:
                 sequence = _matcher(scratch, name, attributes, results)
                 implied = exact_condition(read_matcher(sequence))
-                assert isinstance(implied, Condition)
+                assert isinstance(implied, pred.Condition)
                 structures[key] = Structure(implied)
                 checks[structures[key]] = sequence
             structure = structures[key]
@@ -147,31 +141,33 @@ def _read_entries(
     return entries
 
 
-def _fixed_axes(condition: Condition) -> dict[Axis, int]:
+def _fixed_axes(condition: pred.Condition) -> dict[Axis, int]:
     """Return the dimensions of operands for which a condition requires one static size."""
     operand_of = {
-        loop: dimension for dimension, loop in condition.loops.items() if dimension[0] == OPERAND
+        loop: dimension
+        for dimension, loop in condition.loops.items()
+        if dimension[0] == pred.OPERAND
     }
     axes: dict[Axis, int] = {}
     for fact in condition.sizes:
         group, number, dimension = operand_of.get(fact.dimension, fact.dimension)
-        if fact.extent.size is not None and group == OPERAND:
+        if fact.extent.size is not None and group == pred.OPERAND:
             axes[number, dimension] = fact.extent.size
     return axes
 
 
-def _check(condition: Condition) -> tuple[str, dict[str, mlir.Attribute], int] | None:
+def _check(condition: pred.Condition) -> tuple[str, dict[str, mlir.Attribute], int] | None:
     """Return an operation that matches all ops for which a condition holds, a specific one if possible.
 
     The result holds the name, the attributes and the number of results of a matcher op.
     """
     maps = condition.maps
-    count = len(maps.operands) if maps is not None else STRUCTURED_OPERANDS
+    count = len(maps.operands) if maps is not None else pred.STRUCTURED_OPERANDS
     for name, form in STRUCTURED_MATCHERS.items():
         is_graph = condition.root is not None
         if form.op_name:
             # The matcher op for attention rejects ops with a mask, which have an additional map.
-            unmasked = maps is not None and count == UNMASKED_INPUTS + len(form.outputs)
+            unmasked = maps is not None and count == pred.UNMASKED_INPUTS + len(form.outputs)
             is_implied = condition.names == frozenset({form.op_name}) and unmasked and not is_graph
         else:
             is_alike = form.kind is OpKind.CONTRACTION or not is_graph
@@ -229,7 +225,7 @@ class Structure:
     A passing operation satisfies `condition`.
     """
 
-    condition: Condition
+    condition: pred.Condition
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +240,7 @@ class IndexEntry:
     """
 
     position: int
-    condition: Condition | None = None
+    condition: pred.Condition | None = None
     structure: Structure | None = None
     sizes: Mapping[Axis, int] = field(default_factory=dict)
 
@@ -301,10 +297,10 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
             return True
         if own is not None:
             if own not in excluded:
-                excluded[own] = exclude_each_other(own.condition, structure.condition)
+                excluded[own] = pred.exclude_each_other(own.condition, structure.condition)
             if excluded[own]:
                 return False
-        return not exclude_each_other(entry.condition, structure.condition)
+        return not pred.exclude_each_other(entry.condition, structure.condition)
 
     return list(filter(can_match, entries))
 

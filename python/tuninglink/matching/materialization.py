@@ -158,6 +158,7 @@ class _Linker:
         roots_of: Callable[[Dispatch], Sequence[RootForm]],
     ) -> LinkedSpec | None:
         """Return the new spec of a dispatch; None if nothing changes."""
+        # The last spec is the one embedded in the dispatch, or the default spec.
         carried = carried_spec(dispatch.module)
         target = dispatch.target
         if target is not None and self._library is not None and target not in self._defaults:

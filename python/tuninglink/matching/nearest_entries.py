@@ -18,14 +18,6 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import ATTENTION_OUTPUTS, ROLES, OpKind, ValueType, affine_maps, layout
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.predicates import (
-    OPERAND,
-    RESULT,
-    Dimension,
-    HasValue,
-    IsUnconfigured,
-    NameIn,
-)
 from tuninglink.matching.prunable import Spelling, kind_of, spelling_of
 from tuninglink.matching.reader import Matcher, OpInfo, computation_of
 from tuninglink.plain_data import written
@@ -58,7 +50,8 @@ class NearestEntries:
         for position, matcher in enumerate(matchers):
             form = spelling_of(matcher.predicates)
             if all(
-                isinstance(predicate, HasValue | IsUnconfigured) for predicate in form.predicates
+                isinstance(predicate, pred.HasValue | pred.IsUnconfigured)
+                for predicate in form.predicates
             ):
                 continue
             key = form.predicates, tuple(form.sizes)
@@ -116,7 +109,7 @@ class _SpellingEntries:
                 result = len(list(differences(predicate, op)))
             except CannotTellError:
                 result = 0
-            if result and self._kind is None and isinstance(predicate, NameIn):
+            if result and self._kind is None and isinstance(predicate, pred.NameIn):
                 return None
             count += result
         return count
@@ -156,13 +149,13 @@ class _SpellingEntries:
         return sharing
 
 
-def _size(op: OpInfo, dimension: Dimension) -> int | None:
+def _size(op: OpInfo, dimension: pred.Dimension) -> int | None:
     """Return the size of a dimension, None if it is dynamic or does not exist."""
     group, number, position = dimension
-    if group not in (OPERAND, RESULT):
+    if group not in (pred.OPERAND, pred.RESULT):
         sizes = op.role_sizes.get(group, ())
         return sizes[number] if number < len(sizes) else None
-    values = op.operands if group == OPERAND else op.results
+    values = op.operands if group == pred.OPERAND else op.results
     sizes = (values[number].sizes or ()) if number < len(values) else ()
     return sizes[position] if position < len(sizes) else None
 

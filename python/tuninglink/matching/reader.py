@@ -323,8 +323,9 @@ STRUCTURED_MATCHERS: Final = {
 }
 
 
-def _constant(_: Reading, op: mlir.Operation) -> None:
-    """Add no predicate: constants are read on use."""
+def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
+    reading.expect_root(op)
+    reading.record(pred.IsUnconfigured())
 
 
 def _operation_name(reading: Reading, op: mlir.Operation) -> None:
@@ -333,11 +334,6 @@ def _operation_name(reading: Reading, op: mlir.Operation) -> None:
     assert isinstance(attribute, mlir.ArrayAttr)
     accepted = tuple(name.value for name in attribute if isinstance(name, mlir.StringAttr))
     reading.record(pred.NameIn(accepted))
-
-
-def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
-    reading.expect_root(op)
-    reading.record(pred.IsUnconfigured())
 
 
 def _structured(reading: Reading, op: mlir.Operation) -> None:
@@ -460,7 +456,7 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
 
 READERS: Final[Mapping[str, OpReader]] = {
     names.INCLUDE: Reading.include,
-    names.PARAM_CONSTANT: _constant,
+    names.PARAM_CONSTANT: lambda _reading, _op: None,  # read on use
     names.MATCH_OPERATION_NAME: _operation_name,
     names.HAS_NO_LOWERING_CONFIG: _has_no_lowering_config,
     names.MATCH_CONTRACTION: _structured,

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
+from tuninglink.matching import predicates as pred
 from tuninglink.matching.condition_index import (
     DEPENDENT,
     TOO_MANY,
@@ -27,20 +28,6 @@ from tuninglink.matching.condition_index import (
     are_independent,
 )
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.predicates import (
-    ANYTHING,
-    Condition,
-    Dimension,
-    Extent,
-    Opaque,
-    Witness,
-    conjunction,
-    is_empty,
-    representative,
-    static_box,
-    static_sizes,
-    witness_of,
-)
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import collect, names, split_path
 from tuninglink.plain_data import FLAT, HIDDEN, TEXT
@@ -62,7 +49,7 @@ class OverlapAnswer:
     """
 
     verdict: Verdict
-    witness: Mapping[Dimension, int] | None = None
+    witness: Mapping[pred.Dimension, int] | None = None
     reason: str = ""
 
 
@@ -71,7 +58,7 @@ class WinningCondition(NamedTuple):
 
     position: int
     form: int
-    witness: Mapping[Dimension, int]
+    witness: Mapping[pred.Dimension, int]
 
 
 class Overlaps:
@@ -83,7 +70,9 @@ class Overlaps:
     """
 
     def __init__(
-        self, conditions: Sequence[Condition | Opaque], labels: Sequence[Hashable] | None = None
+        self,
+        conditions: Sequence[pred.Condition | pred.Opaque],
+        labels: Sequence[Hashable] | None = None,
     ) -> None:
         self._index = ConditionIndex(conditions, labels)
 
@@ -91,7 +80,7 @@ class Overlaps:
         """Return whether the conditions at two positions can hold for the same operation."""
         index = self._index
         for condition in (index.conditions[first], index.conditions[second]):
-            if isinstance(condition, Opaque):
+            if isinstance(condition, pred.Opaque):
                 return OverlapAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
         group, other = index.group(first), index.group(second)
         if group is None or other is None:
@@ -103,8 +92,8 @@ class Overlaps:
             return OverlapAnswer(Verdict.REFUTED)
         # Both must hold for some static sizes.
         box, other_box = index.box(first, other), index.box(second, group)
-        sizes = static_sizes(static_box(box, other_box))
-        if sizes is None and is_empty(conjunction([*box.items(), *other_box.items()])):
+        sizes = pred.static_sizes(pred.static_box(box, other_box))
+        if sizes is None and pred.is_empty(pred.conjunction([*box.items(), *other_box.items()])):
             return OverlapAnswer(Verdict.REFUTED)
         reason = ""
         if sizes is None:
@@ -132,7 +121,7 @@ class Overlaps:
         for other, relation in group.related:
             if relation is Relation.UNSURE:
                 continue
-            asked = static_box(index.box(position, other))
+            asked = pred.static_box(index.box(position, other))
             label = index.labels.get(position)
             meeting = index.sizes(other, group).meeting(asked, position, label)
             at_most += len(meeting)
@@ -155,11 +144,13 @@ class Overlaps:
         if answer.witness is None or group is None:
             return None
         used = index.used(group).union(answer.witness)
-        witness = {dimension: Extent(size=size) for dimension, size in answer.witness.items()}
-        sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), witness))
+        witness = {dimension: pred.Extent(size=size) for dimension, size in answer.witness.items()}
+        sizes = pred.static_sizes(
+            pred.static_box(dict.fromkeys(sorted(used), pred.ANYTHING), witness)
+        )
         assert sizes is not None, "open dimensions can have any size"
-        operation = {at: Extent(size=sizes[representative(at)]) for at in used}
-        static = static_box(operation)
+        operation = {at: pred.Extent(size=sizes[pred.representative(at)]) for at in used}
+        static = pred.static_box(operation)
         winner = index.containing(group, operation, earlier + 1)
         if winner is None or index.labels.get(winner) == index.labels.get(later):
             return None
@@ -183,14 +174,14 @@ class SubsumptionAnswer:
 
     verdict: Verdict
     subsuming: tuple[int, ...] = ()
-    witness: Mapping[Dimension, int | None] | None = None
+    witness: Mapping[pred.Dimension, int | None] | None = None
     reason: str = ""
 
 
 class Subsumption:
     """Decides which of a list of conditions are subsumed by earlier ones."""
 
-    def __init__(self, conditions: Sequence[Condition | Opaque]) -> None:
+    def __init__(self, conditions: Sequence[pred.Condition | pred.Opaque]) -> None:
         self._index = ConditionIndex(conditions)
         self._proofs: dict[int, SubsumptionAnswer | None] = {}
 
@@ -202,7 +193,7 @@ class Subsumption:
             first: int | None = None
             if index.first_universal is not None and index.first_universal < position:
                 first = index.first_universal
-            elif isinstance(condition, Opaque):
+            elif isinstance(condition, pred.Opaque):
                 first = index.first_of_key.get(condition.key, position)
             elif position not in index.empty:
                 group = index.group(position)
@@ -223,7 +214,7 @@ class Subsumption:
         if proof is not None:
             return proof
         condition = self._index.conditions[position]
-        if isinstance(condition, Opaque):
+        if isinstance(condition, pred.Opaque):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
         group = self._index.group(position)
         if group is None or not self._index.are_related:
@@ -235,7 +226,7 @@ class Subsumption:
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
         for other, relation in group.related:
             if relation is not Relation.WITHIN:
-                asked = static_box(self._index.box(position, other))
+                asked = pred.static_box(self._index.box(position, other))
                 if len(self._index.sizes(other, group).meeting(asked, position)):
                     reason = "an earlier condition is of another form, and may hold as well"
                     return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=reason)
@@ -247,14 +238,16 @@ class Subsumption:
         )
         if not is_shown and not are_independent(used):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-        witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
+        witness = {
+            dimension: narrow.get(dimension, pred.ANYTHING).size for dimension in sorted(used)
+        }
         return SubsumptionAnswer(Verdict.REFUTED, witness=witness)
 
 
 # --- The conditions and configurations of all entries of a spec; configurations are compared by structure, not by name
 
-_OTHER_TARGETS: Final[Opaque] = Opaque("it is for other targets than most entries")
-_IN_REGION: Final[Opaque] = Opaque(
+_OTHER_TARGETS: Final[pred.Opaque] = pred.Opaque("it is for other targets than most entries")
+_IN_REGION: Final[pred.Opaque] = pred.Opaque(
     "its list is in a region of another op, which decides whether it is walked"
 )
 
@@ -265,7 +258,7 @@ class EntryList:
 
     operation: mlir.Operation
     start: int
-    conditions: Sequence[Condition | Opaque]
+    conditions: Sequence[pred.Condition | pred.Opaque]
 
     @cached_property
     def subsumption(self) -> Subsumption:
@@ -278,9 +271,9 @@ class MatcherConditions:
     def __init__(self, table: SequenceTable) -> None:
         self.table = table
         self._reader = MatcherReader(table)
-        self._conditions: dict[str, Condition | Opaque] = {}
+        self._conditions: dict[str, pred.Condition | pred.Opaque] = {}
 
-    def of(self, path: str) -> Condition | Opaque:
+    def of(self, path: str) -> pred.Condition | pred.Opaque:
         """Return the condition of the matcher at a path."""
         if path not in self._conditions:
             self._conditions[path] = exact_condition(self._reader.read(path))
@@ -363,7 +356,7 @@ class EntryConditions:
         return [
             position
             for position, each in enumerate(entries.conditions)
-            if isinstance(each, Opaque)
+            if isinstance(each, pred.Opaque)
             and self.spec.anatomy.table.may_change(pairs[entries.start + position][0])
         ]
 
@@ -418,7 +411,7 @@ SHOWN: Final = 3
 """The maximum number of overlapping earlier entries that are named."""
 
 _CHANGES: Final = "a matcher in between may change the payload"
-_SUBSUMED: Final[Opaque] = Opaque("it is subsumed")
+_SUBSUMED: Final[pred.Opaque] = pred.Opaque("it is subsumed")
 
 
 @dataclass(frozen=True)
@@ -430,7 +423,7 @@ class EntryReachability:
     verdict: Verdict
     subsuming: tuple[int, ...] = ()
     subsumed_by: tuple[Entry, ...] = ()
-    witness: Witness | None = None
+    witness: pred.Witness | None = None
     reason: str = ""
 
     @property
@@ -462,7 +455,7 @@ class WinningEntry:
 
     position: int
     entry: Entry = field(metadata=FLAT)
-    witness: Witness = field(metadata=TEXT)
+    witness: pred.Witness = field(metadata=TEXT)
 
 
 @dataclass(frozen=True)
@@ -520,8 +513,8 @@ def _find(
                 verdict = Verdict.REFUTED if verdict is Verdict.PROVEN else Verdict.PROVEN
             subsuming = tuple(entries.start + earlier for earlier in subsumption.subsuming)
             witness = None
-            if subsumption.witness is not None and isinstance(condition, Condition):
-                witness = witness_of(condition, subsumption.witness)
+            if subsumption.witness is not None and isinstance(condition, pred.Condition):
+                witness = pred.witness_of(condition, subsumption.witness)
             yield EntryReachability(
                 entries.start + position,
                 entry_at(entries.start + position),
@@ -545,7 +538,7 @@ def find_overlaps(
     entry_at = read.spec.anatomy.entry
     result = []
     for entries in read.lists:
-        reached: list[Condition | Opaque] = [
+        reached: list[pred.Condition | pred.Opaque] = [
             condition if entries.subsumption.proof(position) is None else _SUBSUMED
             for position, condition in enumerate(entries.conditions)
         ]
@@ -556,8 +549,8 @@ def find_overlaps(
             winners = []
             for at, form, witness in earlier:
                 condition = entries.conditions[form]
-                assert isinstance(condition, Condition), "only conditions can overlap"
-                in_words = witness_of(condition, witness)
+                assert isinstance(condition, pred.Condition), "only conditions can overlap"
+                in_words = pred.witness_of(condition, witness)
                 winners.append(WinningEntry(start + at, entry_at(start + at), in_words))
             if winners:
                 at = start + position

@@ -222,10 +222,8 @@ class Bounds:
             self.restrict(term.name, required)
         elif required != can:
             match term.kind:
-                case Kind.ADD:
-                    self._require_of_sum(term, required)
-                case Kind.MUL:
-                    self._require_of_product(term, required)
+                case Kind.ADD | Kind.MUL:
+                    self._require_of_operands(term, required)
                 case Kind.NEG:
                     self._require(term.operands[0], Interval(-required.high, -required.low))
                 case Kind.DIV:
@@ -249,17 +247,15 @@ class Bounds:
         if can.low == can.high:
             self._require(yes if can == TRUE else no, required)
 
-    def _require_of_sum(self, term: Term, required: Interval) -> None:
+    def _require_of_operands(self, term: Term, required: Interval) -> None:
+        """Bound each operand of a sum or product by the others."""
         for index, operand in enumerate(term.operands):
-            others = [self.of(o) for i, o in enumerate(term.operands) if i != index]
-            low = required.low - sum(o.high for o in others)
-            high = required.high - sum(o.low for o in others)
-            self._require(operand, Interval(low, high))
-
-    def _require_of_product(self, term: Term, required: Interval) -> None:
-        for index, operand in enumerate(term.operands):
-            others = product(self.of(o) for i, o in enumerate(term.operands) if i != index)
-            if others.low > 0:
+            parts = [self.of(other) for at, other in enumerate(term.operands) if at != index]
+            others = RESULTS[term.kind](parts)
+            if term.kind is Kind.ADD:
+                low, high = required.low - others.high, required.high - others.low
+                self._require(operand, Interval(low, high))
+            elif others.low > 0:
                 low = -divide_down(-required.low, others)
                 self._require(operand, Interval(low, divide_down(required.high, others)))
 

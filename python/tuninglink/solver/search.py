@@ -102,24 +102,20 @@ class SearchPlan:
         """Return the ranks of the values of each level."""
         if seed is None and near is None and not within:
             return [level.ranks for level in self._levels]
-        domains = [
-            tuple(value for value in level.domain if value in within[level.name])
-            if level.name in within
-            else level.domain
-            for level in self._levels
-        ]
-        if near is not None:
-            preferred = [near.get(level.name) for level in self._levels]
-            domains = [
-                domain
-                if value is None
-                else tuple(sorted(domain, key=lambda x: (abs(x - value), x)))
-                for domain, value in zip(domains, preferred, strict=True)
-            ]
-        if seed is not None:
-            shuffler = random.Random(seed)  # noqa: S311 - not for cryptography
-            domains = [tuple(shuffler.sample(domain, len(domain))) for domain in domains]
-        return [{value: place for place, value in enumerate(domain)} for domain in domains]
+        shuffler = random.Random(seed)  # noqa: S311 - not for cryptography
+        ranks: list[Mapping[int, int]] = []
+        for level in self._levels:
+            domain: Sequence[int] = level.domain
+            if level.name in within:
+                domain = [value for value in domain if value in within[level.name]]
+            preferred = near.get(level.name) if near is not None else None
+            if preferred is not None:
+                gaps = {value: (abs(value - preferred), value) for value in domain}
+                domain = sorted(gaps, key=gaps.__getitem__)
+            if seed is not None:
+                domain = shuffler.sample(domain, len(domain))
+            ranks.append({value: place for place, value in enumerate(domain)})
+        return ranks
 
     def _walk(
         self,
@@ -201,10 +197,8 @@ def nearest_by_search(
             best.append(costs[-1])
     except UndecidedError as failure:
         reason = failure.reason
-    if reason:
-        verdict = Verdict.NOT_DECIDED
-    else:
-        verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
+    verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
+    verdict = Verdict.NOT_DECIDED if reason else verdict
     return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
 
 
