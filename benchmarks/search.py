@@ -8,7 +8,7 @@ device sees: the program, the target, the knobs and the time of the compiler's o
     python benchmarks/search.py --leave-one-out --table FILE...
 
 With `--leave-one-out`, each table is also searched with the others of its kind in a database. `--suggest 8` only prints
-how fast the best of the first eight configurations is that `init --suggest 8` would give of those in a table.
+how fast the best of the eight configurations of a table is that the estimate prefers.
 """
 
 from __future__ import annotations

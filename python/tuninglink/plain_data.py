@@ -1,6 +1,6 @@
 """Data classes as JSON: the fields and computed values of a class are the properties of an object.
 
-`json_schema` describes the same objects. The metadata of a field changes how it is written:
+The metadata of a field changes how it is written:
 
     place: Place = field(metadata=HIDDEN)
     usages: tuple[EntryUsage, ...] = field(metadata=named("entries"))

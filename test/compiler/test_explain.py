@@ -19,7 +19,7 @@ from tuninglink.compiler import DispatchSources, PreparedDispatches, compilation
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import Explanation, Profile, Status, read_profile, with_times
 from tuninglink.iree import find_dispatches
-from tuninglink.json_schema import schema_of
+from json_schema import schema_of
 from tuninglink.mlir import (
     DiagnosticSink,
     collect,

@@ -33,8 +33,13 @@ def forked_commands() -> Iterator[Callable[..., Ending]]:
 
     Its second argument is the width of a terminal for the output, or None for no terminal.
     """
+    # The process's own environment may have a COLUMNS that `os.environ` lacks: readline, which pytest loads, sets it.
     server = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ,
     )
     assert server.stdin is not None
     assert server.stdout is not None

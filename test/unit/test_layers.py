@@ -24,7 +24,7 @@ ROOTS = {
 }
 LAYERS = (
     ("interrupt_hooks", "lazy", "pages", "plain_data", "rules"),
-    ("errors", "json_schema", "workers"),
+    ("errors", "workers"),
     ("mlir",),
     ("arguments", "compiler_plugins", "files", "solver"),
     ("iree", "llvm_flags"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tuninglink.json_schema import schema_of
+from json_schema import schema_of
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, TEXT, named, plain, to_json, written
 
 

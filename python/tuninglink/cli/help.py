@@ -64,7 +64,7 @@ def overview(group: str = "") -> str:
 def help_text(usage: Usage, *, is_complete: bool = False) -> str:
     """Return the help text of a command."""
     width = help_width()
-    is_short = usage.has_more and not is_complete
+    is_short = any(section.more for section in usage.sections) and not is_complete
     arguments = [(argument.metavar, argument.help) for argument in usage.positionals]
     # Break a usage line between arguments.
     joined = re.sub(r"\[[^]]* [^]]*\]", lambda match: match[0].replace(" ", "\0"), usage.line)

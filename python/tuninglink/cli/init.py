@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
-from tuninglink.cli.measuring_options import SELECTION_FLAGS
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage, known_dispatches
@@ -27,53 +26,34 @@ from tuninglink.mlir import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.scaffolding import InitSpec
-
-
-PROGRAM: Final = "tuninglink init"
-
-_FLAGS: Final = {
-    "target": TARGET_FLAG,
-    "dispatch": Flag(
-        "dispatches",
-        repeats=True,
-        metavar="NAME",
-        values=known_dispatches,
-        help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
-    ),
-    "top": Flag(
-        "top",
-        read_count,
-        metavar="N",
-        help="Only the N problems with the most arithmetic, over all calls.",
-    ),
-    "dim": DIM_FLAG,
-    "suggest": Flag(
-        "suggest",
-        read_count,
-        metavar="N",
-        help="Write N specs instead, to be timed: with the N configurations of each dispatch that the estimate expects "
-        "to be fastest. Each is proven to compile; no device is needed.",
-    ),
-    **{
-        name: replace(
-            flag, help=flag.help and f"With --suggest: {flag.help[0].lower()}{flag.help[1:]}"
-        )
-        for name, flag in SELECTION_FLAGS.items()
-    },
-    "output": replace(
-        COMPILE_FLAGS["output"],
-        metavar="SPEC.mlir",
-        help="Where to write the spec, with --suggest a folder for the specs. Default: standard output.",
-    ),
-    "compile-from": COMPILE_FLAGS["compile-from"],
-}
 
 USAGE: Final[Usage] = Usage(
     name="init",
     positionals=COMPILE_USAGE.positionals,
-    flags=_FLAGS,
-    main_flags=("target", "dispatch", "top", "suggest", "output"),
+    flags={
+        "target": TARGET_FLAG,
+        "dispatch": Flag(
+            "dispatches",
+            repeats=True,
+            metavar="NAME",
+            values=known_dispatches,
+            help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
+        ),
+        "top": Flag(
+            "top",
+            read_count,
+            metavar="N",
+            help="Only the N problems with the most arithmetic, over all calls.",
+        ),
+        "dim": DIM_FLAG,
+        "output": replace(
+            COMPILE_FLAGS["output"],
+            metavar="SPEC.mlir",
+            help="Where to write the spec. Default: standard output.",
+        ),
+        "compile-from": COMPILE_FLAGS["compile-from"],
+    },
+    main_flags=("target", "dispatch", "top", "output"),
     takes_compiler_flags=True,
     description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
@@ -81,54 +61,29 @@ knob: its meaning, and the values that are valid now. The spec takes effect in t
 you edit it, which the compiler verifies. Without --dispatch, entries are written for all dispatches but those that only
 compute element by element or move data.
 """,
-    examples=(
-        "tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",
-        "tuninglink init model.mlir --target gfx942 --suggest 8 --top 1 -o eight",
-    ),
+    examples=("tuninglink init model.mlir --target gfx942 --top 5 -o start.mlir",),
 )
 
 
 def init_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink init` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
-    reader = read_flags(_FLAGS, arguments)
-    values = reader.values
-    dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
-    suggest = values.pop("suggest", None)
-    pipelines, fixed = values.pop("pipelines", ()), values.pop("fixed", ())
-    # Check the options.
-    options = CompileOptions(input=reader.input, flags=reader.flags, **values)
+    """Run `tuninglink init`. The command sets process-wide flags, so a process can run it only once."""
+    reader = read_flags(USAGE.flags, arguments)
+    dispatches, top = reader.values.pop("dispatches", ()), reader.values.pop("top", None)
+    options = CompileOptions(input=reader.input, flags=reader.flags, **reader.values)
     if options.input is None:
         raise UsageError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
     if options.needs_target:
         check_has_target(options.flags, options.input)
-    if (pipelines or fixed) and suggest is None:
-        flag = "--pipeline" if pipelines else "--knob"
-        raise UsageError(error(f"{flag} is for --suggest; give --suggest=8, too"))
-    if suggest is None:
-        check_output(options.output)
-    set_up_compiler(PROGRAM, options.flags)
-    if suggest is not None:
-        from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below
-        from tuninglink.spaces import SpaceSelection  # noqa: PLC0415 - as below
-
-        write_suggestions(options, suggest, SpaceSelection(pipelines, fixed), dispatches, top)
-        return process.SUCCESS
-    # Help must not wait for Z3.
-    from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415
+    check_output(options.output)
+    set_up_compiler("tuninglink init", options.flags)
+    from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415 - help must not wait for Z3
 
     with progress(f"writing a spec for {options.input}"):
         written = init_spec_for_file(options, dispatches, top, process.show)
-    _report(written)
+    for omission in written.left_out:
+        process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))
     if not written.entries:
         raise CompileError(error(f"no entry can be written for '{options.input}'"))
     write_output(options.output, written.text)
     return process.SUCCESS
-
-
-def _report(written: InitSpec) -> None:
-    for omission in written.left_out:
-        process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import is_verbose, progress
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import Positional, Usage, flags_of, option, toggle
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
 from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import Flag, read_name, switch
+from tuninglink.llvm_flags import read_name
 from tuninglink.mlir import error
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
-    LinkedSpec,
     LinkForm,
     Spec,
     SpecFiles,
@@ -37,6 +36,49 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@dataclass(frozen=True, kw_only=True)
+class LinkOptions:
+    """The options of `tuninglink link`."""
+
+    specs: tuple[str, ...]
+    target: str = option(
+        "",
+        TARGET_FLAG,
+        help="Link the default spec of this SKU, architecture or family last; host is the CPU of this machine.",
+    )
+    spec_directories: tuple[str, ...] = option(
+        (),
+        COMPILE_FLAGS["spec-dir"],
+        name="spec-dir",
+        help="Look for the default spec in this directory first. May be repeated.",
+    )
+    default_specs: bool = toggle(
+        "Link nothing but the given specs.", name="no-default-specs", default=True
+    )
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        help="Where to write the linked spec. Default: standard output.",
+    )
+    emit_bytecode: bool = toggle("Write bytecode, as for an OUT named *.mlirbc.")
+    name: str = option(
+        LINKED_SPEC_NAME,
+        read=read_name,
+        metavar="NAME",
+        help=f"The symbol of the linked spec. Default: {LINKED_SPEC_NAME}.",
+    )
+    index: bool = toggle(
+        "Arrange the entries so that a compiler compares an operation with a handful of them."
+    )
+    expand_forms: bool = toggle(
+        "Also write the entries for other forms of their problems that `tuninglink compile` derives: with a batch of "
+        "1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself."
+    )
+    upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
+    project: str = option("", SPEC_PROJECT_FLAGS["project"])
+    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
+
+
 USAGE: Final[Usage] = Usage(
     name="link",
     positionals=(
@@ -50,41 +92,7 @@ USAGE: Final[Usage] = Usage(
             values=spec_names,
         ),
     ),
-    flags={
-        "target": replace(
-            TARGET_FLAG,
-            help="Link the default spec of this SKU, architecture or family last; host is the CPU of this machine.",
-        ),
-        "spec-dir": replace(
-            COMPILE_FLAGS["spec-dir"],
-            help="Look for the default spec in this directory first. May be repeated.",
-        ),
-        "no-default-specs": replace(
-            COMPILE_FLAGS["no-default-specs"], help="Link nothing but the given specs."
-        ),
-        "output": replace(
-            COMPILE_FLAGS["output"],
-            help="Where to write the linked spec. Default: standard output.",
-        ),
-        "emit-bytecode": switch("emit_bytecode", "Write bytecode, as for an OUT named *.mlirbc."),
-        "name": Flag(
-            "name",
-            read_name,
-            metavar="NAME",
-            help=f"The symbol of the linked spec. Default: {LINKED_SPEC_NAME}.",
-        ),
-        "index": switch(
-            "index",
-            "Arrange the entries so that a compiler compares an operation with a handful of them.",
-        ),
-        "expand-forms": switch(
-            "expand_forms",
-            "Also write the entries for other forms of their problems that `tuninglink compile` derives: with a batch of "
-            "1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
-        ),
-        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-        **SPEC_PROJECT_FLAGS,
-    },
+    flags=flags_of(LinkOptions),
     main_flags=("target", "output"),
     description="""
 The first spec whose entry matches an operation decides about it, and the target's default spec comes last.
@@ -94,24 +102,6 @@ The first spec whose entry matches an operation decides about it, and the target
         "tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir",
     ),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkOptions:
-    """The options of `tuninglink link`."""
-
-    specs: tuple[str, ...]
-    target: str = ""
-    spec_directories: tuple[str, ...] = ()
-    default_specs: bool = True
-    output: str = STANDARD_STREAM
-    emit_bytecode: bool = False
-    name: str = LINKED_SPEC_NAME
-    index: bool = False
-    expand_forms: bool = False
-    upgrade: bool = True
-    project: str = ""
-    no_project: bool = False
 
 
 def link_command(arguments: Sequence[str]) -> int:
@@ -135,11 +125,24 @@ def link_command(arguments: Sequence[str]) -> int:
 
 def _inputs(options: LinkOptions) -> list[Spec]:
     """Return the specs to link: the given specs, then the default spec and derived entries."""
-    specs = options.specs or project_specs(options.project, no_project=options.no_project)
-    inputs = [loaded for spec in specs for loaded in _load(spec, upgrade=options.upgrade)]
+    sink, upgrade = process.shown_diagnostics(), options.upgrade
+    inputs: list[Spec] = []
+    for spec in options.specs or project_specs(options.project, no_project=options.no_project):
+        if spec == STANDARD_STREAM:
+            content = process.read_standard_input()
+            inputs.append(load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink))
+        else:
+            inputs += SpecFiles(read_specs([spec], sink), upgrade=upgrade, diagnostics=sink)
     if options.target:
+        target = named_target(options.target)
         directories = [Path(directory) for directory in options.spec_directories]
-        inputs += _default_spec(options.target, directories, upgrade=options.upgrade)
+        default = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=sink)
+        if default is None:
+            looked_for = ", ".join(f"'{name}'" for name in target.names)
+            message = f"there is no default spec for {looked_for}; linking the given specs alone"
+            process.show(Diagnostic(Severity.WARNING, message))
+        else:
+            inputs.append(default)
     if options.expand_forms:
         from tuninglink.matching import expanded_forms  # noqa: PLC0415 - it takes as long as a small link
 
@@ -165,9 +168,17 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
         inputs = [_indexed(spec) for spec in inputs]
     warnings = None if indexes_inputs else diagnostics
     result = link_specs(inputs, name=name, diagnostics=warnings)
-    if is_verbose():
-        _tell(result)
     process.keep(inputs, result)
+    if is_verbose():
+        # Show what was linked, in order of precedence.
+        specs = [part.spec for part in result.parts]
+        lines = [
+            f"{spec.source}: {spec.kind_words}, {counted(len(spec.entries), 'entry', 'entries')}"
+            for spec in specs
+        ]
+        entries = counted(sum(len(spec.entries) for spec in specs), "entry", "entries")
+        lines.append(f"linked {_FORMS[result.form]}: {counted(len(specs), 'spec')} with {entries}")
+        sys.stderr.write("".join(f"{escaped(line)}\n" for line in lines))
     return _indexed(result.spec) if index and not indexes_inputs else result.spec
 
 
@@ -178,28 +189,6 @@ _FORMS: Final = {
 }
 
 
-def _tell(linked: LinkedSpec) -> None:
-    """Show what was linked, in order of precedence."""
-    specs = [part.spec for part in linked.parts]
-    for spec in specs:
-        parts = (
-            spec.source,
-            f"{spec.kind_words}, {counted(len(spec.entries), 'entry', 'entries')}",
-        )
-        print(escaped(": ".join(parts)), file=sys.stderr)  # noqa: T201
-    entries = sum(len(spec.entries) for spec in specs)
-    total = f"{counted(len(specs), 'spec')} with {counted(entries, 'entry', 'entries')}"
-    print(f"linked {_FORMS[linked.form]}: {total}", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
-    sink = process.shown_diagnostics()
-    if argument == STANDARD_STREAM:
-        content = process.read_standard_input()
-        return [load_spec(content, name="<stdin>", upgrade=upgrade, diagnostics=sink)]
-    return SpecFiles(read_specs([argument], sink), upgrade=upgrade, diagnostics=sink)
-
-
 def _indexed(spec: Spec) -> Spec:
     """Return a copy of a spec whose entries are arranged in a tree."""
     from tuninglink.matching import index_matchers  # noqa: PLC0415 - it takes as long as a small link
@@ -207,16 +196,3 @@ def _indexed(spec: Spec) -> Spec:
     module = spec.module.clone()
     index_matchers(module, diagnostics=process.shown_diagnostics())
     return Spec(module, spec.source)
-
-
-def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
-    """Return the default spec for a target; if it does not exist, show a message and return None."""
-    target = named_target(target_name)
-    diagnostics = process.shown_diagnostics()
-    spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)
-    if spec is None:
-        looked_for = ", ".join(f"'{name}'" for name in target.names)
-        message = f"there is no default spec for {looked_for}; linking the given specs alone"
-        process.show(Diagnostic(Severity.WARNING, message))
-        return []
-    return [spec]

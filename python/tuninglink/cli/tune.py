@@ -1,4 +1,4 @@
-"""`tuninglink tune`: tuning of a program, which results in a faster spec."""
+"""`tuninglink tune`: tuning of a program, which results in a faster spec; or a part of it, which lists candidates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
-from typing import TYPE_CHECKING, Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import (
@@ -19,11 +19,10 @@ from tuninglink.cli.measuring_options import (
     check_outputs,
     time_left,
 )
-from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.terminal import render_table
+from tuninglink.cli.project_options import PROJECT_FLAGS, set_up_compiler, with_project
+from tuninglink.cli.terminal import print_table, progress, render_table
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments, user_flags
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.tune_stages import run_stages
 from tuninglink.cli.usage import Section, Usage, check_pipelines
 from tuninglink.compiler import Phase, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, counted
@@ -32,22 +31,35 @@ from tuninglink.files import (
     check_directory,
     check_input,
     check_output,
+    check_output_directory,
     temporary_directory,
+    write_file,
     write_output,
 )
 from tuninglink.mlir import DiagnosticSink, error, note
+from tuninglink.spaces import pipeline_name, value_text
 from tuninglink.specs import DefaultLibrary, read_specs
-from tuninglink.tuning import Tuned, tune_program, write_report
-from tuninglink.tuning.deciding import LastStage, TaskOutcome
+from tuninglink.tuning import (
+    DispatchTuning,
+    StagedCandidate,
+    Tuned,
+    measured_candidates,
+    prepared_tasks,
+    space_sizes,
+    staged_candidates,
+    tune_program,
+    write_report,
+)
+from tuninglink.tuning.deciding import LastStage, Ledger, TaskOutcome
 from tuninglink.tuning.devices import THREADED_DRIVER, duration
 from tuninglink.tuning.flag_sets import choose_flags
 from tuninglink.tuning.problems import program_of
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tuninglink.tuning import ProblemReport, TuningReport
+    from tuninglink.tuning import TuningReport
     from tuninglink.tuning.deciding import ModelComparison, TuneOptions
 
 
@@ -98,10 +110,7 @@ spec so far is written.
 
 
 def tune_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink tune` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
+    """Run `tuninglink tune`. The command sets process-wide flags, so a process can run it only once."""
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
@@ -120,33 +129,18 @@ def tune_command(arguments: Sequence[str]) -> int:
         check_input(options.input)
     read_specs(options.specs, DiagnosticSink(lambda _: None))
     DefaultLibrary(options.spec_directories).check_directories()
-    # Mistakes in the arguments are reported before the tuner is loaded.
-
-    run(options, PROGRAM, arguments)
-    return process.SUCCESS
-
-
-# --- The run of `tuninglink tune` after its arguments are parsed: outputs are checked, and results written and shown
-
-_GROUPING: Final = re.compile(r"[\s'\"\\]")
-"""Characters of a flag that response files do not keep without quotation marks."""
-
-_MOST_ROWS: Final = 20
-"""The number of dispatches in the table; the report has all."""
-
-
-def run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
-    """Tune a program; write and show the result."""
+    # Problems become a program.
     settings = replace(options.settings, seconds=time_left(options.settings.seconds))
     options = replace(options, settings=settings)
     if not options.problems:
-        _run(options, command, arguments)
-        return
+        _run(options, arguments)
+        return process.SUCCESS
     process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
     with temporary_directory() as directory:
         path = directory / "problems.mlir"
         path.write_text(program_of(options.problems))
-        _run(replace(options, input=str(path)), command, arguments)
+        _run(replace(options, input=str(path)), arguments)
+    return process.SUCCESS
 
 
 _NO_WHOLE_PROGRAM: Final = (
@@ -154,15 +148,18 @@ _NO_WHOLE_PROGRAM: Final = (
 )
 
 
-def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
+def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
+    """Tune a program; write and show the result."""
+    listener = progress_listener(PROGRAM)
     if options.is_partial:
-        run_stages(options, command)
+        _run_part(options, DispatchTuning(options, listener))
         return
     # Results that cannot be written are reported before anything is measured.
     check_outputs(options)
-    files = _Files.of(options, arguments)
-    files.check()
-    listener = progress_listener(command)
+    files = _files(options, arguments)
+    check_output(files.flags)
+    if options.report:
+        check_directory(options.report)
     stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
     if options.only_flags:
         sets = choose_flags(options, listener, time.monotonic() + options.settings.seconds).result
@@ -175,9 +172,17 @@ def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
         tuned = tune_program(options, listener, files.write)
         failures = files.write(tuned)
         process.show(*busy_warnings(tuned.report))
-        stream.write(_result(tuned, stream))
+        whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
+        table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
+        stream.write(f"\n{whole}\n" + (f"\n{table}" if table else ""))
         if options.output != STANDARD_STREAM and not any(failures):
-            stream.write(_use(files, _written(files, tuned), ["--spec", options.output]))
+            page = str(Path(options.report) / "index.html") if options.report else ""
+            written = [
+                f"{options.output} ({counted(tuned.entries, 'problem')})",
+                f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
+                *filter(None, (page, options.database)),
+            ]
+            stream.write(_use(files, written, ["--spec", options.output]))
         failures.append(tuned.failure)
     diagnostics = [
         diagnostic for failure in failures if failure for diagnostic in failure.diagnostics
@@ -186,39 +191,109 @@ def _run(options: TuneOptions, command: str, arguments: Sequence[str]) -> None:
         raise TuninglinkError(*diagnostics)
 
 
-# --- Files -------------------------------------------------------------------------------------------------
+# --- A part of a run: --dry-run and --stop-after ---
+
+
+def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
+    """Run some of the stages of tuning, and show the sizes of spaces or the candidates."""
+    if not options.dry_run and options.output != STANDARD_STREAM:
+        check_output_directory(options.output)
+    set_up_compiler(PROGRAM, options.flags)
+    if options.dry_run:
+        _print_sizes(tuning)
+        return
+    if options.settings.stop_after is not LastStage.MEASUREMENT:
+        _list_candidates(options, staged_candidates(tuning))
+        return
+    # The candidates are written to a folder, which is no file to check.
+    check_outputs(replace(options, output=STANDARD_STREAM))
+    if options.report:
+        check_directory(options.report)
+    ledger = Ledger(options.settings.seconds, options.settings.trials)
+    with tuning.listener.interrupts(ledger.whole):
+        result, device = tuning.run(ledger)
+    _list_candidates(options, measured_candidates(result))
+    if options.report:
+        report = tuning.report(result, device, measures=not ledger.whole.is_stopped)
+        write_report(report, Path(options.report))
+    if result.failure is not None:
+        raise result.failure
+
+
+def _print_sizes(tuning: DispatchTuning) -> None:
+    """Print the sizes of the spaces of each dispatch."""
+    rows = []
+    for prepared in prepared_tasks(tuning):
+        task, spaces = prepared.task, prepared.spaces
+        with progress(f"counting the spaces of {task.short_name}"):
+            sizes = space_sizes(spaces)
+        if not sizes:
+            # Configurations from other sources remain, such as a rewriting of the operation.
+            given = f"configurations from other sources: {len(spaces.given)}"
+            message = f"{task.short_name}: its operation has no space; {given}"
+            process.show(Diagnostic(Severity.REMARK, message))
+        rows += [
+            (
+                *(task.short_name, str(spaces.problem), str(task.calls)),
+                *(size.pipeline, size.provider, str(size.knobs), f"{size.count:,}"),
+                "counted" if size.is_exact else f"at least: {size.reason}",
+            )
+            for size in sizes
+        ]
+    headings = ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size", "how")
+    print_table(headings, rows)
+
+
+def _list_candidates(options: TuneOptions, candidates: Iterable[StagedCandidate]) -> None:
+    """List candidates; write candidates that have not failed as specs if a directory for specs is given."""
+    rows = []
+    ranks: dict[str, int] = {}
+    for staged in candidates:
+        prepared, task, candidate = staged.task, staged.task.task, staged.candidate
+        rank = ranks[task.key] = ranks.get(task.key, 0) + 1
+        if staged.failure is not None:
+            result = f"{staged.failure.kind.value}: {staged.failure.message}"
+        elif staged.microseconds is not None:
+            result = f"{staged.microseconds:.2f} us"
+        else:
+            is_compiled = options.settings.stop_after is LastStage.COMPILATION
+            result = "compiles" if is_compiled else "drawn"
+        # Knobs have the names that they have in configurations.
+        is_drawn = candidate.space >= 0
+        space = prepared.spaces.spaces[candidate.space] if is_drawn else None
+        knobs = ", ".join(
+            f"{knob.name} = {value_text(knob, candidate.knobs[knob.name])}"
+            for knob in (space.constraints.knobs if space else ())
+        )
+        pipeline = pipeline_name(candidate.pipeline)
+        rows.append((task.short_name, str(rank), result, pipeline, knobs))
+        if options.output != STANDARD_STREAM and staged.failure is None:
+            text = prepared.spec(candidate, {"origin": "candidate", "rank": rank})
+            folder = Path(options.output)
+            folder.mkdir(parents=True, exist_ok=True)
+            file = re.sub(r"[^\w.-]+", "_", f"{task.short_name}-{rank}").strip("_")
+            write_file(folder / f"{file}.mlir", text)
+    print_table(("dispatch", "rank", "result", "pipeline", "knobs"), rows)
+
+
+# --- The files of a result ---
+
+_GROUPING: Final = re.compile(r"[\s'\"\\]")
+"""Characters of a flag that response files do not keep without quotation marks."""
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of a result."""
+    """The files of a result: the spec and the report of the options, and the response file `flags`.
+
+    `kept` are the flags that the response file had and that were read from it.
+    """
 
     options: TuneOptions
     flags: str
     user_flags: tuple[str, ...]
     kept: tuple[str, ...]
     is_in_project: bool
-
-    @classmethod
-    def of(cls, options: TuneOptions, arguments: Sequence[str]) -> Self:
-        """Return the files for options and for the arguments that the user gave."""
-        path = options.output
-        if path != STANDARD_STREAM:
-            path = str(Path(path).with_suffix(".flags"))
-        rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
-        own = user_flags(rest)
-        try:
-            flags = tuple(shlex.split(Path(path).read_text()))
-        except (OSError, ValueError):
-            flags = ()
-        kept = flags if set(flags) <= set(options.flags) - set(own) else ()
-        return cls(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
-
-    def check(self) -> None:
-        """Check that the files other than the spec can be written."""
-        check_output(self.flags)
-        if self.options.report:
-            check_directory(self.options.report)
 
     def write(self, tuned: Tuned) -> list[TuninglinkError | None]:
         """Write the spec, the flags and the report, and return the failures."""
@@ -233,12 +308,26 @@ class _Files:
         return failures
 
     def write_flags(self, path: str, flags: Sequence[str]) -> None:
-        """Write the response file."""
         lines = (
             shlex.quote(flag) if _GROUPING.search(flag) else flag
             for flag in dict.fromkeys((*self.kept, *flags))
         )
         write_output(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _files(options: TuneOptions, arguments: Sequence[str]) -> _Files:
+    """Return the files for options and for the arguments that the user gave."""
+    path = options.output
+    if path != STANDARD_STREAM:
+        path = str(Path(path).with_suffix(".flags"))
+    rest = [word for word in arguments if word[:1] != "@" or Path(word[1:]) != Path(path)]
+    own = user_flags(rest)
+    try:
+        flags = tuple(shlex.split(Path(path).read_text()))
+    except (OSError, ValueError):
+        flags = ()
+    kept = flags if set(flags) <= set(options.flags) - set(own) else ()
+    return _Files(options, path, own, kept, bool(kept) and len(rest) == len(arguments))
 
 
 def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | None:
@@ -259,24 +348,7 @@ def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | 
     return TuninglinkError(cause)
 
 
-# --- Output ------------------------------------------------------------------------------------------------
-
-
-def _result(tuned: Tuned, stream: TextIO) -> str:
-    whole = _whole_line(tuned.report.whole) if tuned.report.whole else _without_whole(tuned)
-    table = dispatch_table(tuned.report, stream) if tuned.report.dispatches else ""
-    return f"\n{whole}\n" + (f"\n{table}" if table else "")
-
-
-def _written(files: _Files, tuned: Tuned) -> list[str]:
-    """Return the files that were written."""
-    options = files.options
-    page = str(Path(options.report) / "index.html") if options.report else ""
-    return [
-        f"{options.output} ({counted(tuned.entries, 'problem')})",
-        f"{files.flags} ({counted(len(tuned.flags), 'flag')})",
-        *filter(None, (page, options.database)),
-    ]
+# --- Output ---
 
 
 def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str:
@@ -317,24 +389,26 @@ def _without_whole(tuned: Tuned) -> str:
 
 def dispatch_table(report: TuningReport, stream: TextIO) -> str:
     """Return a table of dispatches with their times, those that take most of the time first."""
-    rows = [_row(problem) for problem in report.dispatches[:_MOST_ROWS]]
+    rows = []
+    for problem in report.dispatches[:_MOST_ROWS]:
+        gain = str(problem.speedup) if problem.speedup else ""
+        remark = "" if problem.outcome is TaskOutcome.WON else _OUTCOMES[problem.outcome]
+        rows.append(
+            (
+                problem.names[0].partition("::")[0],
+                duration(problem.default_us),
+                duration(problem.tuned_us) if problem.tuned_us is not None else "-",
+                ", ".join(filter(None, (gain, remark))),
+                str(problem.trials),
+            )
+        )
     table = render_table(("dispatch", "default", "tuned", "speedup", "tried"), rows, "", stream)
     rest = len(report.dispatches) - len(rows)
     return table + (f"and {rest} more, which --report shows\n" if rest else "")
 
 
-def _row(problem: ProblemReport) -> tuple[str, ...]:
-    tuned = duration(problem.tuned_us) if problem.tuned_us is not None else "-"
-    gain = str(problem.speedup) if problem.speedup else ""
-    note = "" if problem.outcome is TaskOutcome.WON else _OUTCOMES[problem.outcome]
-    return (
-        problem.names[0].partition("::")[0],
-        duration(problem.default_us),
-        tuned,
-        ", ".join(filter(None, (gain, note))),
-        str(problem.trials),
-    )
-
+_MOST_ROWS: Final = 20
+"""The number of dispatches in the table; the report has all."""
 
 _OUTCOMES: Final = {
     TaskOutcome.DEFAULT: "nothing is faster",

@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
-from tuninglink.llvm_flags import CommandLine, CommandLineError, Flag, choice, dashed, read_count
+from tuninglink.llvm_flags import (
+    CommandLine,
+    CommandLineError,
+    Flag,
+    choice,
+    dashed,
+    read_count,
+    switch,
+)
 from tuninglink.mlir import error, note
 
 if TYPE_CHECKING:
@@ -101,12 +109,34 @@ JOBS_FLAG: Final[Flag] = Flag(
     metavar="N",
     help="How many compilations run at once. Default: one for each core.",
 )
-"""The flag for the number of processes."""
-
 FORMAT_FLAG: Final = choice(
     "report_format", ReportFormat, "How the report is written. Default: table."
 )
-"""The flag for the format of a report."""
+
+
+def option(default: Any, base: Flag | None = None, *, name: str = "", **changes: Any) -> Any:
+    """Return a field of a command's options, with the flag that sets it: `base` with changes.
+
+    The flag has the name of the field with dashes, if no other is given.
+    """
+    flag = replace(base or Flag(""), **changes)
+    return field(default=default, metadata={"flag": flag, "name": name})
+
+
+def toggle(help_: str, *, name: str = "", default: bool = False) -> Any:
+    """Return a field of a command's options that a flag without a value changes from its default."""
+    return option(default, switch("", help_, value=not default), name=name)
+
+
+def flags_of(options: type) -> dict[str, Flag]:
+    """Return the flags that the fields of a command's options declare, by name."""
+    return {
+        entry.metadata["name"] or entry.name.replace("_", "-"): replace(
+            entry.metadata["flag"], target=entry.name
+        )
+        for entry in fields(options)
+        if "flag" in entry.metadata
+    }
 
 
 @dataclass(frozen=True)
@@ -157,14 +187,13 @@ class Usage:
     more: str = ""
 
     @property
-    def has_more(self) -> bool:
-        return any(section.more for section in self.sections)
-
-    @property
     def line(self) -> str:
         """The usage line: the command with placeholders for its arguments."""
         parts = ["tuninglink", self.name, *map(str, self.positionals)]
-        parts += [_optional(name, self.flags[name]) for name in self.main_flags]
+        for name in self.main_flags:
+            flag = self.flags[name]
+            repeated = "..." if flag.repeats else ""
+            parts.append(f"[{dashed(flag.short or name)}{_value(flag)}]{repeated}")
         if self.takes_compiler_flags:
             parts.append("[any iree-compile flag]...")
         elif set(self.main_flags) != {name for name, flag in self.flags.items() if flag.help}:
@@ -182,36 +211,26 @@ class Usage:
             name = dashed(unknown.name)
             hint = did_you_mean(name, map(dashed, self.flags))
             raise UsageError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
-        self._check_count(line.words)
-        self._check_names(line.words)
-        return line.values, tuple(line.words)
-
-    def _check_names(self, words: Sequence[str]) -> None:
-        """Check that no argument is empty, since an empty path means the working directory."""
+        words, remedy = line.words, note(f"usage: {self.line}")
+        needed = [argument for argument in self.positionals if not argument.optional]
+        if len(words) < len(needed):
+            message = f"the argument {needed[len(words)].metavar} is missing"
+            raise UsageError(error(message, notes=[remedy]))
+        repeats = any(argument.repeats for argument in self.positionals)
+        if len(words) > len(self.positionals) and not repeats:
+            message = f"unexpected argument '{words[len(self.positionals)]}'"
+            raise UsageError(error(message, notes=[remedy]))
+        # An empty path would mean the working directory.
         for position, word in enumerate(words):
             if not word:
                 argument = self.positionals[min(position, len(self.positionals) - 1)]
-                remedy = note(f"usage: {self.line}")
                 raise UsageError(error(f"the argument {argument.metavar} is empty", notes=[remedy]))
-
-    def _check_count(self, words: Sequence[str]) -> None:
-        needed = [argument for argument in self.positionals if not argument.optional]
-        if len(words) < len(needed):
-            missing = needed[len(words)].metavar
-            remedy = note(f"usage: {self.line}")
-            raise UsageError(error(f"the argument {missing} is missing", notes=[remedy]))
-        if len(words) > len(self.positionals) and not any(
-            argument.repeats for argument in self.positionals
-        ):
-            word = words[len(self.positionals)]
-            remedy = note(f"usage: {self.line}")
-            raise UsageError(error(f"unexpected argument '{word}'", notes=[remedy]))
+        return line.values, tuple(words)
 
 
 def usage_of(name: str) -> Usage:
     """Return the usage of a command, such as `link` or `database show`."""
-    _, _, subcommand = name.partition(" ")
-    module = module_of(name)
+    module, subcommand = module_of(name), name.partition(" ")[2]
     usage: Usage = module.USAGES[subcommand] if subcommand else module.USAGE
     return usage
 
@@ -232,15 +251,7 @@ def _value(flag: Flag) -> str:
     return f"{gap}{flag.metavar}"
 
 
-def _optional(name: str, flag: Flag) -> str:
-    result = f"[{dashed(flag.short or name)}{_value(flag)}]"
-    return f"{result}..." if flag.repeats else result
-
-
 # --- Known values of flags for shell completion, and the check of names against a database -------
-
-_LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
-"""The variables with the command line so far: bash's, and that of other shells."""
 
 _SECONDS: Final = 5
 """The time limit for finding the dispatches of a program, while a shell waits."""
@@ -261,15 +272,13 @@ def is_new_word() -> bool:
 
 
 def _typed_line() -> str:
-    return next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
+    """Return the command line so far, from bash's variable or from that of other shells."""
+    return os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
 
 
 def known_compiler_flags() -> Mapping[str, Sequence[str]]:
     """Return the compiler's `iree-` flags, with the values that its help lists and the names of known targets."""
-    from tuninglink.compiler import (  # noqa: PLC0415
-        compile_flags,
-        listed_values,
-    )
+    from tuninglink.compiler import compile_flags, listed_values  # noqa: PLC0415
     from tuninglink.iree import known_target_names  # noqa: PLC0415
 
     flags = {name: values for name, values in listed_values().items() if name.startswith("iree-")}
@@ -348,10 +357,7 @@ def known_dispatches() -> Iterable[str]:
         return ()
     from iree.compiler import ir  # noqa: PLC0415
 
-    from tuninglink.mlir import (  # noqa: PLC0415
-        parse_module,
-        thread_context,
-    )
+    from tuninglink.mlir import parse_module, thread_context  # noqa: PLC0415
 
     module = parse_module(done.stdout, "", thread_context())
     return [

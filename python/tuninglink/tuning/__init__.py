@@ -46,17 +46,10 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.stages import (
         StagedCandidate as StagedCandidate,
-        compiled_candidates as compiled_candidates,
-        drawn_candidates as drawn_candidates,
         measured_candidates as measured_candidates,
         prepared_tasks as prepared_tasks,
-    )
-    from tuninglink.tuning.suggestions import (
-        Question as Question,
-        Suggestions as Suggestions,
         space_sizes as space_sizes,
-        suggest as suggest,
-        suggested_specs as suggested_specs,
+        staged_candidates as staged_candidates,
     )
     from tuninglink.tuning.traced_program import (
         Agreement as Agreement,

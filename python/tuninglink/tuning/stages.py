@@ -1,48 +1,77 @@
-"""Individual stages of tuning: preparation of tasks, and drawing, compiling or measuring of candidates."""
+"""Runs that end early: sizes of the spaces of tasks, and candidates that are drawn, compiled or measured."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.mlir import error
-from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection
+from tuninglink.solver import Limits, Verdict
+from tuninglink.spaces import ProviderRegistry, SelectionError, SpaceSelection, pipeline_name
 from tuninglink.tuning.candidates import (
     Candidate,
     CandidateCompiler,
+    CandidateSpaces,
     NotTunableError,
     PreparedTask,
     TunableTask,
     prepare,
 )
-from tuninglink.tuning.deciding import TuningResult
+from tuninglink.tuning.deciding import LastStage, TuningResult
 from tuninglink.tuning.dispatch_tuning import DispatchTuning
 from tuninglink.tuning.programs import Failure, Omission, TuningTask, reason_of
 from tuninglink.tuning.scheduling import estimated_work
-from tuninglink.tuning.suggestions import promising_candidates
+from tuninglink.tuning.search import MOST_CANDIDATES, fastest_first
 
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""
 
+_SEED: Final = 0
+_COUNTING: Final[Limits] = Limits(seconds=math.inf, steps=2000)
+"""The limits for counting a space."""
+
 
 @dataclass(frozen=True)
 class StagedCandidate:
-    """A candidate with the result of the last stage.
-
-    Attributes:
-        task: the task.
-        candidate: the candidate.
-        microseconds: its time; None if it was not measured or failed.
-        failure: the failure; None without a failure.
-    """
+    """A candidate with the result of the last stage: its time if it was measured, or its failure."""
 
     task: TunableTask
     candidate: Candidate
     microseconds: float | None = None
     failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class SpaceSize:
+    """The size of a space, with the reason if it is a lower bound."""
+
+    pipeline: str
+    provider: str
+    knobs: int
+    count: int
+    is_exact: bool
+    reason: str = ""
+
+
+def space_sizes(spaces: CandidateSpaces) -> list[SpaceSize]:
+    """Return the sizes of the spaces of a dispatch."""
+    counted = (
+        (space, space.constraints, space.constraints.count(_COUNTING)) for space in spaces.spaces
+    )
+    return [
+        SpaceSize(
+            pipeline_name(constraints.pipeline),
+            space.provider,
+            len(constraints.knobs),
+            answer.count,
+            answer.verdict is Verdict.PROVEN,
+            answer.reason,
+        )
+        for space, constraints, answer in counted
+    ]
 
 
 def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
@@ -57,14 +86,17 @@ def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
         program = tuning.read_program()
     for omission in program.omissions:
         _omit(tuning, omission)
-    tasks = program.matching_tasks(settings.patterns)
-    tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
+    tasks = sorted(
+        program.matching_tasks(settings.patterns),
+        key=lambda task: (task.profiled_us or 0.0, estimated_work(task)),
+        reverse=True,
+    )
     # Prepare them, and omit those without a space.
     specs, registry = tuning.candidate_specs(program), ProviderRegistry(listener.noticed)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
     unselected: list[tuple[TuningTask, SelectionError]] = []
-    for task in tasks:
+    for task in tasks[: settings.top]:
         with listener.during(f"reading the spaces of {task.short_name}"):
             try:
                 result.append(
@@ -84,45 +116,39 @@ def prepared_tasks(tuning: DispatchTuning) -> list[PreparedTask]:
     return result
 
 
-def _importance(task: TuningTask) -> tuple[float, float]:
-    return task.profiled_us or 0.0, estimated_work(task)
-
-
-def drawn_candidates(tuning: DispatchTuning) -> list[StagedCandidate]:
-    """Return the candidates with the best estimates of each task.
+def staged_candidates(tuning: DispatchTuning) -> list[StagedCandidate]:
+    """Return the candidates of each task with the best estimates, compiled if that is the last stage.
 
     Raises:
         TuninglinkError: no task can be tuned.
     """
-    count = tuning.options.settings.trials or _CANDIDATES
-    drawn = []
-    for task in prepared_tasks(tuning):
-        with tuning.listener.during(f"drawing candidates of {task.task.short_name}"):
-            candidates = promising_candidates(task)[:count]
-        if not candidates:
-            reason = task.spaces.reason or "it has no candidates"
-            _omit(tuning, Omission(task.task.dispatches, reason))
-        drawn += [StagedCandidate(task, candidate) for candidate in candidates]
-    return drawn
-
-
-def compiled_candidates(
-    tuning: DispatchTuning, drawn: Iterable[StagedCandidate]
-) -> list[StagedCandidate]:
-    """Return the candidates with the failures of those that do not compile."""
     options, settings = tuning.options, tuning.options.settings
+    staged: list[StagedCandidate] = []
+    for task in prepared_tasks(tuning):
+        spaces = task.spaces
+        with tuning.listener.during(f"drawing candidates of {task.task.short_name}"):
+            # Candidates from specs come first, then the others in the order of their estimates.
+            sampled = spaces.sample(MOST_CANDIDATES, _SEED)
+            candidates = [*spaces.given, *fastest_first(spaces.problem, sampled)]
+        if not candidates:
+            reason = spaces.reason or "it has no candidates"
+            _omit(tuning, Omission(task.task.dispatches, reason))
+        count = settings.trials or _CANDIDATES
+        staged += [StagedCandidate(task, candidate) for candidate in candidates[:count]]
+    if settings.stop_after is not LastStage.COMPILATION:
+        return staged
     with (
         CandidateCompiler(options.flags, settings.jobs) as compiler,
         tuning.listener.during("compiling"),
     ):
         jobs = [
-            (staged, compiler.submit(staged.task.template, staged.candidate, settings.timeout))
-            for staged in drawn
+            compiler.submit(entry.task.template, entry.candidate, settings.timeout)
+            for entry in staged
         ]
-        outcomes = [(staged, job.result()) for staged, job in jobs]
+        outcomes = [job.result() for job in jobs]
     return [
-        replace(staged, failure=outcome if isinstance(outcome, Failure) else None)
-        for staged, outcome in outcomes
+        replace(entry, failure=outcome if isinstance(outcome, Failure) else None)
+        for entry, outcome in zip(staged, outcomes, strict=True)
     ]
 
 

@@ -201,7 +201,6 @@ FAILURES = {
     "check GFX942 -o .": r"error: cannot write '\.': it is a directory",
     "upgrade GFX942 -o .": r"error: cannot write '\.': it is a directory",
     f"init program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
-    f"init program.mlir {VMVX} --suggest 2 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",
     "demo -o empty.mlir/programs": "error: cannot make the directory 'empty.mlir/programs': '.*empty.mlir' is a file",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
     "dispatch in 'program.mlir' is called 'other'",

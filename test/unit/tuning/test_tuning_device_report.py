@@ -14,7 +14,7 @@ from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_c
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, peaks_of_device
-from tuninglink.json_schema import schema_of
+from json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning import (
     FlagSetReport,
