@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3735, 193),
+    "": (3605, 185),
     "mlir.dialects": (7, 0),
     "pages": (42, 2),
     "workers": (668, 54),
@@ -51,12 +51,12 @@ LIMITS: Final = {
     "tuning.scheduling": (2211, 173),
     "tuning": (4015, 172),
     "doctor": (287, 15),
-    "cli": (6763, 318),
+    "cli": (5944, 239),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 279
+MOST_FILES: Final = 275
 SHORTEST_MEAN: Final = 10.5
 """The least mean length of a function, in lines with its decorators and its docstring."""
 

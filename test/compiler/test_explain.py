@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from elementwise_specs import PROGRAM, matcher, matcher_list, spec
 from iree.compiler import ir as mlir
+from json_schema import schema_of
 from matched_operations import compile_with_dumps
 from programs import EXAMPLES, PROGRAMS, TARGETS, run
 from tuning_programs import matmul
@@ -19,7 +20,6 @@ from tuninglink.compiler import DispatchSources, PreparedDispatches, compilation
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import Explanation, Profile, Status, read_profile, with_times
 from tuninglink.iree import find_dispatches
-from json_schema import schema_of
 from tuninglink.mlir import (
     DiagnosticSink,
     collect,

@@ -15,7 +15,6 @@ from processes import eventually
 from programs import TARGETS, listening
 
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain import DeviceOptions, ProgramMeasurement
 from tuninglink.compiler import CompileOptions
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import (
@@ -29,7 +28,13 @@ from tuninglink.explaining import (
 )
 from tuninglink.iree import GivenSizes
 from tuninglink.plain_data import to_json_by_line
-from tuninglink.tuning import program_profiles, record_profile, time_dispatches, weighed
+from tuninglink.tuning import (
+    ProgramMeasurement,
+    program_profiles,
+    record_profile,
+    time_dispatches,
+    weighed,
+)
 from tuninglink.tuning.devices import DeviceError, DeviceProcess, Settings, Timing
 from tuninglink.tuning.programs import (
     ALL_CALLS,
@@ -288,7 +293,7 @@ def test_without_profiles_each_dispatch_is_measured_alone(
     monkeypatch.setattr(program_profiles, "_RECORDED", {})
     options = CompileOptions(input=str(program), flags=tuple(FLAGS))
     choice = specs_of(options, ())
-    measurement = ProgramMeasurement(str(program), options, DeviceOptions(device="local-sync"))
+    measurement = ProgramMeasurement(str(program), options, "local-sync")
     assert not measurement.is_profiled
     _, before = explain_file(str(program), until_configured(options), choice, FLAGS)
     # What other sources know does not matter where all is measured.
@@ -313,7 +318,7 @@ def test_a_program_without_dispatches_has_no_times(
     options = CompileOptions(input=str(path), flags=tuple(FLAGS))
     choice = specs_of(options, ())
     _, before = explain_file(str(path), until_configured(options), choice, FLAGS)
-    measurement = ProgramMeasurement(str(path), options, DeviceOptions(device="local-sync"))
+    measurement = ProgramMeasurement(str(path), options, "local-sync")
     assert measurement.add_times(before, b"", choice, lambda _: None) == before
 
 
@@ -350,7 +355,7 @@ def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedP
 
 def test_a_missing_device_is_an_error_before_the_program_is_compiled() -> None:
     with pytest.raises(DeviceError, match="there is no driver 'local-taks'"):
-        ProgramMeasurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))
+        ProgramMeasurement("missing.mlir", CompileOptions(), "local-taks")
 
 
 def test_an_interrupt_leaves_no_weights_behind(program: Path, tmp_path: Path) -> None:

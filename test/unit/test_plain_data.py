@@ -10,8 +10,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
 from json_schema import schema_of
+
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, TEXT, named, plain, to_json, written
 
 

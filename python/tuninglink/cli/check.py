@@ -25,7 +25,7 @@ from tuninglink.checking import (
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs, read_flags
 from tuninglink.cli.terminal import folded, is_quiet, progress, render_table
-from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage
+from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage, flags_of, option, toggle
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -39,7 +39,7 @@ from tuninglink.compiler import (
 from tuninglink.errors import Diagnostic, Severity, SpecError, UsageError, counted, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
+from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 from tuninglink.rules import CODES, Rule
@@ -48,10 +48,9 @@ from tuninglink.specs import PREPROCESSING_SPEC, SpecFile, read_specs, spec_name
 from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.checking import Answer, Checker, EntryReport
-    from tuninglink.matching import EntryOverlap
+    from tuninglink.checking import Answer, Checker
     from tuninglink.specs import Entry
 
 
@@ -62,6 +61,85 @@ class Format(Enum):
     JSON = "json"
     SARIF = "sarif"
     GITHUB = "github"
+
+
+_CODES: Final = Flag("", read_codes, repeats=True, metavar="CODE,...", values=lambda: CODES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of `tuninglink check`."""
+
+    specs: tuple[str, ...]
+    flags: tuple[str, ...]
+    target: str = option(
+        "",
+        TARGET_FLAG,
+        help="Check the configurations for this SKU, architecture or family; host is the processor of this machine.",
+    )
+    model: str = option(
+        "",
+        read=read_name,
+        metavar="MODEL",
+        help="Check each configuration on the ops of this program that its entry matches, too. Flags of iree-compile "
+        "are for this program.",
+    )
+    compiles: bool = toggle(
+        "Compile a program for each entry as well, for the TARGET; takes about a second each.",
+        name="compile",
+    )
+    form: Format = option(
+        Format.TABLE,
+        choice("", Format, "How the report is written. Default: table."),
+        name="format",
+    )
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        help="Where to write the report. Default: standard output.",
+    )
+    jobs: int = option(
+        processor_count(),
+        JOBS_FLAG,
+        help="How many processes work at once. Default: one for each core.",
+    )
+    timeout: float = option(
+        CompileLimits.seconds,
+        read=read_positive_duration,
+        metavar="TIME",
+        help=f"The time limit of the compilation of a program. Default: {CompileLimits.seconds:.0f}s.",
+    )
+    limit: float = option(
+        Limits.seconds,
+        read=read_positive_duration,
+        metavar="TIME",
+        help=f"The time limit of a query of the solver. Default: {Limits.seconds:.0f}s.",
+    )
+    strict: bool = toggle("Fail if a question was not decided.")
+    select: tuple[frozenset[Rule], ...] = option(
+        (), _CODES, help="Report findings of these rules only, and their remarks, too."
+    )
+    ignore: tuple[frozenset[Rule], ...] = option(
+        (), _CODES, help="Report no findings of these rules."
+    )
+    is_complete: bool = toggle(
+        "Report every finding and every entry, not one example for each rule.", name="all"
+    )
+    fixes: bool = toggle(
+        "Write the right names and the values of the nearest valid configurations of the reported findings into the "
+        "specs, and check them again.",
+        name="fix",
+    )
+    shows_diff: bool = toggle("Show what --fix would write, as a unified diff.", name="diff")
+    rules: bool = toggle("List the rules with their codes, and check nothing.")
+    upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
+    project: str = option("", SPEC_PROJECT_FLAGS["project"])
+    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
+
+    @property
+    def selection(self) -> Selection:
+        selected, ignored = (frozenset().union(*rules) for rules in (self.select, self.ignore))
+        return Selection(selected, ignored, self.is_complete, self.strict)
 
 
 USAGE: Final[Usage] = Usage(
@@ -76,83 +154,10 @@ USAGE: Final[Usage] = Usage(
             values=spec_names,
         ),
     ),
-    flags={
-        "target": replace(
-            TARGET_FLAG,
-            help="Check the configurations for this SKU, architecture or family; host is the processor of this machine.",
-        ),
-        "model": Flag(
-            "model",
-            read_name,
-            metavar="MODEL",
-            help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
-            "iree-compile are for this program.",
-        ),
-        "compile": switch(
-            "compiles",
-            "Compile a program for each entry as well, for the TARGET; takes about a second each.",
-        ),
-        "format": choice("form", Format, "How the report is written. Default: table."),
-        "output": replace(
-            COMPILE_FLAGS["output"], help="Where to write the report. Default: standard output."
-        ),
-        "jobs": replace(
-            JOBS_FLAG, help="How many processes work at once. Default: one for each core."
-        ),
-        "timeout": Flag(
-            "timeout",
-            read_positive_duration,
-            metavar="TIME",
-            help=f"The time limit of the compilation of a program. Default: {CompileLimits.seconds:.0f}s.",
-        ),
-        "limit": Flag(
-            "limit",
-            read_positive_duration,
-            metavar="TIME",
-            help=f"The time limit of a query of the solver. Default: {Limits.seconds:.0f}s.",
-        ),
-        "strict": switch("strict", "Fail if a question was not decided."),
-        "select": Flag(
-            "select",
-            read_codes,
-            repeats=True,
-            metavar="CODE,...",
-            help="Report findings of these rules only, and their remarks, too.",
-            values=lambda: CODES,
-        ),
-        "ignore": Flag(
-            "ignore",
-            read_codes,
-            repeats=True,
-            metavar="CODE,...",
-            help="Report no findings of these rules.",
-            values=lambda: CODES,
-        ),
-        "all": switch(
-            "is_complete", "Report every finding and every entry, not one example for each rule."
-        ),
-        "fix": switch(
-            "fixes",
-            "Write the right names and the values of the nearest valid configurations of the reported findings into the "
-            "specs, and check them again.",
-        ),
-        "diff": switch("shows_diff", "Show what --fix would write, as a unified diff."),
-        "rules": switch("rules", "List the rules with their codes, and check nothing."),
-        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-        **SPEC_PROJECT_FLAGS,
-    },
+    flags=flags_of(CheckOptions),
     main_flags=(
-        "target",
-        "model",
-        "compile",
-        "strict",
-        "select",
-        "ignore",
-        "all",
-        "fix",
-        "diff",
-        "format",
-        "output",
+        *("target", "model", "compile", "strict", "select", "ignore", "all", "fix", "diff"),
+        *("format", "output"),
     ),
     takes_compiler_flags=True,
     description="""
@@ -170,41 +175,6 @@ The exit code is 1 if a spec has errors, and with --strict if anything was not d
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckOptions:
-    """The options of `tuninglink check`."""
-
-    specs: tuple[str, ...]
-    flags: tuple[str, ...]
-    target: str = ""
-    model: str = ""
-    compiles: bool = False
-    form: Format = Format.TABLE
-    output: str = STANDARD_STREAM
-    jobs: int = processor_count()
-    timeout: float = CompileLimits.seconds
-    limit: float = Limits.seconds
-    strict: bool = False
-    select: tuple[frozenset[Rule], ...] = ()
-    ignore: tuple[frozenset[Rule], ...] = ()
-    is_complete: bool = False
-    fixes: bool = False
-    shows_diff: bool = False
-    rules: bool = False
-    upgrade: bool = True
-    project: str = ""
-    no_project: bool = False
-
-    @property
-    def selection(self) -> Selection:
-        selected, ignored = (frozenset().union(*rules) for rules in (self.select, self.ignore))
-        return Selection(selected, ignored, self.is_complete, self.strict)
-
-    @property
-    def process_wide(self) -> tuple[str, ...]:
-        return tuple(flag for flag in self.flags if flag.partition("=")[0] not in session_flags())
-
-
 def check_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink check` with the arguments after the command's name, and return the exit code."""
     reader = read_flags(USAGE.flags, arguments)
@@ -213,16 +183,60 @@ def check_command(arguments: Sequence[str]) -> int:
     )
     if options.rules:
         rows = [(rule.value, rule.severity, rule.description) for rule in Rule]
-        write_output(
-            options.output,
-            render_table(("code", "severity", "meaning"), rows, "", sys.stdout).encode(),
-        )
+        table = render_table(("code", "severity", "meaning"), rows, "", sys.stdout)
+        write_output(options.output, table.encode())
         return process.SUCCESS
-    # Check that flags have the program or the target that they are for.
-    explicit = reader.flags[len(reader.target_flags) :]
-    if explicit and not options.model:
+    _check_options(options, reader.flags[len(reader.target_flags) :])
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    check_output(options.output)
+    # The flags of sessions are for the model; the others are set once for the process.
+    target = read_target(options.target) if options.target else None
+    model_flags = [flag for flag in options.flags if flag.partition("=")[0] in session_flags()]
+    from tuninglink.checking import Checker  # noqa: PLC0415 - mistakes are reported before
+
+    checker = Checker(
+        target=target,
+        model=Model(options.model, tuple(model_flags)) if options.model else None,
+        compile_limits=CompileLimits(options.timeout, options.jobs) if options.compiles else None,
+        limits=Limits(options.limit),
+        upgrade=options.upgrade,
+        processes=options.jobs,
+        proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
+    )
+    set_up_command_line(
+        "tuninglink check", [flag for flag in options.flags if flag not in model_flags]
+    )
+    process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
+    reports = _checked(checker, specs, options)
+    if options.shows_diff:
+        files = _fixed(reports)
+        write_output(options.output, "".join(file.diff() for file in files).encode())
+        process.show(Diagnostic(Severity.REMARK, f"would fix {_changes(files)}"))
+        has_errors = any(report.has_errors() for report in reports)
+        return process.FAILURE if files or has_errors else process.SUCCESS
+    for _ in range(_MOST_ROUNDS if options.fixes else 0):
+        files = _fixed(reports)
+        if not files:
+            break
+        for file in files:
+            write_output(file.path, file.after.encode())
+        process.show(Diagnostic(Severity.REMARK, f"fixed {_changes(files)}"))
+        reports = _checked(checker, specs, options)
+    if options.form is Format.TABLE:
+        process.show(*shown_findings(reports), *_unchecked(reports, options))
+    _write(reports, options)
+    return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
+
+
+_MOST_ROUNDS: Final = 10
+"""The limit on fixing again what a fix leads to, such as the value of a knob whose name was wrong."""
+
+
+def _check_options(options: CheckOptions, explicit_flags: Sequence[str]) -> None:
+    """Check that flags have the program or the target that they are for."""
+    if explicit_flags and not options.model:
         remedy = note("flags of iree-compile are for the program of --model")
-        raise UsageError(error(f"flag '{explicit[0]}' needs a --model", notes=[remedy]))
+        raise UsageError(error(f"flag '{explicit_flags[0]}' needs a --model", notes=[remedy]))
     if options.compiles and not options.target:
         raise no_target()
     if options.fixes and STANDARD_STREAM in options.specs:
@@ -230,56 +244,6 @@ def check_command(arguments: Sequence[str]) -> int:
         raise UsageError(error(message))
     if options.model:
         check_has_target(options.flags, options.model)
-    specs = options.specs or project_specs(options.project, no_project=options.no_project)
-    check_output(options.output)
-    # The checker for the options.
-    target = read_target(options.target) if options.target else None
-    model_flags = (flag for flag in options.flags if flag not in options.process_wide)
-    model = Model(options.model, tuple(model_flags)) if options.model else None
-    from tuninglink.checking import Checker  # noqa: PLC0415 - mistakes are reported before
-
-    checker = Checker(
-        target=target,
-        model=model,
-        compile_limits=CompileLimits(options.timeout, options.jobs) if options.compiles else None,
-        limits=Limits(options.limit),
-        upgrade=options.upgrade,
-        processes=options.jobs,
-        proposals=sys.maxsize if options.fixes or options.shows_diff else MOST_PROPOSALS,
-    )
-    set_up_command_line("tuninglink check", options.process_wide)
-    process.show(*spec_diagnostics(options.flags, upgrade=options.upgrade))
-    writer = _Writer(options)
-    reports = _checked(checker, specs, writer)
-    if options.shows_diff:
-        files = _fixed(reports)
-        write_output(options.output, "".join(file.diff() for file in files).encode())
-        process.show(Diagnostic(Severity.REMARK, f"would fix {_changes(files)}"))
-        has_errors = any(report.has_errors() for report in reports)
-        return process.FAILURE if files or has_errors else process.SUCCESS
-    if options.fixes:
-        reports = _fix(reports, lambda: _checked(checker, specs, writer))
-    if options.form is Format.TABLE:
-        process.show(*shown_findings(reports), *_unchecked(reports, options))
-    writer.write(reports)
-    return process.FAILURE if any(report.has_errors() for report in reports) else process.SUCCESS
-
-
-def _fix(reports: list[SpecReport], check: Callable[[], list[SpecReport]]) -> list[SpecReport]:
-    """Fix specs and check them again, until nothing more can be fixed, and return the last reports."""
-    for _ in range(_MOST_ROUNDS):
-        files = _fixed(reports)
-        if not files:
-            break
-        for file in files:
-            write_output(file.path, file.after.encode())
-        process.show(Diagnostic(Severity.REMARK, f"fixed {_changes(files)}"))
-        reports = check()
-    return reports
-
-
-_MOST_ROUNDS: Final = 10
-"""The limit on fixing again what a fix leads to, such as the value of a knob whose name was wrong."""
 
 
 def _unchecked(reports: Iterable[SpecReport], options: CheckOptions) -> Iterator[Diagnostic]:
@@ -287,8 +251,8 @@ def _unchecked(reports: Iterable[SpecReport], options: CheckOptions) -> Iterator
     count = sum(len(report.entries) for report in reports)
     if count and not options.target and not options.model:
         message = (
-            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither whether they "
-            "are valid nor whether they compile"
+            f"without a target, the configurations of {counted(count, 'entry', 'entries')} are not checked: neither "
+            "whether they are valid nor whether they compile"
         )
         remedy = note("name the target with --target, such as --target gfx942")
         yield Diagnostic(Severity.REMARK, message, None, (remedy,))
@@ -303,62 +267,57 @@ def _changes(files: Sequence[FixedFile]) -> str:
     return f"{count} in {counted(len(files), 'file')}"
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """A writer of reports, as the options say."""
-
-    options: CheckOptions
-
-    def write(self, reports: Sequence[SpecReport]) -> None:
-        content = _render(reports, self.options)
-        write_output(self.options.output, content)
-
-
-def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[SpecReport]:
+def _checked(checker: Checker, sources: Iterable[str], options: CheckOptions) -> list[SpecReport]:
     """Return the report of each spec; an interrupt writes the complete reports and the partial last one."""
     reports: list[SpecReport] = []
-    selection = writer.options.selection
+    selection = options.selection
 
     def write_partial() -> None:
         part = checker.progress.partial()
-        writer.write([*reports, *([replace(part, selection=selection)] if part else [])])
+        _write([*reports, *([replace(part, selection=selection)] if part else [])], options)
 
     with interrupt_hook(write_partial), progress(checker.progress):
-        for input_ in _inputs(sources):
-            if isinstance(input_, SpecFile):
-                report = checker.check(input_.content, input_.name, input_.targets)
+        for source in sources:
+            # A source that cannot be read has a report with the error.
+            files: Iterable[SpecFile | SpecReport]
+            if source == STANDARD_STREAM:
+                files = [SpecFile("<stdin>", process.read_standard_input())]
             else:
-                report = input_
-            reports.append(replace(report, selection=selection))
+                files = _read(source)
+            for file in files:
+                report = (
+                    checker.check(file.content, file.name, file.targets)
+                    if isinstance(file, SpecFile)
+                    else file
+                )
+                reports.append(replace(report, selection=selection))
     return reports
 
 
-def _render(reports: Sequence[SpecReport], options: CheckOptions) -> str:
+def _read(source: str) -> Iterator[SpecFile | SpecReport]:
+    """Yield the specs that an argument names; for one without specs, yield a report with the error."""
+    try:
+        yield from read_specs([source], process.shown_diagnostics())
+    except SpecError as failure:
+        yield SpecReport(printable(source), structure=failure.diagnostics)
+
+
+def _write(reports: Sequence[SpecReport], options: CheckOptions) -> None:
+    """Write the report in the format of the options."""
     if options.form is Format.TABLE:
         # Findings are on standard error, and with --quiet nothing else is shown.
         is_hidden = is_quiet() and options.output == STANDARD_STREAM and not options.is_complete
-        return "" if is_hidden else tables(reports, options.output)
-    if options.form is Format.JSON:
-        return to_json(CheckReport(options.target or None, reports))
-    findings = [finding for report in reports for finding in report.diagnostics()]
-    if options.form is Format.SARIF:
-        return to_json(to_sarif(findings))
-    return "".join(f"{to_github(finding)}\n" for finding in findings)
+        text = "" if is_hidden else tables(reports, options.output)
+    elif options.form is Format.JSON:
+        text = to_json(CheckReport(options.target or None, reports))
+    else:
+        findings = [finding for report in reports for finding in report.diagnostics()]
+        if options.form is Format.SARIF:
+            text = to_json(to_sarif(findings))
+        else:
+            text = "".join(f"{to_github(finding)}\n" for finding in findings)
+    write_output(options.output, text)
 
-
-def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:
-    """Yield the specs named by arguments; for arguments without specs, yield a report with the error."""
-    for argument in arguments:
-        if argument == STANDARD_STREAM:
-            yield SpecFile("<stdin>", process.read_standard_input())
-            continue
-        try:
-            yield from read_specs([argument], process.shown_diagnostics())
-        except SpecError as failure:
-            yield SpecReport(printable(argument), structure=failure.diagnostics)
-
-
-# --- The tables of `tuninglink check` ------------------------------------------------------------
 
 _COLUMNS: Final = (
     *("line", "matches", "valid", "compiles", "reachable", "overlaps"),
@@ -396,10 +355,11 @@ def shown_findings(reports: Iterable[SpecReport]) -> Iterator[Diagnostic]:
                 yield from (first, *others)
                 continue
             lines = [*dict.fromkeys(str(other.place.line) for other in others if other.place)]
-            at = (
-                f", at lines {', '.join(lines[:_MOST_LINES])}{', ...' * (len(lines) > _MOST_LINES)}"
+            listed = ", ".join(
+                [*lines[:_MOST_LINES], *(["..."] if len(lines) > _MOST_LINES else [])]
             )
-            more = note(f"{len(others):,} more{at if lines else ''}; --all shows them")
+            at = f", at lines {listed}" if lines else ""
+            more = note(f"{len(others):,} more{at}; --all shows them")
             yield replace(first, notes=(*first.notes, more))
 
 
@@ -419,7 +379,14 @@ def _table(report: SpecReport, stream: TextIO) -> str:
     """Return the table of a spec, one row for each entry, and the notes below it."""
     if report.kind == PREPROCESSING_SPEC:
         return folded(f"{report.source} ({report.kind})\n", stream)
-    rows = list(map(_row, report.entries))
+    rows = []
+    for entry in report.entries:
+        overlap, count = entry.overlap, ""
+        if overlap is not None:
+            is_exact = overlap.at_most == len(overlap.winners)
+            count = f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
+        answers = map(_cell, entry.answers.values())
+        rows.append((_line(entry.entry), *answers, count, entry.entry.matcher, entry.payload))
     notes = (*_undecided(report), *_in_model(report), *_overlaps(report), *_hidden(report))
     table = render_table(_COLUMNS, rows, _title(report), stream)
     return table + folded("".join(f"{line}\n" for line in notes), stream)
@@ -435,7 +402,7 @@ def _counts(report: SpecReport) -> str:
             listed = (f"{counts[cell]:,} {cell}" for cell in (*_CELLS.values(), _NOT_ASKED))
             lines.append(f"{question}: {', '.join(text for text in listed if text[0] != '0')}")
     overlapping = sum(entry.overlap is not None for entry in report.entries)
-    lines += [f"overlaps: {_entries(overlapping)}"] if overlapping else []
+    lines += [f"overlaps: {counted(overlapping, 'entry', 'entries')}"] if overlapping else []
     lines += [*_hidden(report), "--all shows every entry, and why it is not decided"]
     return "".join(f"{line}\n" for line in lines)
 
@@ -456,29 +423,12 @@ def _hidden(report: SpecReport) -> Iterator[str]:
 
 
 def _title(report: SpecReport) -> str:
-    return f"{report.source} ({report.kind}, {_entries(len(report.entries))})"
-
-
-def _row(report: EntryReport) -> Sequence[str]:
-    return (
-        _line(report.entry),
-        *map(_cell, report.answers.values()),
-        _count(report.overlap),
-        report.entry.matcher,
-        report.payload,
-    )
+    count = counted(len(report.entries), "entry", "entries")
+    return f"{report.source} ({report.kind}, {count})"
 
 
 def _cell(answer: Answer | None) -> str:
     return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
-
-
-def _count(overlap: EntryOverlap | None) -> str:
-    """Return the number of earlier entries that an entry overlaps."""
-    if overlap is None:
-        return ""
-    is_exact = overlap.at_most == len(overlap.winners)
-    return f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
 
 
 def _undecided(report: SpecReport) -> Iterator[str]:
@@ -522,7 +472,3 @@ def _overlaps(report: SpecReport) -> Iterator[str]:
 
 def _line(entry: Entry) -> str:
     return str(entry.place.line) if entry.place else "?"
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count:,} entries"

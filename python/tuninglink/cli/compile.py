@@ -68,23 +68,16 @@ These mean what they mean to iree-compile, and reach every backend:
 )
 
 _ABOUT_THE_COMPILER: Final = frozenset(
-    {
-        "--help-hidden",
-        "--help-list",
-        "--help-list-hidden",
-        "--version",
-        "--iree-hal-list-target-backends",
-        "--iree-list-plugins",
-    }
+    (
+        *("--help-hidden", "--help-list", "--help-list-hidden", "--version"),
+        *("--iree-hal-list-target-backends", "--iree-list-plugins"),
+    )
 )
 """Flags that make `iree-compile` print something about itself and compile nothing."""
 
 
 def compile_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink compile` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
+    """Run `tuninglink compile`. The command sets process-wide flags, so a process can run it only once."""
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
     own, project_specs = with_project(arguments)
@@ -103,31 +96,23 @@ def compile_command(arguments: Sequence[str]) -> int:
     if options.needs_target:
         check_has_target(options.flags, options.input)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
-    from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
+    # Load the modules of explanations only for an explained compilation, and the compiler after usage errors.
+    if options.explanation is None:
+        from tuninglink.compiler import Compiler  # noqa: PLC0415
 
-    if options.explanation is not None:
-        return _compile_and_explain(options, options.input, project_specs)
-    with progress(f"compiling {options.input}") as step:
-        compiler = Compiler(
-            options, specs_of(options, project_specs), report=process.show, step=step
-        )
-        result = compiler.compile_file(options.input)
-    write_output(options.output, result.output)
-    return process.SUCCESS
-
-
-def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
-    # Load the modules of explanations only for an explained compilation.
-    from tuninglink.cli.page_output import (  # noqa: PLC0415
-        format_for,
-        render,
-    )
+        with progress(f"compiling {options.input}") as step:
+            choice = specs_of(options, project_specs)
+            compiler = Compiler(options, choice, report=process.show, step=step)
+            result = compiler.compile_file(options.input)
+        write_output(options.output, result.output)
+        return process.SUCCESS
+    from tuninglink.cli.page_output import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
-    report_format = format_for(options.explanation or "", None)
-    with progress(f"compiling {path}") as step:
+    report_format = format_for(options.explanation, None)
+    with progress(f"compiling {options.input}") as step:
         result, explanation = explain_file(
-            path,
+            options.input,
             options,
             specs_of(options, project_specs),
             report=process.show,
@@ -136,8 +121,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
         )
     write_output(options.output, result.output)
     if options.explanation:
-        content = render(explanation, report_format, None)
-        write_output(options.explanation, content)
+        write_output(options.explanation, render(explanation, report_format, None))
     else:
         sys.stderr.write(render(explanation, ExplanationFormat.TABLE, sys.stderr))
     return process.SUCCESS

@@ -30,15 +30,12 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.comparing import Estimate
     from tuninglink.tuning.database import (
         Database,
         EnvironmentRecord,
-        Heuristic,
         History,
         HistoryPoint,
         Insights,
-        ProblemHistory,
         Trial,
     )
 
@@ -179,17 +176,15 @@ def show_command(arguments: Sequence[str]) -> int:
     values, (file,) = USAGES["show"].parse(arguments)
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
-    # Print a table of the problems in each environment and, with `with_trials`, a table of each problem's trials.
-    with_trials = bool(values.get("trials"))
+    # A table of the problems in each environment and, with --trials, a table of each problem's trials.
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in result:
         groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
     columns = ("problem", "target", "device", "compiler", "trials", "failed")
     times = ("default µs", "best µs", "speedup", "not checked")
     print_table((*columns, *times), [_summary(group) for group in groups.values()])
-    if with_trials:
-        for group in groups.values():
-            _print_trials(group)
+    for group in groups.values() if values.get("trials") else ():
+        _print_trials(group)
     return process.SUCCESS
 
 
@@ -218,16 +213,13 @@ def export_command(arguments: Sequence[str]) -> int:
         check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
-    # Write in the chosen format.
     if form is ExportFormat.TABLES:
         for message in write_tables(trials, Path(output)):
             process.show(Diagnostic(Severity.WARNING, message))
-        return process.SUCCESS
-    if form is ExportFormat.CSV:
+    elif form is ExportFormat.CSV:
         write_output(output, to_csv(trials))
-        return process.SUCCESS
-    document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
-    write_output(output, to_json(document))
+    else:
+        write_output(output, to_json(to_t4(trials) if form is ExportFormat.T4 else export(trials)))
     return process.SUCCESS
 
 
@@ -281,9 +273,6 @@ def import_command(arguments: Sequence[str]) -> int:
             added = opened.record_all(read_trials(Path(table)))
             sys.stdout.write(f"{escaped(table)}: {added} trials added\n")
     return process.SUCCESS
-
-
-# --- Databases of trials as tables: their problems, their trials, their history, and insights ----
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
@@ -344,8 +333,28 @@ def _figure(microseconds: float | None) -> str:
 
 def insights_table(insights: Insights, stream: TextIO) -> str:
     """Return a table for each heuristic, and a table of the rules for failures."""
-    parts = [_heuristic(heuristic, stream) for heuristic in insights.heuristics]
-    rows = [
+    parts = []
+    for heuristic in insights.heuristics:
+        regrets = {
+            "of the compiler's choice": heuristic.regret_of_defaults,
+            "on problems that it was not learned from": heuristic.regret_elsewhere,
+        }
+        regret = ", ".join(f"{value:.2f} {name}" for name, value in regrets.items() if value)
+        if heuristic.is_worse_elsewhere:
+            regret += " (worse than the compiler's choice)"
+        rows = [("all candidates", f"{heuristic.regret_of_all:.2f}", "", "")]
+        rows += [
+            (
+                *(str(step.condition), f"{step.regret:.2f}"),
+                f"{step.winners} of {heuristic.problems}",
+                f"{step.defaults} of {heuristic.known_defaults}",
+            )
+            for step in heuristic.steps
+        ]
+        subject = f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates"
+        columns = ("prefer", "regret", "winners", "compiler's choices")
+        parts.append(render_table(columns, rows, f"{subject}; regret {regret}", stream))
+    failures = [
         (
             f"{rule.kind} {rule.target}",
             " and ".join(map(str, rule.conditions)),
@@ -356,59 +365,28 @@ def insights_table(insights: Insights, stream: TextIO) -> str:
         )
         for rule in insights.failures
     ]
-    columns = ("candidates", "fail if", "failures", "successes", "problems", "reason")
-    if rows:
-        parts.append(render_table(columns, rows, "", stream))
+    if failures:
+        headings = ("candidates", "fail if", "failures", "successes", "problems", "reason")
+        parts.append(render_table(headings, failures, "", stream))
     return "\n".join(parts)
-
-
-def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
-    problems, defaults = heuristic.problems, heuristic.known_defaults
-    regrets = {
-        "of the compiler's choice": heuristic.regret_of_defaults,
-        "on problems that it was not learned from": heuristic.regret_elsewhere,
-    }
-    regret = ", ".join(f"{value:.2f} {name}" for name, value in regrets.items() if value)
-    if heuristic.is_worse_elsewhere:
-        regret += " (worse than the compiler's choice)"
-    rows = [("all candidates", f"{heuristic.regret_of_all:.2f}", "", "")]
-    rows += [
-        (
-            str(step.condition),
-            f"{step.regret:.2f}",
-            f"{step.winners} of {problems}",
-            f"{step.defaults} of {defaults}",
-        )
-        for step in heuristic.steps
-    ]
-    title = (
-        f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates; regret {regret}"
-    )
-    return render_table(("prefer", "regret", "winners", "compiler's choices"), rows, title, stream)
 
 
 def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
     """Return a table for each problem, and the number of hidden problems."""
-    parts = [_history(problem, stream) for problem in history.problems]
+    parts = []
+    for problem in history.problems:
+        threads = counted(problem.cores, "thread") if problem.cores else ""
+        place = (f"for {problem.target} on {problem.device}", threads, problem.flags)
+        columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
+        rows = [tuple(_point(point)) for point in problem.points]
+        title = f"{problem.problem} {', '.join(filter(None, place))}"
+        parts.append(render_table((*columns, "speedup", "best"), rows, title, stream))
     if history.hidden:
         count = f"{history.hidden:,} other {'problem' if history.hidden == 1 else 'problems'}"
         parts.append(f"not shown: {count} {why_hidden}\n")
     elif not history.problems:
         parts.append("no problem fits\n")
     return "\n".join(parts)
-
-
-def _history(problem: ProblemHistory, stream: TextIO) -> str:
-    place = [f"for {problem.target} on {problem.device}", problem.flags]
-    if problem.cores:
-        place.insert(1, counted(problem.cores, "thread"))
-    columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
-    return render_table(
-        (*columns, "speedup", "best"),
-        [tuple(_point(point)) for point in problem.points],
-        f"{problem.problem} {', '.join(filter(None, place))}",
-        stream,
-    )
 
 
 _WORDS = {"regression": "slower", "improvement": "faster"}
@@ -425,13 +403,10 @@ def _point(point: HistoryPoint) -> Iterator[str]:
         (point.default_us, point.default_change),
         (point.best_us, point.best_change),
     ):
-        yield _bounded(estimate)
+        if estimate is None or estimate.low is None:
+            yield _figure(estimate.value if estimate else None)
+        else:
+            yield f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
         yield _WORDS[change.value] if change else ""
     yield "" if point.speedup is None else f"{point.speedup:.2f}"
     yield point.best
-
-
-def _bounded(estimate: Estimate | None) -> str:
-    if estimate is None or estimate.low is None:
-        return _figure(estimate.value if estimate else None)
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
@@ -28,8 +28,6 @@ from tuninglink.specs import default_spec, load_spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler import Applied, Compilation
-
 
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 TUNED: Final = "matmul_1x1024x1024.mlir"
@@ -37,8 +35,7 @@ DEVICE: Final = "local-sync"
 """A single thread gives decisions even on a busy machine."""
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """One compilation of the demo: its target, and the user's spec in `examples/`."""
 
     target: str
@@ -88,18 +85,34 @@ def demo_command(arguments: Sequence[str]) -> int:
     sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []
     for example in EXAMPLES:
+        spec, target = example.spec, example.target
         started = time.monotonic()
-        with progress(f"compiling for {example.target}"):
-            result = _compile(example)
+        with progress(f"compiling for {target}"):
+            result = compile_program(
+                _read(PROGRAM),
+                name=_shown(PROGRAM),
+                specs=[load_spec(_read(spec), name=_shown(spec))],
+                flags=expanded_target(target),
+            )
         seconds = time.monotonic() - started
+        default = (
+            f"then the default spec for {target}" if default_spec(target) else "no default spec"
+        )
         size = len(result.output)
         sys.stdout.write(
-            f"{example.target}: {_order(example)}: {size:,} bytes in {seconds:.1f} s\n"
+            f"{target}: {_shown(spec)}, {default}: {size:,} bytes in {seconds:.1f} s\n"
         )
         if output:
-            name = f"{Path(PROGRAM).stem}.{example.target}.vmfb"
+            name = f"{Path(PROGRAM).stem}.{target}.vmfb"
             write_file(make_directory(output) / name, result.output)
-        rows += (_row(example, applied) for applied in _effective(example, result))
+        if not result.applied:
+            raise TuninglinkError(error(f"no entry of '{_shown(spec)}' configured anything"))
+        for applied in result.applied:
+            if not applied.is_own:
+                message = f"{applied}, but not with the entry's own configuration"
+                raise TuninglinkError(error(message))
+            assert applied.entry, "the specs of the demo are matcher lists"
+            rows.append((target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"))
     sys.stdout.write("\n")
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
     if budget:
@@ -126,36 +139,6 @@ def _tune(seconds: float) -> None:
         sys.stdout.write("that was too little time to try a candidate; --budget gives more\n")
         return
     sys.stdout.write(dispatch_table(tuned.report, sys.stdout))
-
-
-def _compile(example: Example) -> Compilation:
-    return compile_program(
-        _read(PROGRAM),
-        name=_shown(PROGRAM),
-        specs=[load_spec(_read(example.spec), name=_shown(example.spec))],
-        flags=expanded_target(example.target),
-    )
-
-
-def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
-    """Return the applied entries."""
-    if not result.applied:
-        raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))
-    for applied in result.applied:
-        if not applied.is_own:
-            raise TuninglinkError(error(f"{applied}, but not with the entry's own configuration"))
-    return result.applied
-
-
-def _row(example: Example, applied: Applied) -> tuple[str, ...]:
-    assert applied.entry, "the specs of the demo are matcher lists"
-    return example.target, applied.dispatch, applied.entry.matcher, applied.spec, "yes"
-
-
-def _order(example: Example) -> str:
-    default = default_spec(example.target)
-    last = f"then the default spec for {example.target}" if default else "no default spec"
-    return f"{_shown(example.spec)}, {last}"
 
 
 def _shown(name: str) -> str:

@@ -9,7 +9,7 @@ from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler import set_up_command_line
-from tuninglink.doctor import Environment, ListedDevice, environment, self_check
+from tuninglink.doctor import Environment, environment, self_check
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.plain_data import to_json
 
@@ -60,18 +60,15 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
         if not driver.devices:
             yield "driver", driver.name, driver.failure or "no device"
         for device in driver.devices:
-            yield "device", device.uri, ", ".join((device.name, *_state(device)))
+            # The clock, the power and the temperature that it reports.
+            clock, power, heat = device.clock_mhz, device.power_watts, device.temperature_celsius
+            state = (
+                f"{clock:,} MHz" if clock is not None else "",
+                f"{power:.0f} W" if power is not None else "",
+                f"{heat:.0f} °C" if heat is not None else "",
+            )
+            yield "device", device.uri, ", ".join(filter(None, (device.name, *state)))
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
     for peaks in installed.peaks:
         yield "peak rates", peaks.device, str(peaks)
-
-
-def _state(device: ListedDevice) -> Iterator[str]:
-    """Yield the reported clock, power and temperature of a device."""
-    if device.clock_mhz is not None:
-        yield f"{device.clock_mhz:,} MHz"
-    if device.power_watts is not None:
-        yield f"{device.power_watts:.0f} W"
-    if device.temperature_celsius is not None:
-        yield f"{device.temperature_celsius:.0f} °C"

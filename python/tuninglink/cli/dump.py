@@ -69,36 +69,34 @@ def dump_command(arguments: Sequence[str]) -> int:
     check_targets(reader.flags)
     output = values.get("output", STANDARD_STREAM)
     emit_bytecode = values.get("emit_bytecode", False)
-    if emit_bytecode and output == STANDARD_STREAM:
-        process.refuse_binary_on_terminal()
     if output != STANDARD_STREAM:
         check_output_directory(output)
+    elif emit_bytecode:
+        process.refuse_binary_on_terminal()
     set_up_compiler("tuninglink dump", reader.flags)
     with progress("reading"):
-        name, content = _read(program, values.get("specs", ()), is_compiled=bool(reader.flags))
+        if reader.flags:
+            # Compile it until its dispatches carry specs.
+            from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
+
+            options = CompileOptions(
+                program,
+                compile_to=Phase.EXECUTABLE_SOURCES,
+                emit_bytecode=True,
+                specs=values.get("specs", ()),
+            )
+            compiler = Compiler(options, specs_of(options, ()), report=process.show)
+            name, content = program, compiler.compile_file(program).output
+        else:
+            name, content = process.read_input(program)
         module = parse_module(content, name, thread_context())
         specs = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
     if not specs.uses:
-        remedy = "specs are embedded by 'tuninglink compile --compile-to=executable-sources'"
-        process.show(
-            Diagnostic(
-                Severity.WARNING, f"no dispatch of '{name}' carries a spec", notes=(note(remedy),)
-            )
-        )
+        remedy = note("specs are embedded by 'tuninglink compile --compile-to=executable-sources'")
+        message = f"no dispatch of '{name}' carries a spec"
+        process.show(Diagnostic(Severity.WARNING, message, notes=(remedy,)))
     if output == STANDARD_STREAM:
         write_output(output, specs.as_stream())
     else:
         specs.write(output)
     return process.SUCCESS
-
-
-def _read(program: str, specs: tuple[str, ...], *, is_compiled: bool) -> tuple[str, bytes]:
-    """Return the name of a program and its content, compiled with specs for the flags of the process if requested."""
-    if not is_compiled:
-        return process.read_input(program)
-    from tuninglink.compiler import Compiler  # noqa: PLC0415 - usage errors come before
-
-    last = Phase.EXECUTABLE_SOURCES
-    options = CompileOptions(program, compile_to=last, emit_bytecode=True, specs=specs)
-    compiler = Compiler(options, specs_of(options, ()), report=process.show)
-    return program, compiler.compile_file(program).output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.terminal import columns
@@ -64,28 +65,28 @@ def overview(group: str = "") -> str:
 def help_text(usage: Usage, *, is_complete: bool = False) -> str:
     """Return the help text of a command."""
     width = help_width()
-    is_short = any(section.more for section in usage.sections) and not is_complete
-    arguments = [(argument.metavar, argument.help) for argument in usage.positionals]
+    is_short = not is_complete and any(section.more for section in usage.sections)
     # Break a usage line between arguments.
     joined = re.sub(r"\[[^]]* [^]]*\]", lambda match: match[0].replace(" ", "\0"), usage.line)
     text = textwrap.fill(
         f"Usage: {joined}", width, subsequent_indent=" " * 7, break_on_hyphens=False
     )
-    usage_line = text.replace("\0", " ") + "\n"
-    parts = [
-        usage_line,
-        _filled(SUMMARIES[usage.name], width),
-    ]
-    rows = "".join(_rows(arguments, width))
-    sections = _sections(usage, width, is_short=is_short)
+    parts = [text.replace("\0", " ") + "\n", _filled(SUMMARIES[usage.name], width)]
+    rows = "".join(_rows([(entry.metavar, entry.help) for entry in usage.positionals], width))
+    # The flags by section; a short help omits those that are rarely used.
+    sections = []
+    for section in usage.sections or (Section("", tuple(usage.flags)),):
+        names = section.flags if is_short else (*section.flags, *section.more)
+        lines = flag_lines({name: usage.flags[name] for name in names}, width, is_short=is_short)
+        if lines:
+            sections.append((f"{section.heading}:\n" if section.heading else "") + lines)
     if is_short:
         more = f"--{COMPLETE_HELP} describes them in full, and all others. Any flag of iree-compile is one, too."
         parts += [rows + "".join(sections), _filled(more, width)]
-        examples = usage.examples[:1]
     else:
         parts += [_paragraphs(usage.description, width), rows, *sections]
         parts += [flag_lines(COMMON_FLAGS, width), _paragraphs(usage.more, width)]
-        examples = usage.examples
+    examples = usage.examples[: 1 if is_short else None]
     parts.append("Examples:\n" + "".join(_command(example, width) for example in examples))
     return "\n".join(filter(None, parts))
 
@@ -101,16 +102,6 @@ def flag_lines(flags: Mapping[str, Flag], width: int, *, is_short: bool = False)
         if flag.help
     )
     return "".join(_rows(rows, width))
-
-
-def _sections(usage: Usage, width: int, *, is_short: bool) -> Iterator[str]:
-    sections = usage.sections or (Section("", tuple(usage.flags)),)
-    for section in sections:
-        names = section.flags if is_short else (*section.flags, *section.more)
-        flags = {name: usage.flags[name] for name in names}
-        lines = flag_lines(flags, width, is_short=is_short)
-        if lines:
-            yield (f"{section.heading}:\n" if section.heading else "") + lines
 
 
 def _commands(meanings: Mapping[str, str], width: int) -> str:
@@ -145,21 +136,18 @@ def _filled(text: str, width: int) -> str:
 
 def _paragraphs(text: str, width: int) -> str:
     """Fill paragraphs; lines that begin with a space are kept."""
-    paragraphs = filter(None, text.strip("\n").split("\n\n"))
-    return "\n".join(
-        "".join(
-            _filled(" ".join(lines), width) if is_filled else "\n".join(lines) + "\n"
-            for is_filled, lines in _runs(paragraph)
+    paragraphs = []
+    for paragraph in filter(None, text.strip("\n").split("\n\n")):
+        runs = groupby(paragraph.split("\n"), lambda line: line.startswith(" "))
+        paragraphs.append(
+            "".join(
+                "".join(f"{line}\n" for line in lines)
+                if is_kept
+                else _filled(" ".join(lines), width)
+                for is_kept, lines in runs
+            )
         )
-        for paragraph in paragraphs
-    )
-
-
-def _runs(paragraph: str) -> Iterator[tuple[bool, list[str]]]:
-    from itertools import groupby  # noqa: PLC0415 - only help needs it
-
-    for is_filled, lines in groupby(paragraph.split("\n"), lambda line: not line.startswith(" ")):
-        yield is_filled, list(lines)
+    return "\n".join(paragraphs)
 
 
 def _command(example: str, width: int) -> str:

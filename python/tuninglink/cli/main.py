@@ -151,7 +151,17 @@ def continue_in_child() -> None:
     if code >= 0:
         os._exit(code)
     if -code in _CRASHES:
-        _report_crash(signal.Signals(-code))
+        # Only a crash loads them here.
+        from tuninglink.cli import process  # noqa: PLC0415
+        from tuninglink.mlir import error, note  # noqa: PLC0415
+
+        number = signal.Signals(-code)
+        reason = (signal.strsignal(number) or number.name).lower()
+        remedy = "if 'iree-compile' with the same flags crashes, too, it is a bug of the compiler"
+        if number == signal.SIGKILL:
+            remedy = "the system kills processes when memory runs out"
+        process.show(error(f"the compiler crashed: {reason}", notes=[note(remedy)]))
+        sys.stderr.flush()
         os._exit(1)
     signal.signal(-code, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
@@ -172,20 +182,6 @@ def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
                 os.kill(child, received.si_signo)
         elif (ended := os.waitpid(child, os.WNOHANG))[0]:
             return os.waitstatus_to_exitcode(ended[1])
-
-
-def _report_crash(number: signal.Signals) -> None:
-    # Only a crash loads them here.
-    from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.mlir import error, note  # noqa: PLC0415
-
-    reason = (signal.strsignal(number) or number.name).lower()
-    if number == signal.SIGKILL:
-        remedy = "the system kills processes when memory runs out"
-    else:
-        remedy = "if 'iree-compile' with the same flags crashes, too, it is a bug of the compiler"
-    process.show(error(f"the compiler crashed: {reason}", notes=[note(remedy)]))
-    sys.stderr.flush()
 
 
 _COLLECTION_THRESHOLDS: Final = (50_000, 20, 20)

@@ -1,11 +1,11 @@
-"""Flags shared by the measuring commands (`tune`, `retune` and `verify`), and the options of `retune` and `verify`."""
+"""What the measuring commands (`tune`, `retune` and `verify`) share: flags, checks, and the end of their time."""
 
 from __future__ import annotations
 
 import os
 import signal
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
@@ -13,12 +13,10 @@ from tuninglink.cli.database import open_database
 from tuninglink.cli.usage import (
     JOBS_FLAG,
     Positional,
-    ReportFormat,
     known_devices,
     known_pipelines,
     known_searches,
 )
-from tuninglink.compiler import Phase
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import check_directory, check_output
 from tuninglink.interrupt_hooks import run_interrupt_hooks
@@ -34,54 +32,13 @@ from tuninglink.llvm_flags import (
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.tuning.deciding import MeasuringOptions, Numerics, TuningSettings
 from tuninglink.tuning.devices import Caches
-from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
+from tuninglink.tuning.programs import FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.compiler import FlagReader
-    from tuninglink.iree import GivenSizes
     from tuninglink.tuning.deciding import Budget
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetuneOptions(MeasuringOptions):
-    """The options of `tuninglink retune`. For several specs, the output is a directory."""
-
-    specs: tuple[str, ...]
-    model: str = ""
-    improves: bool = True
-    report_format: ReportFormat = ReportFormat.TABLE
-    project: str = ""
-    no_project: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
-    """The options of `tuninglink verify`."""
-
-    input: str
-    flags: tuple[str, ...]
-    specs: tuple[str, ...] = ()
-    upgrade: bool = True
-    devices: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
-    failures: str = ""
-    report_format: ReportFormat = ReportFormat.TABLE
-    jobs: int | None = None
-    timeout: float = 60.0
-    seed: int = 0
-    compile_from: Phase = Phase.START
-    sizes: tuple[GivenSizes, ...] = ()
-    functions: tuple[FunctionWeight, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
-    expected: tuple[GivenInput, ...] = ()
-    parameters: tuple[ParameterFile, ...] = ()
-    traces: bool = False
-
-    @property
-    def calls(self) -> CallOptions:
-        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
 PROGRAM_ARGUMENT: Final[Positional] = Positional(
@@ -231,25 +188,19 @@ SELECTION_FLAGS: Final = {
 """The flags that select a part of the spaces."""
 
 _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
+_DEFAULT_SECONDS: Final = 600.0
 
 
 def measuring_values(reader: FlagReader) -> dict[str, Any]:
     """Return the values of flags, by the names of the options' fields."""
-    settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
-    others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
-    return {**others, "settings": _limited(TuningSettings(**settings)), "flags": reader.flags}
-
-
-_DEFAULT_SECONDS: Final = 600.0
-
-
-def _limited(settings: TuningSettings) -> TuningSettings:
+    settings = TuningSettings(
+        **{name: value for name, value in reader.values.items() if name in _SETTINGS}
+    )
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
-        return replace(settings, seconds=_DEFAULT_SECONDS)
-    return settings
+        settings = replace(settings, seconds=_DEFAULT_SECONDS)
+    others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
+    return {**others, "settings": settings, "flags": reader.flags}
 
-
-# --- Common parts of the commands that measure candidates: outputs, time and interruption --------
 
 _END_SECONDS: Final = 0.5
 """The time for writing results and ending processes, in seconds."""

@@ -48,17 +48,17 @@ MIN_CHANGE_FLAG: Final[Flag] = Flag(
     help="The smallest change of a time that counts, as in 5% or 0.05, if the intervals of the two times are apart. "
     f"Default: {LEAST_CHANGE:.0%}.",
 )
-"""The flag of a command that reports changes of times."""
+
+_FORMATS: Final = {
+    ".json": ExplanationFormat.JSON,
+    ".html": ExplanationFormat.HTML,
+    ".htm": ExplanationFormat.HTML,
+}
 
 
 def format_for(path: str, requested: ExplanationFormat | None) -> ExplanationFormat:
     """Return the requested format of a report, or the format for the suffix of its file."""
-    by_name = {
-        ".json": ExplanationFormat.JSON,
-        ".html": ExplanationFormat.HTML,
-        ".htm": ExplanationFormat.HTML,
-    }
-    return requested or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
+    return requested or _FORMATS.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
 def checked_output(values: Mapping[str, Any]) -> str:
@@ -86,9 +86,6 @@ def write_report(
     write_output(output, text)
 
 
-# --- Output of explanations as a table, as JSON or as a page -------------------------------------
-
-
 def render(
     explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
 ) -> str:
@@ -107,18 +104,16 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
     if explanation.specs:
         counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
         headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
-        parts.append(
-            render_table(
-                headings,
-                [
-                    _spec_row(spec)
-                    for spec in explanation.specs
-                    if spec.configured or not spec.is_automatic
-                ],
-                "",
-                stream,
-            )
-        )
+        specs = [spec for spec in explanation.specs if spec.configured or not spec.is_automatic]
+        rows = []
+        for spec in specs:
+            kind = f"default {spec.kind}" if spec.is_default else spec.kind
+            numbers = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
+            covered, total = spec.covered, spec.dispatches
+            share = f" ({100 * covered / total:.0f} %)" if total else ""
+            figures = (f"{number:,}" for number in numbers)
+            rows.append((spec.source, kind, *figures, f"{covered} of {total}{share}"))
+        parts.append(render_table(headings, rows, "", stream))
     summary = "".join(f"{line}\n" for line in _summary(explanation))
     return "\n".join([*parts, folded(summary, stream)])
 
@@ -126,10 +121,7 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     """Return the dispatches with their outcomes: blocks on a terminal, otherwise one line per fact for grep."""
     result = [
-        (
-            row.dispatches[0],
-            [(label, escaped(text)) for label, text in _facts(row, explanation)],
-        )
+        (row.dispatches[0], [(label, escaped(text)) for label, text in _facts(row, explanation)])
         for row in explanation.rows
         if row.dispatches[0].status is not Status.NOT_TUNABLE
         or row.dispatches[0].microseconds is not None
@@ -139,10 +131,8 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
             Block(escaped(dispatch.name), facts, dispatch.target) for dispatch, facts in result
         )
         return render_blocks(blocks, stream, _STYLES)
-    if not result:
-        return ""
-    name_width = max(len(escaped(dispatch.name)) for dispatch, _ in result)
-    label_width = max(len(label) for _, facts in result for label, _ in facts)
+    name_width = max((len(escaped(dispatch.name)) for dispatch, _ in result), default=0)
+    label_width = max((len(label) for _, facts in result for label, _ in facts), default=0)
     return "".join(
         f"{escaped(dispatch.name):{name_width}}  {label:{label_width}}  {text}\n"
         for dispatch, facts in result
@@ -260,13 +250,6 @@ def _entry(entry: EntryReference) -> str:
     return f"@{entry.matcher} ({entry.place})" if entry.place else f"@{entry.matcher}"
 
 
-def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
-    share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
-    kind = f"default {spec.kind}" if spec.is_default else spec.kind
-    counts = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
-    return (spec.source, kind, *(f"{count:,}" for count in counts), share)
-
-
 def _summary(explanation: Explanation) -> list[str]:
     lines = []
     total = len(explanation.dispatches)
@@ -305,10 +288,6 @@ def _part(explanation: Explanation, status: Status) -> str:
     calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"
     dispatches = "dispatch" if whole.dispatches == 1 else "dispatches"
     return f"{share}, {calls} ({part.dispatches:,} of {whole.dispatches:,} {dispatches})"
-
-
-def _percent(part: int, whole: int) -> str:
-    return f" ({100 * part / whole:.0f} %)" if whole else ""
 
 
 def to_html(explanation: Explanation) -> str:

@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 
 
 HELP_FLAGS: Final = ("--help", "-help", "-h", f"--{COMPLETE_HELP}")
-
 _VERSION: Final = "--version"
-
 _COMPLETION_FLAGS: Final = (INSTALL_FLAG, "--show-completion")
 
 
@@ -59,22 +57,25 @@ def run_command(arguments: Sequence[str]) -> int:
         from tuninglink.cli.completion import complete  # noqa: PLC0415 - typer takes as long as a small run
 
         return complete(arguments)
-    if first == _VERSION:
-        sys.stdout.write(_versions())
-        return 0
     if first == HELP_COMMAND:
         arguments = [*arguments[1:], "--help"]
-    name, rest = _command(arguments)
+    name, rest = ("", ()) if first == _VERSION else _command(arguments)
+    # As a flag of iree-compile, --version names the revision, too.
+    if first == _VERSION or (list(rest) == [_VERSION] and name != "compile"):
+        from importlib import metadata  # noqa: PLC0415 - takes as long to load as a small run
+
+        for title, package in (
+            ("tuninglink", "tuninglink"),
+            ("IREE compiler", "iree-base-compiler"),
+        ):
+            sys.stdout.write(f"{title} {metadata.version(package)}\n")
+        return 0
     if name not in SUMMARIES:
         sys.stdout.write(overview(name))
         return 0
     if not set(HELP_FLAGS).isdisjoint(rest):
         is_complete = f"--{COMPLETE_HELP}" in rest
         sys.stdout.write(help_text(usage_of(name), is_complete=is_complete))
-        return 0
-    # As a flag of iree-compile, it names the revision, too.
-    if list(rest) == [_VERSION] and name != "compile":
-        sys.stdout.write(_versions())
         return 0
     if message := ambiguous(rest):
         raise UsageError(error(message))
@@ -85,35 +86,22 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the name of the command, or of the group whose overview is requested, and the command's arguments."""
-    words: list[str] = []
+    name = ""
     for position, word in enumerate(arguments):
         if word in HELP_FLAGS:
             break
-        words.append(word)
-        name = " ".join(words)
+        # The words that can follow: the names of commands and of groups of them.
+        prefix = f"{name} " if name else ""
+        matches = [other.removeprefix(prefix) for other in SUMMARIES if other.startswith(prefix)]
+        names = dict.fromkeys(match.partition(" ")[0] for match in matches)
+        name = f"{prefix}{word}"
+        if word not in names:
+            hint = did_you_mean(word, names)
+            remedy = note(f"see 'tuninglink {prefix}--help'")
+            raise UsageError(error(f"no such command '{name}'{hint}", notes=[remedy]))
         if name in SUMMARIES:
             return name, arguments[position + 1 :]
-        _check_group(words)
-    return " ".join(words), ()
-
-
-def _check_group(words: Sequence[str]) -> None:
-    *group, word = words
-    prefix = "".join(f"{part} " for part in group)
-    matches = (name.removeprefix(prefix) for name in SUMMARIES if name.startswith(prefix))
-    names = dict.fromkeys(match.partition(" ")[0] for match in matches)
-    if word not in names:
-        hint = did_you_mean(word, names)
-        remedy = note(f"see 'tuninglink {prefix}--help'")
-        raise UsageError(error(f"no such command '{prefix}{word}'{hint}", notes=[remedy]))
-
-
-def _versions() -> str:
-    from importlib import metadata  # noqa: PLC0415 - takes as long to load as a small run
-
-    packages = {"tuninglink": "tuninglink", "IREE compiler": "iree-base-compiler"}
-    lines = (f"{name} {metadata.version(package)}\n" for name, package in packages.items())
-    return "".join(lines)
+    return name, ()
 
 
 SUCCESS = 0
@@ -137,12 +125,19 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         code = run_command(arguments)
         sys.stdout.flush()
     except TuninglinkError as failure:
-        return _show_failure(failure, "".join(arguments[:1]))
+        diagnostics, command = failure.diagnostics, "".join(arguments[:1])
+        if any(diagnostic.message.startswith(_NO_DEVICES) for diagnostic in diagnostics):
+            from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
+
+            failure = no_target()
+        show(*failure.diagnostics)
+        # `compile` has the exit codes of iree-compile.
+        is_usage = isinstance(failure, UsageError) and command != "compile"
+        return USAGE_ERROR if is_usage else FAILURE
     except BrokenPipeError:
         pass
-    except (
-        OSError
-    ) as failure:  # such as a name that is too long, or a full disk for temporary files
+    # Such as a name that is too long, or a full disk for temporary files.
+    except OSError as failure:
         show(cannot("access", failure.filename or "a file", failure))
     except (RuntimeError, UnicodeDecodeError) as failure:
         if not is_undecodable(failure):
@@ -156,17 +151,6 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
 def fail() -> None:
     """Let the command end with exit code 1, although it goes on after an error."""
     _failed.append(True)
-
-
-def _show_failure(failure: TuninglinkError, command: str) -> int:
-    """Show an error, and return the exit code; `compile` has the exit codes of iree-compile."""
-    if any(diagnostic.message.startswith(_NO_DEVICES) for diagnostic in failure.diagnostics):
-        from tuninglink.compiler import no_target  # noqa: PLC0415 - loads the compiler
-
-        failure = no_target()
-    show(*failure.diagnostics)
-    is_usage = isinstance(failure, UsageError) and command != "compile"
-    return USAGE_ERROR if is_usage else FAILURE
 
 
 _NO_DEVICES: Final = "no HAL devices defined in the module"

@@ -68,7 +68,13 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
         given.update(map(_name, NAMING_FLAGS))
     elif not given.isdisjoint(map(_name, NAMING_FLAGS)):
         given.add("target")
-    words = _joined(project.expanded_flags)
+    # Join flags with values that are separate words.
+    words: list[str] = []
+    for word in project.expanded_flags:
+        if words and not word.startswith("-") and "=" not in words[-1]:
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
     if not project.is_named:
         check_found_flags(words, os.path.relpath(project.path))
     flags = [flag for flag in words if _name(flag) not in given]
@@ -114,22 +120,8 @@ def _take_project(arguments: list[str]) -> Project | None:
     return used_project() if uses_project else None
 
 
-def _joined(words: Iterable[str]) -> list[str]:
-    """Join flags with values that are separate words."""
-    flags: list[str] = []
-    for word in words:
-        if flags and not word.startswith("-") and "=" not in flags[-1]:
-            flags[-1] += f"={word}"
-        else:
-            flags.append(word)
-    return flags
-
-
 def _name(flag: str) -> str:
     return flag.partition("=")[0].lstrip("-")
-
-
-# --- The command lines of commands that take a program and what to compile it for ----------------
 
 
 def set_up_compiler(program: str, flags: Sequence[str], *, upgrade: bool = True) -> None:

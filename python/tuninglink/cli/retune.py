@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import (
     MEASURING_FLAGS,
-    RetuneOptions,
     check_outputs,
     measuring_values,
     stopping,
@@ -24,11 +23,18 @@ from tuninglink.cli.project_options import (
 )
 from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
+from tuninglink.cli.usage import (
+    FORMAT_FLAG,
+    Positional,
+    ReportFormat,
+    Usage,
+    flags_of,
+    option,
+    toggle,
+)
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, read_specs, spec_names
@@ -43,7 +49,7 @@ from tuninglink.tuning import (
     rows,
     target_of,
 )
-from tuninglink.tuning.deciding import Budget
+from tuninglink.tuning.deciding import Budget, MeasuringOptions
 from tuninglink.tuning.devices import Timeline, check_devices, default_device
 from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.search import check_search
@@ -56,30 +62,30 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink retune"
 
-_FLAGS: Final = {
-    "target": TARGET_FLAG,
-    "output": replace(
-        COMPILE_FLAGS["output"],
-        metavar="NEW.mlir",
-        help="Where the new spec goes; a directory for several. Default: standard output.",
-    ),
-    "model": Flag(
-        "model",
+
+@dataclass(frozen=True, kw_only=True)
+class RetuneOptions(MeasuringOptions):
+    """The options of `tuninglink retune`. For several specs, the output is a directory."""
+
+    specs: tuple[str, ...]
+    model: str = option(
+        "",
         metavar="MODEL",
         help="Measure entries on the dispatches of this program that they configure, with the ops that are fused there.",
-    ),
-    "format": replace(
+    )
+    report_format: ReportFormat = option(
+        ReportFormat.TABLE,
         FORMAT_FLAG,
+        name="format",
         help="How the report is written. It goes to standard output if the spec goes elsewhere, else to standard error. "
         "Default: table.",
-    ),
-    "no-improve": switch(
-        "improves", "Search for no better configurations: only keep or drop.", value=False
-    ),
-    "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-    **MEASURING_FLAGS,
-    **SPEC_PROJECT_FLAGS,
-}
+    )
+    improves: bool = toggle(
+        "Search for no better configurations: only keep or drop.", name="no-improve", default=True
+    )
+    project: str = ""
+    no_project: bool = False
+
 
 USAGE: Final[Usage] = Usage(
     name="retune",
@@ -92,7 +98,18 @@ USAGE: Final[Usage] = Usage(
             values=spec_names,
         ),
     ),
-    flags=_FLAGS,
+    flags={
+        "target": TARGET_FLAG,
+        "output": replace(
+            COMPILE_FLAGS["output"],
+            metavar="NEW.mlir",
+            help="Where the new spec goes; a directory for several. Default: standard output.",
+        ),
+        **flags_of(RetuneOptions),
+        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
+        **MEASURING_FLAGS,
+        **SPEC_PROJECT_FLAGS,
+    },
     main_flags=("target", "output", "model", "device", "budget"),
     takes_compiler_flags=True,
     description="""
@@ -112,12 +129,8 @@ command; what was decided so far is written.
 
 
 def retune_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink retune` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
-    # Parse the arguments after the program's name.
-    reader = read_flags(_FLAGS, arguments)
+    """Run `tuninglink retune`. The command sets process-wide flags, so a process can run it only once."""
+    reader = read_flags(USAGE.flags, arguments)
     for flag in reader.flags:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
@@ -127,35 +140,31 @@ def retune_command(arguments: Sequence[str]) -> int:
     check_has_target(options.flags)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
     check_search(options.settings.search)  # report an unknown one first
-
-    failure = retune(options, PROGRAM)
-    if failure is not None:
-        raise failure
-    return process.SUCCESS
-
-
-# --- The work of `tuninglink retune` after its arguments are parsed ------------------------------
-
-
-def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
-    """Retune specs, and write the new specs and the report."""
-    specs = _read(options)
+    # Read the specs, and check that the new ones can be written.
+    sink = process.shown_diagnostics()
+    sources = options.specs or project_specs(options.project, no_project=options.no_project)
+    files = read_specs(sources, sink)
+    specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
     outputs = _outputs(options.output, specs)
     for output in outputs:
         check_outputs(replace(options, output=output))
-    result = _retune(specs, options, command)
+    # Write the new specs and the report.
+    result = _retuned(specs, options)
     for spec, output in zip(specs, outputs, strict=True):
         write_output(output, retuned_spec(spec, result.of(spec)))
-    stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
-    stream.write(_report(specs, result, options.report_format))
-    return result.failure
-
-
-def _read(options: RetuneOptions) -> list[Spec]:
-    sink = process.shown_diagnostics()
-    specs = options.specs or project_specs(options.project, no_project=options.no_project)
-    files = read_specs(specs, sink)
-    return [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
+    if options.report_format is ReportFormat.JSON:
+        report = to_json(result)
+    else:
+        report = "\n".join(
+            render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)
+            if spec.entries
+            else f"{escaped(spec.source)}: the spec has no entries\n"
+            for spec in specs
+        )
+    (sys.stderr if options.output == STANDARD_STREAM else sys.stdout).write(report)
+    if result.failure is not None:
+        raise result.failure
+    return process.SUCCESS
 
 
 def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
@@ -171,7 +180,7 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
     return [str(directory / name) for name in names]
 
 
-def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> RetuningResult:
+def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
     budget = Budget(time_left(options.settings.seconds), options.settings.trials)
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
@@ -181,10 +190,16 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     if options.model:
         with progress(f"compiling {options.model}"):
             model = read_program(options.model, options.flags)
-    listener = progress_listener(command)
+    listener = progress_listener(PROGRAM)
+
+    def tell(result: EntryResult) -> None:
+        if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
+            message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
+            process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
+
     with (
         open_task_tuner(options, uris, Timeline(), listener) as tuner,
-        stopping(budget, command),
+        stopping(budget, PROGRAM),
     ):
         return Retuner(
             specs,
@@ -195,23 +210,5 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
             model,
             improves=options.improves,
             warn=process.show,
-            tell=_tell,
+            tell=tell,
         ).run()
-
-
-def _tell(result: EntryResult) -> None:
-    if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
-        message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
-        process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
-
-
-def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
-    if form is ReportFormat.JSON:
-        return to_json(result)
-    return "\n".join(_table(spec, result) for spec in specs)
-
-
-def _table(spec: Spec, result: RetuningResult) -> str:
-    if not spec.entries:
-        return f"{escaped(spec.source)}: the spec has no entries\n"
-    return render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
+    from rich.text import Text
 
 
 class Verbosity(IntEnum):
@@ -81,7 +82,7 @@ _SHOW_CURSOR = b"\033[?25h"
 
 
 class Steps:
-    """The steps of an activity. A call starts the next step."""
+    """The steps of an activity, which rich renders with their time. A call starts the next step."""
 
     def __init__(self, what: object) -> None:
         self._what = what
@@ -106,8 +107,10 @@ class Steps:
     def __str__(self) -> str:
         return escaped(f"{self._what}: {self._step}" if self._step else str(self._what))
 
-    def line(self) -> str:
-        return f"{self} ({time.monotonic() - self._began:.0f} s)"
+    def __rich__(self) -> Text:
+        from rich.text import Text  # noqa: PLC0415 - as above
+
+        return Text(f"{self} ({time.monotonic() - self._began:.0f} s)")
 
 
 @contextmanager
@@ -127,16 +130,11 @@ def progress(what: object) -> Iterator[Steps]:
 
 def _show(steps: Steps, shown: ExitStack) -> None:
     from rich.console import Console  # noqa: PLC0415 - it takes as long to load as a small run
-    from rich.text import Text  # noqa: PLC0415
-
-    class Current:
-        def __rich__(self) -> Text:
-            return Text(steps.line())
 
     console = Console(stderr=True)
     if console.is_interactive:
         shown.enter_context(interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
-        shown.enter_context(console.status(Current()))
+        shown.enter_context(console.status(steps))
 
 
 UNBROKEN = 100_000
@@ -162,7 +160,7 @@ def render_table(
     """Return a table as text; on a terminal without room for it, as blocks, one for each row."""
     title, *headings = map(escaped, (title, *headings))
     rows = [[*map(escaped, row)] for row in rows]
-    if stream.isatty() or any(map(_is_special, (title, *headings, *chain.from_iterable(rows)))):
+    if stream.isatty() or not "".join((title, *headings, *chain.from_iterable(rows))).isascii():
         return _rich(headings, rows, title, stream)
     # The same table as `_rich` without a terminal, in a hundredth of the time.
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
@@ -173,10 +171,6 @@ def render_table(
 
     lines = [line(headings), rule, *map(line, rows)]
     return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
-
-
-def _is_special(cell: str) -> bool:
-    return not cell.isascii()
 
 
 _GAP: Final = "   "
@@ -257,8 +251,6 @@ def render_blocks(
     return "\n".join(map(str.rstrip, captured.get().rstrip().splitlines())) + "\n"
 
 
-# --- The width of terminals, and lines that fit it -----------------------------------------------
-
 USUAL_WIDTH: Final = 80
 """The width of a terminal that does not know its own, and of help texts in pipes."""
 
@@ -287,12 +279,10 @@ def folded(text: str, stream: TextIO) -> str:
     width = columns(stream)
     erasure = _ERASURE if text.startswith(_ERASURE) else ""
     lines = re.split(r"(?<=\n)", text.removeprefix(erasure))
-    return erasure + "".join(
-        line
-        if (_size(line) <= width or _MOVES.search(line.rstrip("\r\n")) is not None)
-        else _fold(line, width)
-        for line in lines
-    )
+    for position, line in enumerate(lines):
+        if _size(line) > width and _MOVES.search(line.rstrip("\r\n")) is None:
+            lines[position] = _fold(line, width)
+    return erasure + "".join(lines)
 
 
 class FoldedText(io.TextIOWrapper):

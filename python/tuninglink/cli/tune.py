@@ -276,8 +276,6 @@ def _list_candidates(options: TuneOptions, candidates: Iterable[StagedCandidate]
     print_table(("dispatch", "rank", "result", "pipeline", "knobs"), rows)
 
 
-# --- The files of a result ---
-
 _GROUPING: Final = re.compile(r"[\s'\"\\]")
 """Characters of a flag that response files do not keep without quotation marks."""
 
@@ -346,9 +344,6 @@ def save_result(path: str, write: Callable[[str], object]) -> TuninglinkError | 
             write(str(place))
             return TuninglinkError(replace(cause, notes=(note(f"it is in '{place}'"),)))
     return TuninglinkError(cause)
-
-
-# --- Output ---
 
 
 def _use(files: _Files, written: Sequence[str], spec: Sequence[str] = ()) -> str:

@@ -24,7 +24,7 @@ from tuninglink.errors import counted, escaped
 from tuninglink.tuning.deciding import Ending, TaskOutcome, TaskResult, TrialResult, WrongDefaults
 from tuninglink.tuning.devices import duration
 from tuninglink.tuning.flag_sets import Listener
-from tuninglink.tuning.programs import Correctness, OutputComparison, OutputVerdict
+from tuninglink.tuning.programs import Correctness, OutputVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,28 +34,30 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import (
         Budget,
-        Decision,
         FunctionComparison,
         ModelComparison,
         ModelVerdict,
     )
     from tuninglink.tuning.devices import DeviceDescription, Timeline
-    from tuninglink.tuning.flag_sets import FlagSet, FlagsResult, SetResult
+    from tuninglink.tuning.flag_sets import FlagSet, FlagsResult
     from tuninglink.tuning.programs import DispatchedProgram, Omission, TuningTask
 
 
 def summary(result: TaskResult) -> str:
     """Return the outcome of a task, its times, its share, and the reason for the end of its trials."""
-    share = f"{result.share:.0%} of the time"
-    return f"{outcome(result)}; {share}, {trials(result)}{_default(result)}"
+    tried = f"{counted(len(result.trials), 'candidate')} tried"
+    if result.ending:
+        tried += f" ({result.ending.value})"
+    return f"{_outcome(result)}; {result.share:.0%} of the time, {tried}{_default(result)}"
 
 
-def outcome(result: TaskResult) -> str:
+def _outcome(result: TaskResult) -> str:
     """Return the outcome of a task with its times."""
     default, decision = duration(result.default_us), result.decision
     match result.verdict:
         case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
-            return f"won: {decision.speedup}, {times(decision)}"
+            times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
+            return f"won: {decision.speedup}, {times}"
         case TaskOutcome.UNDECIDED:
             interval = f": {decision}" if decision else ""
             reason = f": {result.reason}" if result.reason else ""
@@ -79,18 +81,6 @@ def _default(result: TaskResult) -> str:
     if result.verdict is TaskOutcome.WON:
         return "; the default's result is wrong"
     return "; the default's result is wrong, and no right candidate was found: the program computes wrong results here"
-
-
-def trials(result: TaskResult) -> str:
-    """Return the number of tried candidates, and the reason for the end of the trials."""
-    count = len(result.trials)
-    tried = f"{count} candidate{'' if count == 1 else 's'} tried"
-    return f"{tried} ({result.ending.value})" if result.ending else tried
-
-
-def times(decision: Decision) -> str:
-    """Return the times of a decision."""
-    return f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
 
 
 @dataclass
@@ -139,10 +129,15 @@ class ProgressLines(CommandListener):
         self._is_final = True
 
     def sets_compared(self, result: FlagsResult) -> None:
-        """Show the results of sets of flags."""
         for set_result in result.results:
             entries = "" if set_result.entries is None else f", {set_result.entries} tuned"
-            self._say(f"  {set_result.flag_set.name}{entries}: {set_outcome(set_result)}")
+            outcome = set_result.note
+            if set_result.speedup is not None:
+                wrong = counted(set_result.avoided, "wrong default")
+                avoided = f"avoids {wrong}" if set_result.avoided > 0 else ""
+                notes = "".join(f"; {note}" for note in (avoided, set_result.note) if note)
+                outcome = f"{set_result.milliseconds:.4g} ms, {set_result.speedup}{notes}"
+            self._say(f"  {set_result.flag_set.name}{entries}: {outcome}")
         if result.noise is not None:
             self._say(f"  the default against itself: {result.noise}")
         if result.finding:
@@ -158,7 +153,6 @@ class ProgressLines(CommandListener):
         self._say(f"tuning dispatches under the flags '{flag_set.name}'")
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        """Show the devices."""
         names = ", ".join(device.uri for device in devices)
         problems = counted(len(program.tasks), "problem")
         calls = sum(task.calls for task in program.tasks)
@@ -173,7 +167,6 @@ class ProgressLines(CommandListener):
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
-        """Show the best time so far."""
         task = self._tasks[prepared.task.key]
         task.tried += 1
         task.failed += trial.failure is not None
@@ -190,7 +183,6 @@ class ProgressLines(CommandListener):
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
-        """Show that the best candidates race."""
         candidates = counted(finalists, "candidate")
         self._say(
             f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
@@ -201,14 +193,12 @@ class ProgressLines(CommandListener):
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """Warn that the compiler's default gives a wrong result."""
         name = task.short_name
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
         )
 
     def ended(self, result: TaskResult) -> None:
-        """Show the result of a task."""
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
         self._say(f"{result.task.short_name}: {summary(result)}")
@@ -227,13 +217,16 @@ class ProgressLines(CommandListener):
         self._say(f"running the whole program {how}")
 
     def compared(self, verdict: ModelVerdict) -> None:
-        """Show the result of the whole program."""
         for failure in verdict.failures:
             self._say(f"  an entry was left out, as the program fails with it: {failure}")
-        self._say_outputs(verdict.outputs)
-        comparison = verdict.comparison
+        comparison, outputs = verdict.comparison, verdict.outputs
+        if outputs is not None:
+            for line in filter(None, (str(outputs), outputs.note)):
+                self._say(f"  {line}")
+            if outputs.finding:
+                self._say(f"warning: {outputs.finding}")
         if comparison is None:
-            if verdict.kept or verdict.outputs is None:
+            if verdict.kept or outputs is None:
                 self._say(f"not guarded: the whole program was not compared: {verdict.reason}")
             elif self._entries:
                 self._say(f"  no entry is kept: {verdict.reason}")
@@ -244,15 +237,6 @@ class ProgressLines(CommandListener):
         self._say(f"  {_comparison(comparison)}")
         for note in comparison.notes:
             self._say(f"  {note}")
-
-    def _say_outputs(self, outputs: OutputComparison | None) -> None:
-        """Show the error of the program's outputs, with a warning if they are wrong."""
-        if outputs is None:
-            return
-        for line in filter(None, (str(outputs), outputs.note)):
-            self._say(f"  {line}")
-        if outputs.finding:
-            self._say(f"warning: {outputs.finding}")
 
     def repaired(self, wrong: WrongDefaults) -> None:
         self._say(f"{'warning: ' if wrong.repaired < wrong.count else ''}{wrong}")
@@ -280,15 +264,6 @@ class ProgressLines(CommandListener):
 def _comparison(comparison: ModelComparison | FunctionComparison) -> str:
     times = f"{comparison.default_ms:.4g} ms without the spec, {comparison.tuned_ms:.4g} ms with it"
     return f"{times}: speedup {comparison.speedup}"
-
-
-def set_outcome(result: SetResult) -> str:
-    """Return the time and the speedup of a set of flags, with notes."""
-    if result.speedup is None:
-        return result.note
-    avoided = f"avoids {counted(result.avoided, 'wrong default')}" if result.avoided > 0 else ""
-    notes = "".join(f"; {note}" for note in (avoided, result.note) if note)
-    return f"{result.milliseconds:.4g} ms, {result.speedup}{notes}"
 
 
 def progress_listener(command: str) -> Listener:

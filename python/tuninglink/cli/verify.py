@@ -6,7 +6,7 @@ import math
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
@@ -14,11 +14,19 @@ from tuninglink.cli.measuring_options import (
     CALL_FLAGS,
     MEASURING_FLAGS,
     PROGRAM_ARGUMENT,
-    VerifyOptions,
 )
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import is_quiet, print_table, progress
-from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG, ReportFormat, Usage, known_dispatches
+from tuninglink.cli.usage import (
+    FORMAT_FLAG,
+    JOBS_FLAG,
+    ReportFormat,
+    Usage,
+    flags_of,
+    known_dispatches,
+    option,
+    toggle,
+)
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     DIM_FLAG,
@@ -29,7 +37,6 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
@@ -45,10 +52,14 @@ from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import ModelRunError, ModelRuns, ProgramVerdict, relative_error
 from tuninglink.tuning.devices import Devices, Settings, check_devices, default_device
 from tuninglink.tuning.programs import (
+    CallOptions,
     Correctness,
     DispatchedProgram,
     Failure,
     FailureKind,
+    FunctionWeight,
+    GivenInput,
+    ParameterFile,
     TuningTask,
     read_program,
 )
@@ -56,10 +67,10 @@ from tuninglink.tuning.references import Reproducers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from tuninglink.iree import GivenSizes
     from tuninglink.tuning.references import VerifiedDispatch
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
@@ -67,59 +78,81 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink verify"
 
-_FLAGS: Final = {
-    "target": TARGET_FLAG,
-    "spec": replace(
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """The options of `tuninglink verify`."""
+
+    input: str
+    flags: tuple[str, ...]
+    specs: tuple[str, ...] = option(
+        (),
         COMPILE_FLAGS["spec"],
+        name="spec",
         help="Verify the program with this spec. May be repeated, the first wins.",
-    ),
-    "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-    "device": replace(
+    )
+    upgrade: bool = toggle(COMPILE_FLAGS["no-upgrade"].help, name="no-upgrade", default=True)
+    devices: tuple[str, ...] = option(
+        (),
         MEASURING_FLAGS["device"],
+        name="device",
         help="The device, as in cuda://0. Default: the one that runs what is compiled for.",
-    ),
-    "only": Flag(
-        "patterns",
+    )
+    patterns: tuple[str, ...] = option(
+        (),
+        name="only",
         repeats=True,
         metavar="PATTERN",
         values=known_dispatches,
         help="Verify dispatches with this in their name or their function's, and not the whole program. May be repeated; "
         "* and ? match.",
-    ),
-    "trace": switch(
-        "traces",
-        "Run the program once, and compare its dispatches on the values that they get there, instead of alone on "
-        "random ones.",
-    ),
-    "dim": replace(
+    )
+    traces: bool = toggle(
+        "Run the program once, and compare its dispatches on the values that they get there, instead of alone on random "
+        "ones.",
+        name="trace",
+    )
+    sizes: tuple[GivenSizes, ...] = option(
+        (),
         DIM_FLAG,
+        name="dim",
         help="Verify dynamic dispatches at these sizes: ARGUMENT.DIMENSION=SIZE,... such as 0.0=1,8,64, or sizes alone for "
         "all dynamic dimensions. May be repeated.",
-    ),
-    **CALL_FLAGS,
-    "function": replace(
+    )
+    functions: tuple[FunctionWeight, ...] = option(
+        (),
         CALL_FLAGS["function"],
+        name="function",
         metavar="NAME",
         help="Call this function of the program. May be repeated. Default: all.",
-    ),
-    "failures": replace(
+    )
+    inputs: tuple[GivenInput, ...] = option((), CALL_FLAGS["input"], name="input")
+    expected: tuple[GivenInput, ...] = option((), CALL_FLAGS["expected"])
+    parameters: tuple[ParameterFile, ...] = option((), CALL_FLAGS["parameters"])
+    failures: str = option(
+        "",
         MEASURING_FLAGS["failures"],
         help="Write the program of each wrong result and failure to DIR, with a script for the stock tools.",
-    ),
-    "format": FORMAT_FLAG,
-    "jobs": JOBS_FLAG,
-    "timeout": replace(
+    )
+    report_format: ReportFormat = option(ReportFormat.TABLE, FORMAT_FLAG, name="format")
+    jobs: int | None = option(None, JOBS_FLAG)
+    timeout: float = option(
+        60.0,
         MEASURING_FLAGS["timeout"],
         help="When a compilation, a run or a reference counts as hanging. Default: 60s.",
-    ),
-    "seed": replace(MEASURING_FLAGS["seed"], help="Fixes the inputs. Default: 0."),
-    "compile-from": COMPILE_FLAGS["compile-from"],
-}
+    )
+    seed: int = option(0, MEASURING_FLAGS["seed"], help="Fixes the inputs. Default: 0.")
+    compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
+
+    @property
+    def calls(self) -> CallOptions:
+        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
+
 
 USAGE: Final[Usage] = Usage(
     name="verify",
     positionals=(PROGRAM_ARGUMENT,),
-    flags=_FLAGS,
+    flags={"target": TARGET_FLAG, **flags_of(VerifyOptions)},
     main_flags=("target", "spec", "device"),
     takes_compiler_flags=True,
     description="""
@@ -140,12 +173,8 @@ dispatch fails: it does not compile, or crashes. The exit code is 1 if a result 
 
 
 def verify_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink verify` with the arguments after the command's name.
-
-    The command sets process-wide flags, so a process can run it only once.
-    """
-    # Parse the arguments after the command's name.
-    reader = read_flags(_FLAGS, arguments)
+    """Run `tuninglink verify`. The command sets process-wide flags, so a process can run it only once."""
+    reader = read_flags(USAGE.flags, arguments)
     if reader.input is None:
         raise UsageError(error("no input; name a program, or - for standard input"))
     if reader.values.get("traces") and reader.input == STANDARD_STREAM:
@@ -157,19 +186,14 @@ def verify_command(arguments: Sequence[str]) -> int:
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
-
-    return process.SUCCESS if verify(options) else process.FAILURE
-
-
-# --- The work of `tuninglink verify` after its arguments are parsed ------------------------------
-
-
-def verify(options: VerifyOptions) -> bool:
-    """Verify a program and print the report."""
     if options.failures:
         check_directory(options.failures)
     check_devices(options.devices)
-    spec = _spec(options)
+    # The given specs, linked, and the dispatches of the program.
+    sink = process.shown_diagnostics()
+    files = read_specs(options.specs, sink)
+    specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
+    spec = link_specs(specs).spec.text() if specs else ""
     with progress(f"compiling {options.input}"):
         program = read_program(
             options.input,
@@ -181,41 +205,15 @@ def verify(options: VerifyOptions) -> bool:
     tasks = program.matching_tasks(options.patterns)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
     if options.traces:
-        return verify_traces(program, spec, uri, options)
-    verification = _verified(program, tasks, spec, uri, options)
-    if options.report_format is ReportFormat.JSON:
-        write_output(STANDARD_STREAM, to_json(verification))
+        is_right = _verify_traces(program, spec, uri, options)
     else:
-        verified, whole = verification.dispatches, verification.program
-        rows = [
-            (
-                entry.task.label,
-                str(entry.task.calls),
-                entry.judgement.correctness.value,
-                entry.judgement.reason,
-            )
-            for entry in sorted(
-                verified, key=lambda entry: _ORDER.index(entry.judgement.correctness)
-            )
-        ]
-        if whole is not None:
-            judgement = whole.judgement
-            rows.append((_WHOLE, "1", judgement.correctness.value, judgement.reason))
-        print_table(("dispatch", "calls", "result", "finding"), rows)
-        counts = Counter(entry.judgement.correctness for entry in verified)
-        summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
-        if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
-            summary.append(f"{omitted} not run alone")
-        print(f"\n{len(verified)} dispatches: {', '.join(summary)}")  # noqa: T201 - the output
-    return verification.is_right
-
-
-def _spec(options: VerifyOptions) -> str:
-    """Return the given specs, linked, as text; empty without specs."""
-    sink = process.shown_diagnostics()
-    files = read_specs(options.specs, sink)
-    specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
-    return link_specs(specs).spec.text() if specs else ""
+        verification = _verified(program, tasks, spec, uri, options)
+        if options.report_format is ReportFormat.JSON:
+            write_output(STANDARD_STREAM, to_json(verification))
+        else:
+            _print_table(verification)
+        is_right = verification.is_right
+    return process.SUCCESS if is_right else process.FAILURE
 
 
 def _verified(
@@ -230,13 +228,27 @@ def _verified(
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
 
+    def tell(line: str) -> None:
+        if not is_quiet():
+            print(escaped(line), file=sys.stderr, flush=True)  # noqa: T201 - progress
+
     def report(verdict: VerifiedDispatch | ProgramVerdict, count: int, total: int) -> None:
+        judgement = verdict.judgement
+        result = f"{judgement.correctness.value}, {judgement.reason}"
         if isinstance(verdict, ProgramVerdict):
-            _tell(f"{_WHOLE}: {verdict.judgement.correctness.value}, {verdict.judgement.reason}")
+            tell(f"{_WHOLE}: {result}")
             return
-        _tell(f"{count} of {total}: {_words(verdict)}")
-        if reproducers and not verdict.is_right:
-            _tell(f"  see {_reproducer(reproducers, verdict, spec, uri)}")
+        tell(f"{count} of {total}: {verdict.task.label}: {result}")
+        if reproducers is None or verdict.is_right:
+            return
+        # Write the program of a dispatch that fails or gives a wrong result.
+        if verdict.failure is None and not spec:
+            place = reproducers.keep_wrong(verdict.task, judgement, uri)
+        else:
+            failure = verdict.failure or Failure(FailureKind.WRONG, judgement.reason)
+            specs = [load_spec(spec.encode())] if spec else []
+            place = reproducers.keep_dispatch(verdict.task, failure, uri, specs)
+        tell(f"  see {place}")
 
     with CandidateCompiler(options.flags, options.jobs) as compiler:
         return verify_dispatches(
@@ -252,28 +264,27 @@ def _verified(
         )
 
 
-def _reproducer(
-    reproducers: Reproducers, entry: VerifiedDispatch, spec: str, uri: str
-) -> Path | None:
-    """Write the program of a dispatch that fails or gives a wrong result."""
-    if entry.failure is None and not spec:
-        return reproducers.keep_wrong(entry.task, entry.judgement, uri)
-    failure = entry.failure or Failure(FailureKind.WRONG, entry.judgement.reason)
-    specs = [load_spec(spec.encode())] if spec else []
-    return reproducers.keep_dispatch(entry.task, failure, uri, specs)
-
-
-def _tell(line: str) -> None:
-    if not is_quiet():
-        print(escaped(line), file=sys.stderr, flush=True)  # noqa: T201 - progress
-
-
-def _words(entry: VerifiedDispatch) -> str:
-    return f"{entry.task.label}: {entry.judgement.correctness.value}, {entry.judgement.reason}"
+def _print_table(verification: Verification) -> None:
+    """Print the results of dispatches, then that of the whole program, and their numbers."""
+    verified, whole = verification.dispatches, verification.program
+    ranked = sorted(verified, key=lambda entry: _ORDER.index(entry.judgement.correctness))
+    results = [(entry.task.label, str(entry.task.calls), entry.judgement) for entry in ranked]
+    results += [(_WHOLE, "1", whole.judgement)] if whole is not None else []
+    print_table(
+        ("dispatch", "calls", "result", "finding"),
+        [
+            (label, calls, judgement.correctness.value, judgement.reason)
+            for label, calls, judgement in results
+        ],
+    )
+    counts = Counter(entry.judgement.correctness for entry in verified)
+    summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
+    if omitted := sum(len(omission.dispatches) for omission in verification.omissions):
+        summary.append(f"{omitted} not run alone")
+    sys.stdout.write(f"\n{len(verified)} dispatches: {', '.join(summary)}\n")
 
 
 _WHOLE: Final = "the whole program"
-
 
 _ORDER = (
     Correctness.WRONG,
@@ -289,19 +300,17 @@ _UNTRACED: Final = "without traces, against the reference"
 _REFERENCE: Final = "of the reference, against --expected"
 
 
-def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
-    """Compare the dispatches of a program as it runs, and print the report."""
+def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
+    """Compare the dispatches of a program as it runs, print the report, and return whether all agree."""
     if program.calls is None or not program.tasks:
         raise UsageError(error("only a whole program can be traced"))
-    backend = program.tasks[0].target.backend
-    settings = Settings(seed=options.seed)
+    seed, timeout = options.seed, options.timeout
     with ExitStack() as opened, progress("tracing the program") as step:
         compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
-        device = opened.enter_context(Devices([uri], settings, options.timeout)).first
-        tracing = opened.enter_context(
-            ProgramTracing(compiler, device, backend, options.seed, options.timeout)
-        )
-        runs = ModelRuns(program, compiler, device, options.seed)
+        device = opened.enter_context(Devices([uri], Settings(seed=seed), timeout)).first
+        backend = program.tasks[0].target.backend
+        tracing = opened.enter_context(ProgramTracing(compiler, device, backend, seed, timeout))
+        runs = ModelRuns(program, compiler, device, seed)
         source = TraceSource(
             options.input, options.flags, options.compile_from, options.sizes, options.calls
         )
@@ -313,21 +322,10 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
             raise TuninglinkError(error(str(failure))) from None
         # Run it with traces on both targets, and compare them.
         step("compiling the program with traces")
-        traced = source.traced(options.timeout)
+        traced = source.traced(timeout)
         step("running the program with traces")
         functions = tracing.run(traced, spec, program.calls, integers)
-    _write_report(functions, plain, options.report_format)
-    return not any(
-        dispatch.agreement is Agreement.DIFFERS
-        for function in functions
-        for dispatch in function.dispatches
-    )
-
-
-def _write_report(
-    functions: Sequence[TracedFunction], plain: Outputs, report_format: ReportFormat
-) -> None:
-    if report_format is ReportFormat.JSON:
+    if options.report_format is ReportFormat.JSON:
         reports = [
             {
                 "name": function.call.label,
@@ -339,23 +337,31 @@ def _write_report(
         write_output(STANDARD_STREAM, to_json({"functions": reports}))
     else:
         for function in functions:
-            headers = ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value")
-            rows = [
-                (
-                    f"{number} {dispatch.name}",
-                    dispatch.agreement.value,
-                    *map(_number, (dispatch.input_error, dispatch.output_error)),
-                    _number(dispatch.tolerance),
-                    _number(dispatch.magnitude),
-                )
-                for number, dispatch in enumerate(function.dispatches)
-            ]
-            print(f"@{escaped(function.call.label)}: relative errors against the reference")  # noqa: T201 - the output
-            print_table(headers, rows)
-            errors = _errors(function, plain)
-            for label, value in errors.items():
-                print(f"outputs {escaped(label)}: {_number(value)}")  # noqa: T201 - the output
-            print(f"\n{_finding(function, errors)}")  # noqa: T201 - the output
+            _print_function(function, _errors(function, plain))
+    return not any(
+        dispatch.agreement is Agreement.DIFFERS
+        for function in functions
+        for dispatch in function.dispatches
+    )
+
+
+def _print_function(function: TracedFunction, errors: Mapping[str, float]) -> None:
+    title = f"@{escaped(function.call.label)}: relative errors against the reference"
+    sys.stdout.write(f"{title}\n")
+    print_table(
+        ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value"),
+        [
+            (
+                *(f"{number} {dispatch.name}", dispatch.agreement.value),
+                *map(_number, (dispatch.input_error, dispatch.output_error)),
+                *map(_number, (dispatch.tolerance, dispatch.magnitude)),
+            )
+            for number, dispatch in enumerate(function.dispatches)
+        ],
+    )
+    for label, value in errors.items():
+        sys.stdout.write(f"outputs {escaped(label)}: {_number(value)}\n")
+    sys.stdout.write(f"\n{_finding(function, errors)}\n")
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:

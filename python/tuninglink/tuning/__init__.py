@@ -16,6 +16,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.program_guard import ProgramGuard as ProgramGuard
     from tuninglink.tuning.program_profiles import (
+        ProgramMeasurement as ProgramMeasurement,
         has_profiles as has_profiles,
         record_profile as record_profile,
         time_dispatches as time_dispatches,

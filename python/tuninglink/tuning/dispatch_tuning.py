@@ -119,10 +119,10 @@ class DispatchTuning:
             sizes=options.sizes,
             options=options.calls,
         )
-        return self._weighed(program, options.profile) if options.profile else program
-
-    def _weighed(self, program: DispatchedProgram, path: str) -> DispatchedProgram:
-        """Return a program whose dispatches have the weights of a profile, and report their number."""
+        if not options.profile:
+            return program
+        # Weigh the dispatches by a profile, and report their number.
+        path = options.profile
         result = weighed(program, read_profile(path))
         count = sum(task.profiled_us is not None for task in result.tasks)
         total = len(result.tasks)

@@ -5,38 +5,59 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.errors import TuninglinkError
-from tuninglink.explaining import DispatchEvent, Profile, dispatch_events, runs_of, runtime_tool
-from tuninglink.files import temporary_directory
+from tuninglink.compiler import CompileOptions, Compiler, OutputFormat, Phase, SpecChoice
+from tuninglink.errors import TuninglinkError, UsageError
+from tuninglink.explaining import (
+    DispatchEvent,
+    Explanation,
+    MeasuredTimes,
+    Profile,
+    Status,
+    dispatch_events,
+    runs_of,
+    runtime_tool,
+    with_peaks,
+    with_times,
+)
+from tuninglink.files import STANDARD_STREAM, temporary_directory
 from tuninglink.mlir import error, note
 from tuninglink.tuning.devices import (
     LOCAL_DRIVERS,
     THREADED_DRIVER,
+    Caches,
     DeviceProcess,
     MeasurementError,
     Settings,
+    check_devices,
     describe,
     driver_of,
+    duration,
     input_bytes,
     may_run,
     parameter_indexes,
     physical_cores,
     runtime_uri,
 )
+from tuninglink.tuning.processor_peaks import peaks_or_remark
 from tuninglink.tuning.programs import (
+    ALL_CALLS,
     PLAIN_INTEGERS,
+    CallOptions,
     CompiledProgram,
     DispatchedProgram,
     Failure,
     Omission,
     TuningTask,
     element_type,
+    program_calls,
+    read_program,
 )
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -334,3 +355,136 @@ def _failure(done: subprocess.CompletedProcess[str]) -> str:
 
 _ERROR: Final = "ERROR OCCURRED"
 """The result of a benchmark that fails; the exit code is that of success."""
+
+
+@dataclass(frozen=True)
+class ProgramMeasurement:
+    """A measurement of a program's dispatches, for an explanation.
+
+    Attributes:
+        options: the options of the compilation that is explained.
+        calls: the calls of the whole program.
+        caches: whether data is in the caches when a dispatch starts.
+    """
+
+    path: str
+    options: CompileOptions
+    uri: str
+    calls: CallOptions = ALL_CALLS
+    caches: Caches = Caches.PROGRAM
+
+    def __post_init__(self) -> None:
+        if self.path == STANDARD_STREAM:
+            message = "a program from standard input can be read once only; '--device' needs a file"
+            raise UsageError(error(message))
+        check_devices([self.uri])
+
+    @property
+    def is_profiled(self) -> bool:
+        """Whether times are measured inside the program."""
+        return has_profiles(self.uri)
+
+    @property
+    def whole(self) -> CompileOptions:
+        """The options for compiling the whole program."""
+        return replace(
+            self.options,
+            compile_to=Phase.END,
+            emit_bytecode=False,
+            output_format=OutputFormat.BYTECODE,
+        )
+
+    def add_times(
+        self,
+        explanation: Explanation,
+        image: bytes,
+        choice: SpecChoice,
+        step: Callable[[str], None],
+        others: Iterable[MeasuredTimes] = (),
+    ) -> Explanation:
+        """Return an explanation with measured times.
+
+        Args:
+            explanation: the explanation.
+            image: the whole program, compiled with the specs, for a device with profiles.
+            choice: the specs.
+            step: is called with each step.
+            others: times from other sources, for dispatches that have none here.
+        """
+        if not explanation.dispatches:
+            return explanation
+        if self.is_profiled:
+            step(f"running the program on {self.uri}")
+            profile, notes = self._recorded(image), tuple[str, ...]()
+            how = "inside the program"
+        else:
+            profile, notes = self._alone(choice, step)
+            how = "of each dispatch alone, as the driver has no profiles"
+        # Measure the compiler's defaults for tuned dispatches by the same method.
+        tuned = {
+            dispatch.name for dispatch in explanation.dispatches if dispatch.status is Status.TUNED
+        }
+        remarks: tuple[str, ...] = ()
+        if tuned:
+            try:
+                if self.is_profiled:
+                    step("compiling without specs")
+                    default = Compiler(self.whole, SpecChoice()).compile_file(self.path).output
+                    step(f"running the program without specs on {self.uri}")
+                    defaults = self._recorded(default)
+                else:
+                    defaults, _ = self._alone(SpecChoice(), step, tuned)
+                profile = replace(profile, defaults=defaults.by_name)
+            except TuninglinkError as failure:
+                reason = failure.diagnostics[0].message
+                remarks = (f"the compiler's choices were not measured: {reason}",)
+        timed = with_times(explanation, [profile, *others])
+        # Add the peak rates, if the device is a processor.
+        if driver_of(self.uri) in LOCAL_DRIVERS:
+            step("measuring the peak rates of the processor")
+            types = {dispatch.cost.element_type for dispatch in timed.dispatches}
+            peaks, remark = peaks_or_remark(describe(self.uri), types)
+            if remark:
+                timed = replace(timed, notes=(*timed.notes, remark))
+            elif peaks is not None:
+                timed = with_peaks(timed, peaks)
+        total = duration(timed.weight().microseconds or 0.0)
+        source = f"times are of {profile.device} ({self.uri}), {how}; the dispatches take {total} in a run"
+        return replace(timed, notes=(*timed.notes, source, *notes, *remarks))
+
+    def _recorded(self, image: bytes) -> Profile:
+        options = self.options
+        calls = program_calls(
+            self.path, first=options.compile_from, sizes=options.sizes, options=self.calls
+        )
+        if calls is None:
+            message = "the functions of the program can no longer be read: it is compiled too far"
+            raise TuninglinkError(error(message))
+        return record_profile(calls, image, self.uri)
+
+    @cached_property
+    def _program(self) -> DispatchedProgram:
+        options = self.options
+        return read_program(
+            self.path,
+            options.flags,
+            first=options.compile_from,
+            sizes=options.sizes,
+            options=self.calls,
+        )
+
+    def _alone(
+        self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
+    ) -> tuple[Profile, tuple[str, ...]]:
+        """Measure dispatches each alone, and return their times and a note on each unmeasured one."""
+        program = self._program
+        if only:
+            tasks = (task for task in program.tasks if not set(only).isdisjoint(task.dispatches))
+            program = replace(program, tasks=tuple(tasks))
+        from_sources = replace(self.whole, compile_from=Phase.EXECUTABLE_SOURCES)
+
+        def compiled(source: bytes, name: str) -> bytes:
+            step(f"measuring {name}")
+            return Compiler(from_sources, choice).compile_bytes(source, name).output
+
+        return time_dispatches(program, compiled, self.uri, Settings(caches=self.caches))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
+from json_schema import schema_of
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import DispatchCost, peaks_of_device
-from json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning import (
     FlagSetReport,
