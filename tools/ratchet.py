@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2211, 173),
     "tuning": (4015, 172),
     "doctor": (287, 15),
-    "cli": (5944, 239),
+    "cli": (5924, 236),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

@@ -387,9 +387,8 @@ def _table(report: SpecReport, stream: TextIO) -> str:
             count = f"{overlap.at_most:,}" if is_exact else f"<={overlap.at_most:,}"
         answers = map(_cell, entry.answers.values())
         rows.append((_line(entry.entry), *answers, count, entry.entry.matcher, entry.payload))
-    notes = (*_undecided(report), *_in_model(report), *_overlaps(report), *_hidden(report))
     table = render_table(_COLUMNS, rows, _title(report), stream)
-    return table + folded("".join(f"{line}\n" for line in notes), stream)
+    return table + folded("".join(f"{line}\n" for line in _notes(report)), stream)
 
 
 def _counts(report: SpecReport) -> str:
@@ -431,43 +430,36 @@ def _cell(answer: Answer | None) -> str:
     return _NOT_ASKED if answer is None else _CELLS[answer.verdict]
 
 
-def _undecided(report: SpecReport) -> Iterator[str]:
-    """Yield the footnotes that explain question marks."""
+def _notes(report: SpecReport) -> Iterator[str]:
+    """Yield the footnotes of a table."""
+    # The reasons for question marks.
     for undecided in report.undecided():
         question = undecided.question.replace("_", " ")
         first = undecided.entries[0].entry
         more = f" and {len(undecided.entries) - 1:,} more" if len(undecided.entries) > 1 else ""
         yield f"not decided: {question}: line {_line(first)}{more}: {undecided.reason}"
-
-
-def _in_model(report: SpecReport) -> Iterator[str]:
-    """Yield the footnotes on the dispatches that entries configure in the model."""
-    for entry in report.entries:
-        name = f"in the model: line {_line(entry.entry)}: '{entry.entry.matcher}'"
-        if entry.in_model == ():
+    # The dispatches that entries configure in the model.
+    for report_of_entry in report.entries:
+        entry = report_of_entry.entry
+        name = f"in the model: line {_line(entry)}: '{entry.matcher}'"
+        if report_of_entry.in_model == ():
             yield f"{name} configures nothing"
-        for match in entry.in_model or ():
+        for match in report_of_entry.in_model or ():
             words = _WORDS[match.answer.verdict]
             reason = f": {match.answer.reason}" if match.answer.reason else ""
             yield f"{name} configures {match.problem} in {match.dispatch}: {words}{reason}"
-
-
-def _overlaps(report: SpecReport) -> Iterator[str]:
-    """Yield the footnotes on entries that overlap earlier entries."""
-    result = [
-        (entry_report.entry, entry_report.overlap)
-        for entry_report in report.entries
-        if entry_report.overlap is not None
-    ]
-    for entry, overlap in result[:_MOST_OVERLAPS]:
-        first = overlap.winners[0]
+    # The entries that overlap earlier ones.
+    overlaps = [(part.entry, part.overlap) for part in report.entries if part.overlap is not None]
+    for entry, overlap in overlaps[:_MOST_OVERLAPS]:
+        winner = overlap.winners[0]
         more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""
         yield (
-            f"overlap: line {_line(entry)}: '{entry.matcher}' matches {first.witness}, which "
-            f"'{first.entry.matcher}' (line {_line(first.entry)}) takes first{more}"
+            f"overlap: line {_line(entry)}: '{entry.matcher}' matches {winner.witness}, which "
+            f"'{winner.entry.matcher}' (line {_line(winner.entry)}) takes first{more}"
         )
-    if len(result) > _MOST_OVERLAPS:
-        yield f"overlap: {len(result) - _MOST_OVERLAPS:,} more; --format=json lists them all"
+    if len(overlaps) > _MOST_OVERLAPS:
+        yield f"overlap: {len(overlaps) - _MOST_OVERLAPS:,} more; --format=json lists them all"
+    yield from _hidden(report)
 
 
 def _line(entry: Entry) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import (
@@ -136,8 +136,16 @@ TUNE_FLAGS: Final = {
 def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     """Read the arguments that come after the program's name."""
     reader = read_flags(TUNE_FLAGS, arguments)
-    values = _without_decisions(measuring_values(reader))
-    files = values.pop("problem_files", ())
+    values = measuring_values(reader)
+    settings: TuningSettings = values["settings"]
+    # A run that ends before winners are decided compares no sets of flags.
+    if values.get("dry_run") or settings.stop_after is not None:
+        if values.get("only_flags"):
+            stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
+            raise UsageError(error(f"flag '--only-flags' does not apply with '{stopping}'"))
+        values["settings"] = replace(settings, runs_model=False, checks_defaults=False)
+        values["flag_sets"] = NONE
+    files, is_strict = values.pop("problem_files", ()), values.pop("strict_problems", False)
     given = values.get("problems", ())
     if given or files:
         # Check that neither a program nor flags for one accompany problems.
@@ -147,25 +155,17 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         for name in _PROGRAM_FLAGS:
             if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
                 raise UsageError(error(f"flag '--{name}' needs a program, not problems"))
-        in_files = _problems_in(files, is_strict=values.pop("strict_problems", False))
+        in_files = _problems_in(files, is_strict=is_strict)
         values["problems"] = tuple(dict.fromkeys((*given, *in_files)))
-        settings = replace(values["settings"], runs_model=False)
-        without_whole_program = {**values, "settings": settings, "flag_sets": NONE}
-        return TuneOptions(input="", **without_whole_program)
-    values.pop("strict_problems", None)
+        values["settings"] = replace(values["settings"], runs_model=False)
+        return TuneOptions(input="", **{**values, "flag_sets": NONE})
     if reader.input is None:
-        raise UsageError(
-            error("no input; name a program, - for standard input, or a problem with --problem")
-        )
+        message = "no input; name a program, - for standard input, or a problem with --problem"
+        raise UsageError(error(message))
     if values.get("only_flags") and values.get("flag_sets") == NONE:
-        remedy = note(
-            "'--flag-sets FILE' names sets; without it, those for the backend are compared"
-        )
-        raise UsageError(
-            error(
-                "flag '--only-flags' has nothing to compare with '--flag-sets none'", notes=[remedy]
-            )
-        )
+        message = "flag '--only-flags' has nothing to compare with '--flag-sets none'"
+        remedy = "'--flag-sets FILE' names sets; without it, those for the backend are compared"
+        raise UsageError(error(message, notes=[note(remedy)]))
     return TuneOptions(input=reader.input, **values)
 
 
@@ -174,18 +174,6 @@ def user_flags(arguments: Sequence[str]) -> tuple[str, ...]:
     reader = FlagReader({**TUNE_FLAGS, **PROJECT_FLAGS}, arguments)
     flags = (flag for flag in reader.flags if flag not in reader.target_flags)
     return (*(("--target", reader.target) if reader.target else ()), *flags)
-
-
-def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values for a run that may end before winners are decided."""
-    settings: TuningSettings = values["settings"]
-    if not values.get("dry_run") and settings.stop_after is None:
-        return values
-    stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
-    if values.get("only_flags"):
-        raise UsageError(error(f"flag '--only-flags' does not apply with '{stopping}'"))
-    settings = replace(settings, runs_model=False, checks_defaults=False)
-    return {**values, "settings": settings, "flag_sets": NONE}
 
 
 def _problems_in(paths: Sequence[str], *, is_strict: bool) -> Iterator[Problem]:
