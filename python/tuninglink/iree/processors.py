@@ -42,8 +42,6 @@ _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
 }
 """Features that only code for an element type uses; that for i8 if it accumulates in i32, as masks are i8, too."""
 
-_INTEGER_ACCUMULATOR: Final = "i32"
-
 FEATURES: Final = _BASE.union(*_BY_TYPE.values())
 """All features to compare."""
 
@@ -61,152 +59,86 @@ class CpuVectors:
     features: frozenset[str]
 
     def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
-        """Return whether this CPU runs code for another CPU as fast as the other CPU does.
-
-        Args:
-            other: the CPU that the code was generated for.
-            element_types: the element types that the code computes with.
-        """
+        """Return whether this CPU runs code that computes with these types for another CPU as fast as that one."""
         types = set(element_types)
-        if _INTEGER_ACCUMULATOR not in types:
+        if "i32" not in types:
             types.discard("i8")
         used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in types))
         has_same_size = self.native_vector_size == other.native_vector_size
         return has_same_size and other.features & used <= self.features
 
 
-def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
-    """Return the vector instructions that an executable target lists."""
-    present = {word[1:] for word in features.split(",") if word.startswith("+")}
-    return CpuVectors(native_vector_size, FEATURES & present)
-
-
 @cache
 def known_cpu_vectors() -> Mapping[str, CpuVectors]:
     """Return the vector instructions of CPUs, by name."""
-    return MappingProxyType(
-        {
-            name: CpuVectors(size, frozenset(features.split()))
-            for size, features, names in _CPUS
-            for name in names.split()
-        }
-    )
+    vectors: dict[str, CpuVectors] = {}
+    for size, features, names in re.findall(r"(\d+) (.+):((?:\n {8}.+)+)", _CPUS):
+        cpu = CpuVectors(int(size), frozenset(features.split()))
+        vectors |= dict.fromkeys(names.split(), cpu)
+    return MappingProxyType(vectors)
 
 
-_CPUS: Final[tuple[tuple[int, str, str], ...]] = (
-    (32, "avx", "bdver1 btver2 core-avx-i corei7-avx ivybridge sandybridge"),
-    (
-        32,
-        "avx avx2 fma",
-        (
-            "bdver4 broadwell c86-4g-m4 c86-4g-m6 core-avx2 haswell skylake x86-64-v3 znver1 "
-            "znver2 znver3"
-        ),
-    ),
-    (
-        32,
-        "avx avx2 fma avxvnni",
-        (
-            "alderlake arrowlake arrowlake-s clearwaterforest gracemont grandridge lunarlake "
-            "meteorlake pantherlake raptorlake sierraforest wildcatlake"
-        ),
-    ),
-    (32, "avx fma", "bdver2 bdver3"),
-    (64, "avx avx2 fma avx512f avx512cd", "knl knm"),
-    (
-        64,
-        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd",
-        "cannonlake skx skylake-avx512 x86-64-v4",
-    ),
-    (
-        64,
-        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni",
-        "cascadelake icelake-client icelake-server rocketlake tigerlake",
-    ),
-    (
-        64,
-        "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16",
-        "c86-4g-m7 c86-4g-m8 cooperlake znver4",
-    ),
-    (
-        64,
-        (
-            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
-            "avx512fp16 avxvnni"
-        ),
-        "novalake znver6",
-    ),
-    (
-        64,
-        (
-            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
-            "avx512fp16 avxvnni amx-int8 amx-bf16"
-        ),
-        "emeraldrapids sapphirerapids",
-    ),
-    (
-        64,
-        (
-            "avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 "
-            "avx512fp16 avxvnni amx-int8 amx-bf16 amx-fp16"
-        ),
-        "diamondrapids graniterapids graniterapids-d",
-    ),
-    (
-        64,
-        ("avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avxvnni"),
-        "znver5",
-    ),
-    (
-        16,
-        "neon",
-        (
-            "apple-a10 apple-a7 apple-a8 apple-a9 cortex-a34 cortex-a35 cortex-a53 cortex-a57 "
-            "cortex-a72 cortex-a73 cyclone exynos-m3 falkor kryo saphira thunderx thunderx2t99 "
-            "thunderx3t110 thunderxt81 thunderxt83 thunderxt88"
-        ),
-    ),
-    (16, "neon dotprod i8mm bf16", "oryon-1"),
-    (16, "neon fullfp16", "apple-a11 apple-a12 apple-s4 apple-s5 carmel"),
-    (
-        16,
-        "neon fullfp16 dotprod",
-        (
-            "apple-a13 apple-a14 apple-m1 apple-s6 apple-s7 apple-s8 cortex-a55 cortex-a65 "
-            "cortex-a65ae cortex-a75 cortex-a76 cortex-a76ae cortex-a77 cortex-a78 cortex-a78ae "
-            "cortex-a78c cortex-r82 cortex-r82ae cortex-x1 cortex-x1c exynos-m4 exynos-m5 "
-            "neoverse-e1 neoverse-n1 tsv110"
-        ),
-    ),
-    (
-        16,
-        "neon fullfp16 dotprod bf16 sve sve2 sme",
-        "c1-nano c1-premium c1-pro c1-ultra c2-pro c2-ultra",
-    ),
-    (
-        16,
-        "neon fullfp16 dotprod i8mm bf16",
-        (
-            "ampere1 ampere1a ampere1b apple-a15 apple-a16 apple-a17 apple-m2 apple-m3 apple-s10 "
-            "apple-s9"
-        ),
-    ),
-    (16, "neon fullfp16 dotprod i8mm bf16 sme", "apple-a18 apple-a19 apple-m4 apple-m5"),
-    (16, "neon fullfp16 dotprod i8mm bf16 sve", "neoverse-512tvb neoverse-v1"),
-    (
-        16,
-        "neon fullfp16 dotprod i8mm bf16 sve sve2",
-        (
-            "armagicpu cobalt-100 cortex-a510 cortex-a520 cortex-a520ae cortex-a710 cortex-a715 "
-            "cortex-a720 cortex-a720ae cortex-a725 cortex-x2 cortex-x3 cortex-x4 cortex-x925 gb10 "
-            "grace hip12 neoverse-n2 neoverse-n3 neoverse-v2 neoverse-v3 neoverse-v3ae"
-        ),
-    ),
-    (16, "neon fullfp16 dotprod sve sve2", "cortex-a320"),
-    (16, "neon fullfp16 sve", "a64fx"),
-    (16, "neon fullfp16 sve sve2", "ampere1c fujitsu-monaka olympus rigel"),
-)
-"""Native vector sizes, features and names of CPUs. CPUs with neither AVX nor NEON are left out."""
+_CPUS: Final = """
+    32 avx:
+        bdver1 btver2 core-avx-i corei7-avx ivybridge sandybridge
+    32 avx avx2 fma:
+        bdver4 broadwell c86-4g-m4 c86-4g-m6 core-avx2 haswell skylake x86-64-v3 znver1
+        znver2 znver3
+    32 avx avx2 fma avxvnni:
+        alderlake arrowlake arrowlake-s clearwaterforest gracemont grandridge lunarlake
+        meteorlake pantherlake raptorlake sierraforest wildcatlake
+    32 avx fma:
+        bdver2 bdver3
+    64 avx avx2 fma avx512f avx512cd:
+        knl knm
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd:
+        cannonlake skx skylake-avx512 x86-64-v4
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni:
+        cascadelake icelake-client icelake-server rocketlake tigerlake
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16:
+        c86-4g-m7 c86-4g-m8 cooperlake znver4
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avx512fp16 avxvnni:
+        novalake znver6
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avx512fp16 avxvnni amx-int8 amx-bf16:
+        emeraldrapids sapphirerapids
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avx512fp16 avxvnni amx-int8 amx-bf16 amx-fp16:
+        diamondrapids graniterapids graniterapids-d
+    64 avx avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd avx512vnni avx512bf16 avxvnni:
+        znver5
+    16 neon:
+        apple-a10 apple-a7 apple-a8 apple-a9 cortex-a34 cortex-a35 cortex-a53 cortex-a57
+        cortex-a72 cortex-a73 cyclone exynos-m3 falkor kryo saphira thunderx thunderx2t99
+        thunderx3t110 thunderxt81 thunderxt83 thunderxt88
+    16 neon dotprod i8mm bf16:
+        oryon-1
+    16 neon fullfp16:
+        apple-a11 apple-a12 apple-s4 apple-s5 carmel
+    16 neon fullfp16 dotprod:
+        apple-a13 apple-a14 apple-m1 apple-s6 apple-s7 apple-s8 cortex-a55 cortex-a65
+        cortex-a65ae cortex-a75 cortex-a76 cortex-a76ae cortex-a77 cortex-a78 cortex-a78ae
+        cortex-a78c cortex-r82 cortex-r82ae cortex-x1 cortex-x1c exynos-m4 exynos-m5
+        neoverse-e1 neoverse-n1 tsv110
+    16 neon fullfp16 dotprod bf16 sve sve2 sme:
+        c1-nano c1-premium c1-pro c1-ultra c2-pro c2-ultra
+    16 neon fullfp16 dotprod i8mm bf16:
+        ampere1 ampere1a ampere1b apple-a15 apple-a16 apple-a17 apple-m2 apple-m3 apple-s10
+        apple-s9
+    16 neon fullfp16 dotprod i8mm bf16 sme:
+        apple-a18 apple-a19 apple-m4 apple-m5
+    16 neon fullfp16 dotprod i8mm bf16 sve:
+        neoverse-512tvb neoverse-v1
+    16 neon fullfp16 dotprod i8mm bf16 sve sve2:
+        armagicpu cobalt-100 cortex-a510 cortex-a520 cortex-a520ae cortex-a710 cortex-a715
+        cortex-a720 cortex-a720ae cortex-a725 cortex-x2 cortex-x3 cortex-x4 cortex-x925 gb10
+        grace hip12 neoverse-n2 neoverse-n3 neoverse-v2 neoverse-v3 neoverse-v3ae
+    16 neon fullfp16 dotprod sve sve2:
+        cortex-a320
+    16 neon fullfp16 sve:
+        a64fx
+    16 neon fullfp16 sve sve2:
+        ampere1c fujitsu-monaka olympus rigel
+"""
+"""Native vector sizes in bytes and features, with the names of CPUs. CPUs with neither AVX nor NEON are left out."""
 
 
 WORKER_STACK_BYTES: Final = 128 << 10
@@ -268,8 +200,6 @@ class PeakRates:
     """The highest rates that a device can reach, without sparsity.
 
     Attributes:
-        device: the device.
-        source: the origin of the rates.
         tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`; `bf16`
             where its rate differs from that of `fp16`.
         tbps: 10^12 bytes per second to and from memory.
@@ -291,11 +221,6 @@ class PeakRates:
 
         The roofline model (Williams et al., CACM 2009) takes the longer of the times for operations and for bytes.
         Bytes that are in a cache may take less time.
-
-        Args:
-            flops: the number of operations.
-            moved: the number of bytes.
-            element_type: the type of the elements that the operations combine.
         """
         rate = self.tflops.get(element_type) or self.tflops.get(rate_class(element_type))
         if flops and rate is None:
@@ -331,7 +256,9 @@ class Rates:
 
 _A100: Final = {"fp64": 19.5, "fp32": 19.5, "fp16": 312.0, "int8": 624.0}
 _H100: Final = {"fp64": 67.0, "fp32": 67.0, "fp16": 989.4, "fp8": 1978.9, "int8": 1978.9}
+_H100_PCIE: Final = {"fp64": 51.0, "fp32": 51.0, "fp16": 756.0, "fp8": 1513.0, "int8": 1513.0}
 _NVL: Final = {"fp64": 60.0, "fp32": 60.0, "fp16": 835.5, "fp8": 1670.5, "int8": 1670.5}
+_MI300A: Final = {"fp64": 122.6, "fp32": 122.6, "fp16": 980.6, "fp8": 1961.2, "int8": 1961.2}
 _MI300X: Final = {"fp64": 163.4, "fp32": 163.4, "fp16": 1307.4, "fp8": 2614.9, "int8": 2614.9}
 
 _DATA_SHEETS: Final[Mapping[str, tuple[Mapping[str, float], float]]] = {
@@ -340,10 +267,7 @@ _DATA_SHEETS: Final[Mapping[str, tuple[Mapping[str, float], float]]] = {
     "h200 nvl": (_NVL, 4.8),
     "h100 hbm3": (_H100, 3.35),
     "h100 nvl": (_NVL, 3.9),
-    "h100 pcie": (
-        {"fp64": 51.0, "fp32": 51.0, "fp16": 756.0, "fp8": 1513.0, "int8": 1513.0},
-        2.0,
-    ),
+    "h100 pcie": (_H100_PCIE, 2.0),
     "a100 40gb": (_A100, 1.555),
     "a100 sxm4 80gb": (_A100, 2.039),
     "a100 80gb pcie": (_A100, 1.935),
@@ -356,10 +280,7 @@ _DATA_SHEETS: Final[Mapping[str, tuple[Mapping[str, float], float]]] = {
     # AMD
     "mi300x": (_MI300X, 5.3),
     "mi325x": (_MI300X, 6.0),
-    "mi300a": (
-        {"fp64": 122.6, "fp32": 122.6, "fp16": 980.6, "fp8": 1961.2, "int8": 1961.2},
-        5.3,
-    ),
+    "mi300a": (_MI300A, 5.3),
 }
 """Rates of dense products and of the memory, from the vendors' data sheets, by words of the name that a runtime reports."""
 
@@ -379,13 +300,7 @@ _TWO_DEVICES: Final = frozenset({"mi250", "mi250x"})
 
 
 def peaks_of_chip(sku: str, tflops: Mapping[str, float], tbps: float) -> PeakRates | None:
-    """Return the peak rates in the compiler's description of a GPU; None if they do not describe a specific device.
-
-    Args:
-        sku: the SKU.
-        tflops: see `PeakRates`.
-        tbps: see `PeakRates`.
-    """
+    """Return the peak rates in the compiler's description of a GPU; None if they do not describe a specific device."""
     if not tflops or sku in _TWO_DEVICES:
         return None
     return PeakRates(sku, "the compiler's description of the target", tflops, tbps)

@@ -18,7 +18,13 @@ from iree.compiler.dialects import iree_gpu
 
 from tuninglink.arguments import described
 from tuninglink.errors import TargetError, nearest
-from tuninglink.iree.processors import CpuVectors, PeakRates, peaks_of_chip, vectors_of
+from tuninglink.iree.processors import (
+    FEATURES,
+    CpuVectors,
+    PeakRates,
+    known_cpu_vectors,
+    peaks_of_chip,
+)
 from tuninglink.mlir import (
     Anchor,
     entries_of,
@@ -73,10 +79,20 @@ def _read_target(text: str) -> ExecutableTarget | None:
     smallest = mlir.Attribute.parse(_SMALLEST_GPU_TARGET, thread_context())
     if description is not None and description.typeid == smallest.typeid:
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
-        chip = _chip(description)
+        _, separator, text = str(description).rpartition(" chip = <")
+        text = f"{{{text.removesuffix('>>')}}}"
+        chip = entries_of(parse_attribute(text, thread_context()) if separator else None)
+        sku, bandwidth = string(chip, "sku"), chip.get("memory_bandwidth_tbps")
+        tflops = {
+            name: round(rate.value, _DECIMALS)
+            for name, rate in entries_of(chip.get("perf_tflops")).items()
+            if isinstance(rate, mlir.FloatAttr)
+        }
+        peaks = None
+        if isinstance(bandwidth, mlir.FloatAttr):
+            peaks = peaks_of_chip(sku, tflops, round(bandwidth.value, _DECIMALS))
         intrinsics = tuple(intrinsic.name for intrinsic in info.mma_intrinsics)
-        sku = string(chip, "sku") or None
-        gpu = GpuTarget(info.arch, info.workgroup_count, sku, intrinsics, _peaks(chip))
+        gpu = GpuTarget(info.arch, info.workgroup_count, sku or None, intrinsics, peaks)
     return ExecutableTarget(fields[0].value, configuration, gpu)
 
 
@@ -93,25 +109,6 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
 
 
-def _chip(gpu_target: mlir.Attribute) -> Mapping[str, mlir.Attribute]:
-    _, separator, chip = str(gpu_target).rpartition(" chip = <")
-    text = f"{{{chip.removesuffix('>>')}}}"
-    return entries_of(parse_attribute(text, gpu_target.context) if separator else None)
-
-
-def _peaks(chip: Mapping[str, mlir.Attribute]) -> PeakRates | None:
-    """Return the peak rates in the description of a chip."""
-    bandwidth = chip.get("memory_bandwidth_tbps")
-    tflops = {
-        name: round(rate.value, _DECIMALS)
-        for name, rate in entries_of(chip.get("perf_tflops")).items()
-        if isinstance(rate, mlir.FloatAttr)
-    }
-    if not isinstance(bandwidth, mlir.FloatAttr):
-        return None
-    return peaks_of_chip(string(chip, "sku"), tflops, round(bandwidth.value, _DECIMALS))
-
-
 _DECIMALS: Final = 3
 """The compiler's figures are single-precision numbers."""
 
@@ -121,8 +118,6 @@ _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
 
 SPIRV_BACKENDS: Final = frozenset(_BACKENDS)
 """The compiler's names of the backends that generate SPIR-V."""
-
-_GENERIC_CPUS: Final = frozenset({"", "generic"})
 
 
 @dataclass(frozen=True)
@@ -157,11 +152,11 @@ class Target:
         With Vulkan, a GPU that another backend also supports has separate names (`vulkan-gfx942`), since a
         configuration for one backend is not valid for the other.
         """
+        prefix = "vulkan-" if self.backend == "vulkan" else ""
         parts = filter(None, (self.sku, self.architecture, self.family))
-        return tuple(dict.fromkeys(map(self._qualified, parts)))
-
-    def _qualified(self, part: str) -> str:
-        return f"vulkan-{part}" if self.backend == "vulkan" and part != "vulkan" else part
+        return tuple(
+            dict.fromkeys(part if part == "vulkan" else f"{prefix}{part}" for part in parts)
+        )
 
     @property
     def name(self) -> str:
@@ -192,11 +187,7 @@ class Target:
 
     @classmethod
     def from_attribute(cls, attribute: mlir.Attribute, at: Anchor = None) -> Target:
-        """Read the target from a `#hal.executable.target`.
-
-        Args:
-            attribute: the attribute.
-            at: the owner of the attribute, for diagnostics.
+        """Read the target from a `#hal.executable.target`, whose owner is named in diagnostics.
 
         Raises:
             TargetError: `attribute` is not a `#hal.executable.target`.
@@ -205,36 +196,30 @@ class Target:
         if executable is None:
             raise TargetError(error("expected a #hal.executable.target", at))
         backend = _BACKENDS.get(executable.backend, executable.backend)
-        if executable.gpu:
-            gpu = executable.gpu
-            return replace(_gpu(backend, gpu), intrinsics=gpu.intrinsics, peaks=gpu.peaks)
+        configuration = executable.configuration
+        if gpu := executable.gpu:
+            known = known_target_names().get(gpu.architecture)
+            family = known.family if known else backend
+            architecture = _distinct(family, gpu.architecture) or None
+            sku = gpu.sku or _cuda_skus().get((gpu.architecture, gpu.compute_units))
+            if not gpu.architecture:
+                sku = None
+            return cls(backend, family, architecture, sku, gpu.intrinsics, peaks=gpu.peaks)
         if backend == "llvm-cpu":
-            cpu = string(executable.configuration, "cpu")
-            triple = string(executable.configuration, "target_triple")
-            architecture = None if cpu in _GENERIC_CPUS else cpu
-            size = executable.configuration.get("native_vector_size")
-            features = string(executable.configuration, "cpu_features")
-            vectors = vectors_of(features, integer_value(size)) if size is not None else None
-            family = triple.partition("-")[0] or backend
+            cpu = string(configuration, "cpu")
+            family = string(configuration, "target_triple").partition("-")[0] or backend
+            vectors = None
+            if (size := configuration.get("native_vector_size")) is not None:
+                words = string(configuration, "cpu_features").split(",")
+                present = {word[1:] for word in words if word.startswith("+")}
+                vectors = CpuVectors(integer_value(size), FEATURES & present)
+            architecture = None if cpu in ("", "generic") else cpu
             return cls(backend, family, architecture, cpu_vectors=vectors)
         return cls(backend, family=backend)
 
 
-def _gpu(backend: str, gpu: GpuTarget) -> Target:
-    if not gpu.architecture:
-        return Target(backend, family=backend)
-    family = _family(gpu.architecture) or backend
-    sku = gpu.sku or _cuda_skus().get((gpu.architecture, gpu.compute_units))
-    return Target(backend, family, _distinct_architecture(family, gpu.architecture), sku)
-
-
-def _distinct_architecture(family: str, architecture: str) -> str | None:
+def _distinct(family: str, architecture: str) -> str | None:
     return None if architecture == family else architecture
-
-
-def _family(architecture: str) -> str | None:
-    target = known_target_names().get(architecture)
-    return target.family if target else None
 
 
 @cache
@@ -251,15 +236,20 @@ def _cuda_skus() -> dict[tuple[str, int], str]:
 @cache
 def known_target_names() -> Mapping[str, Target]:
     """Return every name that `Target.parse` accepts, with its target."""
-    gpus = {
-        **_gpu_names("rocm", ROCM),
-        **_gpu_names("cuda", CUDA),
-        **_gpu_names("vulkan", VULKAN),
-    }
+    gpus: dict[str, Target] = {}
+    tables: dict[str, Mapping[str, Mapping[str, Iterable[str]]]]
+    tables = {"rocm": ROCM, "cuda": CUDA, "vulkan": VULKAN}
+    for backend, families in tables.items():
+        for family, architectures in families.items():
+            for architecture, skus in architectures.items():
+                target = Target(backend, family, _distinct(family, architecture))
+                gpus[architecture] = target
+                gpus.update({sku: replace(target, sku=sku) for sku in skus})
+            gpus[family] = Target(backend, family, CODE_NAMES.get(family))
     for sku, architecture in CUDA_PRODUCTS.items():
         gpus[sku] = replace(gpus[architecture], sku=sku)
     cpus = {
-        name: Target("llvm-cpu", instruction_set, _distinct_architecture(instruction_set, name))
+        name: Target("llvm-cpu", instruction_set, _distinct(instruction_set, name))
         for instruction_set, processors in CPUS.items()
         for name in (instruction_set, *processors.split())
     }
@@ -272,19 +262,6 @@ def known_target_names() -> Mapping[str, Target]:
             **{backend: Target(backend, backend) for backend in BACKENDS},
         }
     )
-
-
-def _gpu_names(
-    backend: str, families: Mapping[str, Mapping[str, Iterable[str]]]
-) -> dict[str, Target]:
-    names: dict[str, Target] = {}
-    for family, architectures in families.items():
-        for architecture, skus in architectures.items():
-            target = Target(backend, family, _distinct_architecture(family, architecture))
-            names[architecture] = target
-            names.update({sku: replace(target, sku=sku) for sku in skus})
-        names[family] = Target(backend, family, CODE_NAMES.get(family))
-    return names
 
 
 # --- Tables of SKUs, architectures and families --------------------------------------------------
@@ -384,32 +361,21 @@ CODE_NAMES: Final[dict[str, str]] = {
 """The architecture of a family: the one that the compiler chooses for the family, or the family's
 only one where the compiler rejects its name (cdna3, cdna4, hopper)."""
 
+_OLD_X86: Final = """
+        amdfam10 athlon-fx athlon64 athlon64-sse3 atom barcelona bonnell btver1 core2 corei7
+        goldmont goldmont-plus k8 k8-sse3 nehalem nocona opteron opteron-sse3 penryn silvermont
+        slm tremont westmere x86-64 x86-64-v2
+"""
+"""The x86 processors without AVX."""
+
+
+def _with_feature(feature: str) -> list[str]:
+    return [name for name, cpu in known_cpu_vectors().items() if feature in cpu.features]
+
+
 CPUS: Final[dict[str, str]] = {
-    "x86_64": """
-        alderlake amdfam10 arrowlake arrowlake-s athlon-fx athlon64 athlon64-sse3 atom barcelona bdver1
-        bdver2 bdver3 bdver4 bonnell broadwell btver1 btver2 c86-4g-m4 c86-4g-m6 c86-4g-m7 c86-4g-m8
-        cannonlake cascadelake clearwaterforest cooperlake core-avx-i core-avx2 core2 corei7 corei7-avx
-        diamondrapids emeraldrapids goldmont goldmont-plus gracemont grandridge graniterapids
-        graniterapids-d haswell icelake-client icelake-server ivybridge k8 k8-sse3 knl knm lunarlake
-        meteorlake nehalem nocona novalake opteron opteron-sse3 pantherlake penryn raptorlake rocketlake
-        sandybridge sapphirerapids sierraforest silvermont skx skylake skylake-avx512 slm tigerlake
-        tremont westmere wildcatlake x86-64 x86-64-v2 x86-64-v3 x86-64-v4 znver1 znver2 znver3 znver4
-        znver5 znver6
-    """,
-    "aarch64": """
-        a64fx ampere1 ampere1a ampere1b ampere1c apple-a10 apple-a11 apple-a12 apple-a13 apple-a14
-        apple-a15 apple-a16 apple-a17 apple-a18 apple-a19 apple-a7 apple-a8 apple-a9 apple-m1 apple-m2
-        apple-m3 apple-m4 apple-m5 apple-s10 apple-s4 apple-s5 apple-s6 apple-s7 apple-s8 apple-s9
-        armagicpu c1-nano c1-premium c1-pro c1-ultra c2-pro c2-ultra carmel cobalt-100 cortex-a320
-        cortex-a34 cortex-a35 cortex-a510 cortex-a520 cortex-a520ae cortex-a53 cortex-a55 cortex-a57
-        cortex-a65 cortex-a65ae cortex-a710 cortex-a715 cortex-a72 cortex-a720 cortex-a720ae cortex-a725
-        cortex-a73 cortex-a75 cortex-a76 cortex-a76ae cortex-a77 cortex-a78 cortex-a78ae cortex-a78c
-        cortex-r82 cortex-r82ae cortex-x1 cortex-x1c cortex-x2 cortex-x3 cortex-x4 cortex-x925 cyclone
-        exynos-m3 exynos-m4 exynos-m5 falkor fujitsu-monaka gb10 grace hip12 kryo neoverse-512tvb
-        neoverse-e1 neoverse-n1 neoverse-n2 neoverse-n3 neoverse-v1 neoverse-v2 neoverse-v3
-        neoverse-v3ae olympus oryon-1 rigel saphira thunderx thunderx2t99 thunderx3t110 thunderxt81
-        thunderxt83 thunderxt88 tsv110
-    """,
+    "x86_64": " ".join(sorted([*_with_feature("avx"), *_OLD_X86.split()])),
+    "aarch64": " ".join(sorted(_with_feature("neon"))),
     "riscv64": """
         an-erbium andes-ax25 andes-ax45 andes-ax45mpv andes-nx45 et-soc1 gaisler-gr765 generic-rv64
         mips-p8700 rocket-rv64 sifive-p450 sifive-p470 sifive-p550 sifive-p670 sifive-p870-d sifive-s21
