@@ -1,4 +1,4 @@
-"""The costs of dispatches, from their IR: arithmetic operations, and bytes read and written."""
+"""The costs of dispatches, from their IR: arithmetic operations, bytes read and written, and the number of calls."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.dynamic_sizes import (
+    DISPATCH,
+    LOAD,
     GivenSizes,
     SizeEvaluator,
+    called_dispatches,
     combinations,
     dispatch_arguments,
 )
 from tuninglink.iree.processors import PeakRates, Rates
-from tuninglink.iree.structured_op import OpKind, Role, StructuredOp, element_type, shape
-from tuninglink.mlir import body, collect, names, symbol_name, visit
+from tuninglink.iree.structured_op import OpKind, Role, StructuredOp, element_type
+from tuninglink.mlir import body, collect, defining_op, names, postorder, symbol_name, visit
 from tuninglink.plain_data import written
 
-_LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
-_BITS: Final = 8
 _INDEX_BITS: Final = 64
 
 _ARITHMETIC: Final = frozenset(
@@ -34,8 +35,6 @@ _ARITHMETIC: Final = frozenset(
         *("minnumf", "addi", "subi", "muli", "divsi", "divui", "maxsi", "maxui", "minsi", "minui"),
     )
 )
-_FUSED: Final = "math.fma"
-
 _SOFTMAX: Final = "linalg.softmax"
 _SOFTMAX_OPERATIONS: Final = 5
 """Operations for an element of a softmax: maximum, difference, exponential, sum and quotient."""
@@ -69,12 +68,7 @@ class DispatchCost:
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
 
     def rates(self, microseconds: float | None, peaks: PeakRates | None) -> Rates:
-        """Return the rates at which a call runs.
-
-        Args:
-            microseconds: the time of the call; None if unknown.
-            peaks: the peak rates of the device; None if unknown.
-        """
+        """Return the rates at which a call of this duration runs on a device with these peak rates."""
         if not microseconds:
             return Rates(None, None, None)
         least = None
@@ -103,112 +97,64 @@ def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> Dis
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         name = operation.name
-        if name == _LOAD:
-            moved.append(_bytes(operation.results[0], evaluator))
-        elif name == _STORE:
-            moved.append(_bytes(operation.operands[0], evaluator))
+        if name in (LOAD, _STORE):
+            value = operation.results[0] if name == LOAD else operation.operands[0]
+            sizes, bits = evaluator.shape(value), _width(element_type(value.type))
+            moved.append(None if sizes is None or bits is None else _product(-(-bits // 8), sizes))
         elif name.startswith(("linalg.", "iree_linalg_ext.")):
             op = StructuredOp(operation)
-            flops.append((flops_of(op, evaluator), _combined_type(op)))
+            # The type is the widest of the operands, preferably a float type; of a product, only of its factors.
+            operands = list(operation.operands)[: 2 if op.kind in _PRODUCTS else None]
+            types = [element_type(operand.type) for operand in operands]
+            widest = max(types, key=lambda t: (isinstance(t, mlir.FloatType), _width(t) or 0))
+            flops.append((_flops(op, evaluator), str(widest)))
             return mlir.WalkResult.SKIP
         return None
 
     visit(module, visitor)
     heaviest = max(flops, key=lambda work: inf if work[0] is None else work[0], default=(0, ""))
-    return DispatchCost(
-        _sum(count for count, _ in flops), _sum(moved), heaviest[1] if heaviest[0] != 0 else ""
-    )
+    combined = heaviest[1] if heaviest[0] != 0 else ""
+    return DispatchCost(_sum(count for count, _ in flops), _sum(moved), combined)
 
 
 _PRODUCTS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION, OpKind.ATTENTION})
-_FACTORS: Final = 2
 
 
-def _combined_type(op: StructuredOp) -> str:
-    """Return the widest element type of the operands, preferably a float type; of a product, only of its factors."""
-    operands = list(op.operation.operands)
-    types = [
-        element_type(operand.type)
-        for operand in (operands[:_FACTORS] if op.kind in _PRODUCTS else operands)
-    ]
-    return str(
-        max(types, key=lambda type_: (isinstance(type_, mlir.FloatType), _width(type_) or 0))
-    )
-
-
-def mean_cost(
-    module: mlir.Operation, calls: Iterable[tuple[int, Sequence[int | None]]]
-) -> DispatchCost:
-    """Return the mean cost of calls of a dispatch."""
-    costs = [(weight, cost_of(module, arguments)) for weight, arguments in calls]
-    return DispatchCost(
-        _mean((weight, cost.flops) for weight, cost in costs),
-        _mean((weight, cost.bytes) for weight, cost in costs),
-        costs[0][1].element_type if costs else "",
-    )
-
-
-def _mean(weighted: Iterable[tuple[int, int | None]]) -> int | None:
-    pairs = list(weighted)
-    total = _sum(None if number is None else weight * number for weight, number in pairs)
-    weights = sum(weight for weight, _ in pairs)
-    return None if total is None or not weights else round(total / weights)
-
-
-def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | None:
+def _flops(op: StructuredOp, evaluator: SizeEvaluator) -> int | None:
     """Return the number of arithmetic operations of an op, or None if a size is unknown."""
-    sizes = op.sizes if evaluator is None else evaluator.loops(op)
+    sizes = evaluator.loops(op)
     if op.kind is OpKind.ATTENTION:
-        loops = {
-            role: [sizes[loop] for loop in role_loops] for role, role_loops in op.loops.items()
-        }
+        loops = {role: [sizes[loop] for loop in numbers] for role, numbers in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
-    if op.operation.name == _SOFTMAX:
-        operand = op.operation.operands[0]
-        dimensions = shape(operand.type) if evaluator is None else evaluator.shape(operand)
-        return _product(_SOFTMAX_OPERATIONS, dimensions or [None])
+    if op.name == "linalg.softmax":
+        # Maximum, difference, exponential, sum and quotient.
+        return _product(5, evaluator.shape(op.operation.operands[0]) or [None])
     if not op.maps or not op.operation.regions:
         return 0
-    return _product(_body_operations(op.operation), sizes)
-
-
-def _body_operations(operation: mlir.Operation) -> int:
     count = 0
 
     def visitor(inner: mlir.Operation) -> None:
         nonlocal count
-        name = inner.name
-        if name == _FUSED:
+        if inner.name == "math.fma":
             count += 2
-        elif name.startswith("math.") or name in _ARITHMETIC:
+        elif inner.name.startswith("math.") or inner.name in _ARITHMETIC:
             count += not isinstance(inner.results[0].type, mlir.IndexType)
 
     # Iterating the block would import the Python module of the linalg dialect: 0.2 s.
-    visit(operation, visitor)
-    return count
+    visit(op.operation, visitor)
+    return _product(count, sizes)
 
 
 def _product(count: int, sizes: Iterable[int | None]) -> int | None:
     factors = list(sizes)
-    if not count:
-        return 0
-    return (
-        None
-        if None in factors
-        else count * prod(factor for factor in factors if factor is not None)
-    )
+    unknown = count and None in factors
+    return None if unknown else count * prod(factor for factor in factors if factor is not None)
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
     terms = list(numbers)
     return None if None in terms else sum(term for term in terms if term is not None)
-
-
-def _bytes(value: mlir.Value[Any], evaluator: SizeEvaluator) -> int | None:
-    sizes = evaluator.shape(value)
-    bits = _width(element_type(value.type))
-    return None if sizes is None or bits is None else _product(-(-bits // _BITS), sizes)
 
 
 def _width(type_: mlir.Type) -> int | None:
@@ -224,13 +170,9 @@ def _width(type_: mlir.Type) -> int | None:
 def dispatch_costs(
     program: mlir.Operation, sizes: Sequence[GivenSizes] = ()
 ) -> dict[str, DispatchCost]:
-    """Return the cost of a call of each dispatch, by name.
+    """Return the cost of a call of each dispatch, by name, in a program at `executable-sources`.
 
-    A cost that depends on given sizes is the mean over all calls and sizes.
-
-    Args:
-        program: a program at `executable-sources`.
-        sizes: the sizes of dynamic dimensions.
+    A cost that depends on given sizes of dynamic dimensions is the mean over all calls and sizes.
     """
     dispatches = find_dispatches(program)
     costs = {dispatch.name: cost_of(dispatch.module) for dispatch in dispatches}
@@ -243,20 +185,28 @@ def dispatch_costs(
             calls.setdefault(name, []).extend(
                 (combination.weight, argument) for argument in arguments
             )
-    dynamic_costs = {
-        dispatch.name: mean_cost(dispatch.module, calls.get(dispatch.name, ()))
-        for dispatch in dynamic
-    }
-    return costs | dynamic_costs
+    for dispatch in dynamic:
+        weights = [weight for weight, _ in calls.get(dispatch.name, ())]
+        single = [cost_of(dispatch.module, values) for _, values in calls.get(dispatch.name, ())]
+        flops, moved = (
+            _sum(
+                _product(weight, [number]) for weight, number in zip(weights, numbers, strict=True)
+            )
+            for numbers in ([cost.flops for cost in single], [cost.bytes for cost in single])
+        )
+        costs[dispatch.name] = DispatchCost(
+            None if flops is None or not single else round(flops / sum(weights)),
+            None if moved is None or not single else round(moved / sum(weights)),
+            single[0].element_type if single else "",
+        )
+    return costs
 
 
 # --- The static number of calls of each dispatch in a program ------------------------------------
 
 Value = mlir.Value[Any]
 
-_DISPATCH: Final = "stream.cmd.dispatch"
 _CALL: Final = "util.call"
-_BRANCH: Final = "cf.br"
 _CONDITIONAL: Final = "cf.cond_br"
 _LESS: Final = frozenset({2, 6})
 """The values of `slt` and `ult` in `arith.cmpi`."""
@@ -278,71 +228,49 @@ def count_calls(
             called once.
         initializations: the number of times that initializers run.
     """
-    # Initializers have no name.
-    functions = {symbol_name(op) or "": op for op in body(program) if _has_blocks(op)}
-    callees_by_name = {name: _Function(function) for name, function in functions.items()}
-    called = {callee for function in callees_by_name.values() for callee in function.callees}
+    calls_by_function: dict[str, tuple[Counter[str], Counter[str]]] = {}
+    for op in body(program):
+        is_code = op.name in (names.FUNCTION, names.UTIL_FUNCTION, "util.initializer")
+        if is_code and op.regions[0].blocks:
+            # Initializers have no name.
+            calls_by_function[symbol_name(op) or ""] = _calls_in(op)
+    called = {callee for callees, _ in calls_by_function.values() for callee in callees}
     calls: Counter[str] = Counter()
-    times: Counter[str] = Counter(
-        {
-            name: (1 if weights is None else weights.get(name, 0)) if name else initializations
-            for name in callees_by_name
-            if name not in called
-        }
-    )
-    for name in _callers_first(callees_by_name):
-        for callee, count in callees_by_name[name].callees.items():
+    times: Counter[str] = Counter()
+    for name in calls_by_function.keys() - called:
+        entered = 1 if weights is None else weights.get(name, 0)
+        times[name] = entered if name else initializations
+
+    def callees_of(name: str) -> Iterable[str]:
+        return (callee for callee in calls_by_function[name][0] if callee in calls_by_function)
+
+    # Callers come before callees. Recursive calls count once.
+    for name in reversed(list(postorder(calls_by_function, callees_of))):
+        callees, dispatches = calls_by_function[name]
+        for callee, count in callees.items():
             times[callee] += count * times[name]
-        for dispatch, count in callees_by_name[name].dispatches.items():
+        for dispatch, count in dispatches.items():
             calls[dispatch] += count * times[name]
     return calls
 
 
-def _has_blocks(operation: mlir.Operation) -> bool:
-    is_code = operation.name in (names.FUNCTION, names.UTIL_FUNCTION, "util.initializer")
-    return is_code and bool(operation.regions[0].blocks)
-
-
-def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
-    """Return the functions, callers before callees. Recursive calls count once."""
-    order: dict[str, None] = {}
-    for root in functions:
-        pending = [(root, False)]
-        entered: set[str] = set()
-        while pending:
-            name, is_left = pending.pop()
-            if is_left:
-                order.setdefault(name)
-            elif name in functions and name not in order and name not in entered:
-                entered.add(name)
-                pending.append((name, True))
-                pending += [(callee, False) for callee in functions[name].callees]
-    return list(reversed(order))
-
-
-class _Function:
-    """The calls that one call of a function makes."""
-
-    def __init__(self, operation: mlir.Operation) -> None:
-        self.callees: Counter[str] = Counter()
-        self.dispatches: Counter[str] = Counter()
-        trips = _trips(operation)
-        for call in collect(operation, _CALL, _DISPATCH):
-            count = trips.get(_block_in(call, operation), 1)
-            if call.name == _CALL:
-                callee: Any = call.attributes["callee"]
-                self.callees[callee.value] += count
-                continue
-            entry_points: Any = call.attributes["entry_points"]
-            for entry_point in entry_points:
-                *path, _ = entry_point.value
-                self.dispatches["::".join(f"@{name}" for name in path)] += count
-
-
-def _block_in(operation: mlir.Operation, function: mlir.Operation) -> mlir.Block:
-    while operation.parent is not None and operation.parent.operation != function:
-        operation = operation.parent.operation
-    return operation.block
+def _calls_in(function: mlir.Operation) -> tuple[Counter[str], Counter[str]]:
+    """Return how often one call of a function calls other functions, and dispatches."""
+    callees: Counter[str] = Counter()
+    dispatches: Counter[str] = Counter()
+    trips = _trips(function)
+    for call in collect(function, _CALL, DISPATCH):
+        inside = call
+        while inside.parent is not None and inside.parent.operation != function:
+            inside = inside.parent.operation
+        count = trips.get(inside.block, 1)
+        if call.name == _CALL:
+            callee: Any = call.attributes["callee"]
+            callees[callee.value] += count
+        else:
+            for dispatch in called_dispatches(call):
+                dispatches[dispatch] += count
+    return callees, dispatches
 
 
 def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
@@ -359,37 +287,23 @@ def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
     trips = dict.fromkeys(blocks, 1)
     for header in blocks:
         # The compiler orders the blocks such that only the branches of loops lead backward.
-        latches = [
-            predecessor
-            for predecessor in predecessors[header]
-            if position[predecessor] >= position[header]
-        ]
-        entries = [
-            predecessor for predecessor in predecessors[header] if predecessor not in latches
-        ]
+        before = predecessors[header]
+        latches = [block for block in before if position[block] >= position[header]]
+        entries = [block for block in before if block not in latches]
         if not latches:
             continue
         count = _trip_count(header, entries, latches)
-        inside = _loop(header, latches, predecessors)
+        # The natural loop has the blocks from which a latch is reached without the header.
+        inside = {header}
+        pending = list(latches)
+        while pending:
+            block = pending.pop()
+            if block not in inside:
+                inside.add(block)
+                pending += predecessors[block]
         for block in inside - {header}:
             trips[block] *= count
     return trips
-
-
-def _loop(
-    header: mlir.Block,
-    latches: Sequence[mlir.Block],
-    predecessors: Mapping[mlir.Block, Sequence[mlir.Block]],
-) -> set[mlir.Block]:
-    """Return the blocks of a natural loop."""
-    inside = {header}
-    pending = list(latches)
-    while pending:
-        block = pending.pop()
-        if block not in inside:
-            inside.add(block)
-            pending += predecessors[block]
-    return inside
 
 
 def _trip_count(
@@ -400,7 +314,7 @@ def _trip_count(
     if end.name != _CONDITIONAL or len(entries) != 1 or len(latches) != 1:
         return 1
     # The header compares the induction variable with the bound.
-    comparison = _defining(end.operands[0])
+    comparison = defining_op(end.operands[0])
     if comparison is None or comparison.name != "arith.cmpi":
         return 1
     predicate: Any = comparison.attributes["predicate"]
@@ -411,7 +325,7 @@ def _trip_count(
     # The variable starts at a value from the entry and is incremented in the latch.
     first = _passed_value(entries[0], header, numbers[0])
     following = _passed_value(latches[0], header, numbers[0])
-    sum_ = _defining(following) if following is not None else None
+    sum_ = defining_op(following) if following is not None else None
     if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
         return 1
     (step,) = [_constant(operand) for operand in sum_.operands if operand != variable] or [None]
@@ -429,7 +343,7 @@ def _passed_value(block: mlir.Block, header: mlir.Block, number: int) -> Value |
     """Return the value that a block passes to an argument of a loop's header."""
     end = _terminator(block)
     operands: list[Value] = list(end.operands)
-    if end.name == _BRANCH:
+    if end.name == "cf.br":
         return operands[number]
     if end.name != _CONDITIONAL or list(end.successors).count(header) != 1:
         return None
@@ -439,13 +353,8 @@ def _passed_value(block: mlir.Block, header: mlir.Block, number: int) -> Value |
     return operands[start + number]
 
 
-def _defining(value: Value) -> mlir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, mlir.Block) else owner.operation
-
-
 def _constant(value: Value) -> int | None:
-    operation = _defining(value)
+    operation = defining_op(value)
     if operation is None or operation.name != "arith.constant":
         return None
     constant = operation.attributes["value"]

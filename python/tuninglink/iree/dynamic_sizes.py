@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isqrt, prod
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import Sizes, StructuredOp, shape
-from tuninglink.mlir import collect
+from tuninglink.mlir import collect, defining_op
 
 if TYPE_CHECKING:
     Value = mlir.Value[Any]
@@ -34,7 +34,6 @@ class SizeRange:
     """The sizes of a loop that an entry applies to.
 
     Attributes:
-        low: the smallest size.
         high: the largest size; `UNBOUNDED` for no limit.
         divisor: a divisor of all sizes.
     """
@@ -56,11 +55,7 @@ class SizeRange:
 def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
     """Return a range around each of several sizes. The boundary of two ranges has the same ratio to both sizes.
 
-    A size of 1 has its own range if possible: its code needs no loop.
-
-    Args:
-        sizes: the sizes.
-        least: the minimum number of sizes in a range.
+    A range has at least `least` sizes. A size of 1 has its own range if possible: its code needs no loop.
     """
     ordered = sorted(set(sizes))
     ranges: dict[int, SizeRange] = {}
@@ -75,17 +70,9 @@ def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
 
 
 def sizes_between(sizes: Sequence[int]) -> list[int]:
-    """Return sizes at which configurations for the given sizes may be slow: the low end and the middle of each range.
-
-    Args:
-        sizes: the sizes.
-    """
-    ranges = ranges_around(sizes)
-    lower = {
-        between
-        for size, range_ in ranges.items()
-        for between in (range_.low, isqrt(range_.low * size))
-    }
+    """Return sizes at which configurations for the given sizes may be slow: the low end and the middle of each range."""
+    ranges = ranges_around(sizes).items()
+    lower = {low for size, range_ in ranges for low in (range_.low, isqrt(range_.low * size))}
     return sorted(lower - set(sizes))
 
 
@@ -94,12 +81,16 @@ def specialization_ranges(
 ) -> mlir.Attribute:
     """Return the attribute that makes the compiler specialize code for each of several boxes.
 
-    Args:
-        boxes: the ranges of loops, by number. Other loops may have any size.
-        loops: the number of loops.
-        context: the context of the attribute.
+    A box has the ranges of loops, by number. Other loops may have any size.
     """
-    lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
+
+    def assumption(sizes: SizeRange | None) -> str:
+        if sizes is None:
+            return "<>"
+        divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
+        return f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
+
+    lists = (", ".join(assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
     text = ", ".join(f"[{list_}]" for list_ in lists)
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
 
@@ -113,19 +104,11 @@ def range_counts(ranges: mlir.Attribute) -> list[int]:
     return [text.count("<") for text in lists]
 
 
-def _assumption(sizes: SizeRange | None) -> str:
-    if sizes is None:
-        return "<>"
-    divisor = f", udiv = {sizes.divisor}" if sizes.divisor > 1 else ""
-    return f"<umin = {sizes.low}, umax = {sizes.high}{divisor}>"
-
-
 DISPATCH: Final = "stream.cmd.dispatch"
 BUFFER_VIEW_DIM: Final = "hal.buffer_view.dim"
 """The op that returns the size of a dimension of an argument."""
 
-_LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
-_EMPTY: Final = "tensor.empty"
+LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 
 _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
     "arith.addi": operator.add,
@@ -147,7 +130,6 @@ _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
     "arith.shli": operator.lshift,
     "arith.shrui": operator.rshift,
 }
-_COMPARISON: Final = "arith.cmpi"
 _PREDICATES: Final[Sequence[Callable[[int, int], int]]] = (
     *(operator.eq, operator.ne),
     *(operator.lt, operator.le, operator.gt, operator.ge) * 2,
@@ -190,7 +172,7 @@ class SizeEvaluator:
         return self._known[value]
 
     def _evaluate(self, value: Value) -> int | None:
-        op = _owner(value)
+        op = defining_op(value)
         attributes: Any = op.attributes if op is not None else {}
         match op.name if op is not None else "":
             case "arith.constant":
@@ -208,7 +190,8 @@ class SizeEvaluator:
                 return self._size_of(source.arg_number, dimension)
             case name if op is not None and name in _UNCHANGED:
                 return self.value(op.operands[mlir.OpResult(value).result_number])
-            case _ if op is not None and (function := _binary(op)) is not None:
+            case name if op is not None and (name in _ARITHMETIC or name == "arith.cmpi"):
+                function = _ARITHMETIC.get(name) or _PREDICATES[int(attributes["predicate"].value)]
                 left, right = map(self.value, op.operands)
                 return None if left is None or right is None else int(function(left, right))
         return None
@@ -216,13 +199,13 @@ class SizeEvaluator:
     def shape(self, value: Value) -> Sizes | None:
         """Return the sizes of a tensor, None for unknown sizes."""
         static = shape(value.type)
-        op = _owner(value)
+        op = defining_op(value)
         if static is None or None not in static or op is None:
             return static
         dynamic: list[Value] = []
-        if op.name == _EMPTY:
+        if op.name == "tensor.empty":
             dynamic = list(op.operands)
-        elif op.name == _LOAD:
+        elif op.name == LOAD:
             segments: Any = op.attributes["operandSegmentSizes"]
             source, dimensions, offsets, sizes = list(segments)[:4]
             start = source + dimensions + offsets
@@ -238,38 +221,21 @@ class SizeEvaluator:
 
     def loops(self, op: StructuredOp) -> Sizes:
         """Return the sizes of the loops of an op."""
-        sizes = list(op.sizes)
-        for operand, loops in zip(op.operation.operands, op.operand_loops, strict=False):
-            if not any(loop is not None and sizes[loop] is None for loop in loops):
-                continue
-            for loop, size in zip(loops, self.shape(operand) or (), strict=False):
-                if loop is not None and sizes[loop] is None:
-                    sizes[loop] = size
-        return tuple(sizes)
+        return op.loop_sizes(self.shape)
 
 
-def _binary(op: mlir.Operation) -> Callable[[int, int], int] | None:
-    """Return the function of two integers that an operation computes, or None."""
-    if op.name == _COMPARISON:
-        predicate: Any = op.attributes["predicate"]
-        return _PREDICATES[int(predicate.value)]
-    return _ARITHMETIC.get(op.name)
-
-
-def _owner(value: Value) -> mlir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, mlir.Block) else owner.operation
+def called_dispatches(call: mlir.Operation) -> Iterator[str]:
+    """Yield the names of the dispatches that a call may run, one for each target."""
+    entry_points: Any = call.attributes["entry_points"]
+    for entry_point in entry_points:
+        *path, _ = entry_point.value
+        yield "::".join(f"@{name}" for name in path)
 
 
 def dispatch_arguments(
     program: mlir.Operation, size_of: SizeLookup
 ) -> dict[str, list[tuple[int | None, ...]]]:
-    """Return the values that each call passes to a dispatch, by the name of the dispatch.
-
-    Args:
-        program: a program at `executable-sources`.
-        size_of: the sizes of the dynamic dimensions of its arguments.
-    """
+    """Return the values that each call in a program at `executable-sources` passes to a dispatch, by its name."""
     evaluator = SizeEvaluator(size_of)
     values_by_dispatch: dict[str, list[tuple[int | None, ...]]] = {}
     for call in collect(program, DISPATCH):
@@ -277,10 +243,8 @@ def dispatch_arguments(
         workload, arguments, *_ = segments
         operands = list(call.operands)[workload : workload + arguments]
         values = tuple(map(evaluator.value, operands))
-        entry_points: Any = call.attributes["entry_points"]
-        for entry_point in entry_points:
-            *path, _ = entry_point.value
-            values_by_dispatch.setdefault("::".join(f"@{name}" for name in path), []).append(values)
+        for dispatch in called_dispatches(call):
+            values_by_dispatch.setdefault(dispatch, []).append(values)
     return values_by_dispatch
 
 
@@ -342,13 +306,7 @@ class GivenSizes:
 
 @dataclass(frozen=True)
 class SizeCombination:
-    """One size for each dimension with given sizes.
-
-    Attributes:
-        given: the given sizes of the dimensions.
-        sizes: the chosen size for each item of `given`.
-        weight: the weight of the combination.
-    """
+    """One size for each dimension with given sizes, and the weight of the combination."""
 
     given: tuple[GivenSizes, ...]
     sizes: tuple[int, ...]
@@ -356,12 +314,11 @@ class SizeCombination:
 
     def size_of(self, argument: int, dimension: int) -> int | None:
         """Return the size of a dimension of an argument, or None. The last assignment wins."""
-        matches = (
-            size
-            for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
-            if given.applies_to(argument, dimension)
-        )
-        return next(matches, None)
+        last = None
+        for given, size in zip(self.given, self.sizes, strict=True):
+            if given.applies_to(argument, dimension):
+                last = size
+        return last
 
     def __str__(self) -> str:
         places = (given.place for given in self.given)

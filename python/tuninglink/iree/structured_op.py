@@ -1,8 +1,8 @@
-"""Structured ops as data: kind, loops and their roles, sizes, element types, accumulation."""
+"""Structured ops as data: kind, loops and their roles, sizes, element types, accumulation; and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs import _ireeCompilerDialects, _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.iree.targets import Target
-from tuninglink.mlir import names
+from tuninglink.mlir import defining_op, names
 
 Sizes = tuple[int | None, ...]
 """Sizes of loops or dimensions; None for a dynamic one."""
@@ -33,11 +33,9 @@ class ValueType:
     """The type of an operand or result.
 
     Attributes:
-        text: the type, as MLIR prints it.
         element: the element type of a shaped type, otherwise the type itself.
         sizes: the size of each dimension; None if the type is not shaped or has no rank.
         is_tensor: whether the type is a ranked tensor.
-        encoding: the encoding of a tensor; empty if it has none.
     """
 
     text: str
@@ -51,21 +49,14 @@ class ValueType:
         """Convert a type to data."""
         is_tensor = isinstance(type_, mlir.RankedTensorType)
         encoding = str(type_.encoding or "") if isinstance(type_, mlir.RankedTensorType) else ""
-        return ValueType(
-            str(type_),
-            str(element_type(type_)),
-            shape(type_),
-            is_tensor=is_tensor,
-            encoding=encoding,
-        )
+        element = str(element_type(type_))
+        return ValueType(str(type_), element, shape(type_), is_tensor, encoding)
 
     def __str__(self) -> str:
         """Return the sizes and the element type, such as `16x?xf16`."""
         if self.sizes is None:
             return self.element
-        return "x".join(
-            [*("?" if size is None else str(size) for size in self.sizes), self.element]
-        )
+        return "x".join(filter(None, (product(self.sizes), self.element)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +64,6 @@ class Accumulation:
     """The accumulation of an op over its reduction loops.
 
     Attributes:
-        element_type: the element type of the accumulator, as MLIR prints it.
         starts_from_fill: whether the accumulator starts from a constant rather than from given values.
     """
 
@@ -172,11 +162,17 @@ class StructuredOp:
     @cached_property
     def sizes(self) -> Sizes:
         """The size of each loop, taken from the first static dimension that the loop alone indexes."""
+        return self.loop_sizes(lambda operand: shape(operand.type))
+
+    def loop_sizes(self, shape_of: Callable[[mlir.Value[Any]], Sizes | None]) -> Sizes:
+        """Return the sizes of the loops, given the shapes of the operands."""
         if not self.maps:
             return self._relayout_sizes
         sizes: list[int | None] = [None] * self.loop_count
         for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
-            for loop, size in zip(loops, shape(operand.type) or (), strict=False):
+            if not any(loop is not None and sizes[loop] is None for loop in loops):
+                continue
+            for loop, size in zip(loops, shape_of(operand) or (), strict=False):
                 if loop is not None and sizes[loop] is None:
                     sizes[loop] = size
         return tuple(sizes)
@@ -223,17 +219,15 @@ class StructuredOp:
         if self.name == names.ATTENTION:
             return Accumulation("f32", starts_from_fill=True)
         output = self.operation.operands[self.first_output]
-        owner = output.owner
-        is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
+        producer = defining_op(output)
+        is_filled = producer is not None and producer.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
 
     @property
     def first_destination(self) -> int:
         """The position of the first destination operand, which a pack's padding value and tile sizes follow."""
-        operation = self.operation
-        return (
-            _DESTINATION if self.is_relayout else len(operation.operands) - len(operation.results)
-        )
+        count = len(self.operation.operands) - len(self.operation.results)
+        return _DESTINATION if self.is_relayout else count
 
     @cached_property
     def is_relayout(self) -> bool:
@@ -351,10 +345,7 @@ def loops_by_role(
 ) -> dict[Role, tuple[int, ...]]:
     """Return the loops of each role, in the order of `ROLES`; empty if the maps do not fit the kind.
 
-    Args:
-        kind: the kind of the op.
-        maps: its indexing maps.
-        output: the position of the first output's map.
+    `output` is the position of the first output's map.
     """
     dimensions: Any = None
     if kind is OpKind.CONTRACTION:
@@ -413,13 +404,9 @@ class ProductLoops:
     def of(cls, lhs: Collection[int], rhs: Collection[int], result: Collection[int]) -> Self:
         """Return the loops of a product, given the loops that index its operands and its result."""
         left, right, parallel = set(lhs), set(rhs), set(result)
-        groups = (
-            left & parallel - right,
-            right & parallel - left,
-            left & right - parallel,
-            left & right & parallel,
-        )
-        return cls(*(tuple(sorted(group)) for group in groups))
+        rows, columns = left & parallel - right, right & parallel - left
+        reductions, batches = left & right - parallel, left & right & parallel
+        return cls(*(tuple(sorted(group)) for group in (rows, columns, reductions, batches)))
 
 
 # --- Descriptions of ops in words: operation, sizes, types, layouts of convolutions, and hints about slow layouts
@@ -427,12 +414,9 @@ class ProductLoops:
 _SPATIAL: Final = "dhw"
 """The spatial dimensions, as linalg's named ops call them. Convolutions with fewer use the last ones."""
 
-_LETTERS: Final = {
-    Role.BATCH: "n",
-    Role.INPUT_CHANNEL: "c",
-    Role.OUTPUT_CHANNEL: "f",
-    Role.DEPTH: "c",
-}
+_LETTERS: Final = (
+    *((Role.BATCH, "n"), (Role.INPUT_CHANNEL, "c"), (Role.OUTPUT_CHANNEL, "f"), (Role.DEPTH, "c")),
+)
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
@@ -444,31 +428,23 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
     loops = loops_by_role(OpKind.CONVOLUTION, maps) if len(maps) == _OPERANDS else {}
     if not loops or not (loops[Role.INPUT_CHANNEL] or loops[Role.DEPTH]):
         return ""  # A pooling has no channels.
-    letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
-    image, filter_ = (
-        "".join(_letter(result, letters, loops) for result in map_.results) for map_ in maps[:2]
-    )
+    letters = {loop: letter for role, letter in _LETTERS for loop in loops[role]}
+    # A dimension of the image that a window slides along has the letter of the window's loop.
+    windows = {
+        loop: _SPATIAL[-len(loops[role]) :][position : position + 1] or "?"
+        for role in (Role.FILTER, Role.OUTPUT_IMAGE)
+        for position, loop in enumerate(loops[role])
+    }
+
+    def letter(expression: mlir.AffineExpr) -> str:
+        used = loops_in(expression)
+        return next((name for loop, name in (windows | letters).items() if loop in used), "?")
+
+    image, filter_ = ("".join(map(letter, map_.results)) for map_ in maps[:2])
     return f"{image}_{filter_}" if "?" not in image + filter_ else ""
 
 
 _OPERANDS: Final = 3
-
-
-def _letter(
-    expression: mlir.AffineExpr, letters: Mapping[int, str], loops: Mapping[Role, tuple[int, ...]]
-) -> str:
-    """Return the letter of a loop, or of the image dimension that a window slides along."""
-    used = [
-        loop
-        for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)
-        if loop in loops_in(expression)
-    ]
-    for role in (Role.FILTER, Role.OUTPUT_IMAGE):
-        for position, loop in enumerate(loops[role]):
-            if loop in used:
-                return _SPATIAL[-len(loops[role]) :][position : position + 1] or "?"
-    return letters.get(used[0], "?") if used else "?"
-
 
 _MATMULS: Final = {
     (False, False): "dot",
@@ -488,10 +464,20 @@ def describe(op: StructuredOp) -> str:
         return _contraction(op)
     if op.kind is OpKind.CONVOLUTION:
         return _convolution(op)
+    name = op.name.partition(".")[2]
     if op.kind is OpKind.ATTENTION:
-        return _attention(op)
+        inputs = "·".join(operand.element for operand in op.operands[:3])
+        output = op.results[0].element if op.results else op.operands[-1].element
+        return f"{name.replace('_', ' ')} {_by_role(op)} {inputs}→{output}"
     if op.name.startswith("linalg.") and op.maps:
-        return _structured(op)
+        reduced = [loop for loop, iterator in enumerate(op.iterator_types) if iterator != PARALLEL]
+        if name == "generic":
+            name = "reduction" if reduced else "elementwise"
+        text = f"{name} {product(op.sizes)}" if op.sizes else name
+        # Only generic ops list the loops that they reduce. The names of other ops imply them.
+        if reduced and "iterator_types" in op.operation.attributes:
+            text += f" over {product([op.sizes[loop] for loop in reduced])}"
+        return f"{text} {_types(op)}"
     operands = (str(operand) for operand in op.operands if operand.sizes is not None)
     return " ".join([op.name, ", ".join(operands)]).rstrip()
 
@@ -500,94 +486,56 @@ def _sizes(op: StructuredOp, *roles: Role) -> Sizes:
     return tuple(op.sizes[loop] for role in roles for loop in op.loops[role])
 
 
-def _contraction(op: StructuredOp) -> str:
-    name = _MATMULS[bool(op.loops[Role.M]), bool(op.loops[Role.N])]
-    if any(len(op.loops[role]) > 1 for role in (Role.M, Role.N, Role.K)):
-        # Which of several loops belong together is visible from their roles only.
-        return f"contraction {_by_role(op)} {_types(op)}"
-    if op.loops[Role.BATCH]:
-        name = f"batch {name}"
-    sizes = product(_sizes(op, Role.BATCH, Role.M, Role.N, Role.K))
-    return ", ".join([f"{name} {sizes} {_types(op)}", *_transposed(op)])
-
-
 def _by_role(op: StructuredOp) -> str:
-    sizes = ((role, _sizes(op, role)) for role in op.loops)
     return ", ".join(
-        f"{role.value} {product(role_sizes)}" for role, role_sizes in sizes if role_sizes
+        f"{role.value} {product(_sizes(op, role))}" for role, loops in op.loops.items() if loops
     )
 
 
-def _transposed(op: StructuredOp) -> Iterable[str]:
-    """Yield the names of the transposed operands.
-
-    The default layouts are m x k for lhs, k x n for rhs and m x n for the output.
-    """
+def _contraction(op: StructuredOp) -> str:
     loops = op.loops
-    usual = ((Role.M, Role.K), (Role.K, Role.N), (Role.M, Role.N))
-    for name, operand, (first, second) in zip(
-        ("lhs", "rhs", "output"), op.operand_loops, usual, strict=True
-    ):
+    name = _MATMULS[bool(loops[Role.M]), bool(loops[Role.N])]
+    if any(len(loops[role]) > 1 for role in (Role.M, Role.N, Role.K)):
+        # Which of several loops belong together is visible from their roles only.
+        return f"contraction {_by_role(op)} {_types(op)}"
+    if loops[Role.BATCH]:
+        name = f"batch {name}"
+    sizes = product(_sizes(op, Role.BATCH, Role.M, Role.N, Role.K))
+    parts = [f"{name} {sizes} {_types(op)}"]
+    # The default layouts are m x k for lhs, k x n for rhs and m x n for the output.
+    usual = {"lhs": (Role.M, Role.K), "rhs": (Role.K, Role.N), "output": (Role.M, Role.N)}
+    for (operand, (first, second)), indices in zip(usual.items(), op.operand_loops, strict=True):
         if loops[first] and loops[second]:
-            order = [operand.index(loop) for loop in (loops[first][0], loops[second][0])]
+            order = [indices.index(loop) for loop in (loops[first][0], loops[second][0])]
             if order != sorted(order):
-                yield f"{name} transposed"
+                parts.append(f"{operand} transposed")
+    return ", ".join(parts)
 
 
 def _convolution(op: StructuredOp) -> str:
     image = _sizes(op, Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.DEPTH)
-    match bool(op.loops[Role.DEPTH]), bool(op.loops[Role.INPUT_CHANNEL]):
-        case True, True:
-            name = "grouped convolution"
-        case True, False:
-            name = "depthwise convolution"
-        case False, True:
-            name = "convolution"
-        case _:  # A convolution of one channel has no loop for it.
-            name = "convolution" if _reads_filter(op) else "pooling"
+    name = "convolution"
+    if op.loops[Role.DEPTH]:
+        name = f"{'grouped' if op.loops[Role.INPUT_CHANNEL] else 'depthwise'} convolution"
+    elif not op.loops[Role.INPUT_CHANNEL]:
+        # A convolution of one channel has no loop for it, but reads its filter.
+        blocks = (block for region in op.operation.regions for block in region)
+        if not any(True for block in blocks for _ in block.arguments[1].uses):
+            name = "pooling"
     filter_ = product(_sizes(op, Role.FILTER))
     parts = [f"{name} {product(image)} {_types(op)}", layout(op.maps), f"filter {filter_}"]
     if op.loops[Role.INPUT_CHANNEL]:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
-    steps = {"strides": op.strides, "dilations": op.dilations}
-    unusual = (
-        f"{name} {product(step)}" for name, step in steps.items() if any(size != 1 for size in step)
-    )
-    return ", ".join(filter(None, [*parts, *unusual]))
-
-
-def _reads_filter(op: StructuredOp) -> bool:
-    blocks = (block for region in op.operation.regions for block in region)
-    return any(True for block in blocks for _ in block.arguments[1].uses)
-
-
-def _attention(op: StructuredOp) -> str:
-    name = op.name.partition(".")[2].replace("_", " ")
-    inputs = "·".join(operand.element for operand in op.operands[:3])
-    output = op.results[0].element if op.results else op.operands[-1].element
-    return f"{name} {_by_role(op)} {inputs}→{output}"
-
-
-def _structured(op: StructuredOp) -> str:
-    reduced = [loop for loop, iterator in enumerate(op.iterator_types) if iterator != PARALLEL]
-    name = op.name.partition(".")[2]
-    if name == "generic":
-        name = "reduction" if reduced else "elementwise"
-    text = f"{name} {product(op.sizes)}" if op.sizes else name
-    # Only generic ops list the loops that they reduce. The names of other ops imply them.
-    if reduced and "iterator_types" in op.operation.attributes:
-        text += f" over {product([op.sizes[loop] for loop in reduced])}"
-    return f"{text} {_types(op)}"
+    for steps, values in {"strides": op.strides, "dilations": op.dilations}.items():
+        if any(size != 1 for size in values):
+            parts.append(f"{steps} {product(values)}")
+    return ", ".join(filter(None, parts))
 
 
 def _types(op: StructuredOp) -> str:
     count = len(op.results) or 1
-    inputs, outputs = op.operands[:-count], op.operands[-count:]
-    return "→".join(filter(None, (_elements(inputs), _elements(outputs))))
-
-
-def _elements(types: Sequence[ValueType]) -> str:
-    return "·".join(type_.element for type_ in types)
+    sides = (op.operands[:-count], op.operands[-count:])
+    return "→".join(filter(None, ("·".join(operand.element for operand in side) for side in sides)))
 
 
 def product(sizes: Sizes | Sequence[int | None]) -> str:

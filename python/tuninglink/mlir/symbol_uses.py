@@ -430,6 +430,12 @@ def children(operation: mlir.Operation) -> list[mlir.Operation]:
     return operations
 
 
+def defining_op(value: mlir.Value[Any]) -> mlir.Operation | None:
+    """Return the operation with a value as a result; None for the argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, mlir.Block) else owner.operation
+
+
 def postorder(
     roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:
