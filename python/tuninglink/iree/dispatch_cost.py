@@ -22,7 +22,16 @@ from tuninglink.iree.dynamic_sizes import (
 )
 from tuninglink.iree.processors import PeakRates, Rates
 from tuninglink.iree.structured_op import OpKind, Role, StructuredOp, element_type
-from tuninglink.mlir import body, collect, defining_op, names, postorder, symbol_name, visit
+from tuninglink.mlir import (
+    body,
+    collect,
+    constant_value,
+    defining_op,
+    names,
+    postorder,
+    symbol_name,
+    visit,
+)
 from tuninglink.plain_data import written
 
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
@@ -328,8 +337,10 @@ def _trip_count(
     sum_ = defining_op(following) if following is not None else None
     if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
         return 1
-    (step,) = [_constant(operand) for operand in sum_.operands if operand != variable] or [None]
-    low, high = _constant(first), _constant(bound)
+    (step,) = [constant_value(operand) for operand in sum_.operands if operand != variable] or [
+        None
+    ]
+    low, high = constant_value(first), constant_value(bound)
     if low is None or high is None or step is None or step <= 0:
         return 1
     return max(0, -(-(high - low) // step))
@@ -351,11 +362,3 @@ def _passed_value(block: mlir.Block, header: mlir.Block, number: int) -> Value |
     condition, taken, _ = sizes
     start: int = condition if end.successors[0] == header else condition + taken
     return operands[start + number]
-
-
-def _constant(value: Value) -> int | None:
-    operation = defining_op(value)
-    if operation is None or operation.name != "arith.constant":
-        return None
-    constant = operation.attributes["value"]
-    return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None

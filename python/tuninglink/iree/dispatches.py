@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.iree.targets import Target, read_executable_target
-from tuninglink.mlir import body, names, postorder, symbol_name, visit
+from tuninglink.mlir import body, constant_value, names, postorder, symbol_name, visit
 
 Condition = Callable[[mlir.Operation], bool]
 
@@ -46,7 +46,8 @@ class FunctionOps:
 def function_ops(function: mlir.Operation) -> FunctionOps:
     """Return the ops in `function` that a configuration can concern, in post-order."""
     computing: list[mlir.Operation] = []
-    carrying: dict[str, list[mlir.Operation]] = {name: [] for name in _CONFIGURATIONS}
+    configurations = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
+    carrying: dict[str, list[mlir.Operation]] = {name: [] for name in configurations}
 
     def visitor(operation: mlir.Operation) -> None:
         if is_computing(operation.name):
@@ -57,32 +58,7 @@ def function_ops(function: mlir.Operation) -> FunctionOps:
                 operations.append(operation)
 
     visit(function, visitor, mlir.WalkOrder.POST_ORDER)
-    return FunctionOps(
-        computing=tuple(computing),
-        configured=tuple(carrying[names.LOWERING_CONFIG]),
-        annotated=tuple(carrying[names.COMPILATION_INFO]),
-        marked=tuple(carrying[names.ROOT_OP]),
-    )
-
-
-def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
-    """Return the ops that certainly have a configuration.
-
-    They are the ops that a spec annotated, or the only op with a `lowering_config`. If several ops have a
-    `lowering_config`, the rule selects the original op, since the compiler propagates configurations.
-    """
-    if ops.annotated:
-        return ops.annotated
-    return ops.configured if len(ops.configured) == 1 else ()
-
-
-def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
-    """Return the op that the compiler would choose a configuration for, or None."""
-    for condition in _CONDITIONS[rule](ops.computing):
-        for operation in reversed(ops.computing):
-            if condition(operation):
-                return operation
-    return None
+    return FunctionOps(tuple(computing), *map(tuple, carrying.values()))
 
 
 def is_computing(name: str) -> bool:
@@ -91,26 +67,18 @@ def is_computing(name: str) -> bool:
     return (dialect in _COMPUTING_DIALECTS and name not in _HELPERS) or name in _OTHER_COMPUTING
 
 
-_CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
-
 _SCATTER: Final = "iree_linalg_ext.scatter"
 _PACKS: Final = frozenset({names.PACK, names.UNPACK})
-_MAPS: Final = frozenset({names.MAP_LOAD, names.MAP_STORE})
-_RELAYOUTS: Final = _PACKS | _MAPS | {"tensor.pad"}
+_RELAYOUTS: Final = _PACKS | {names.MAP_LOAD, names.MAP_STORE, "tensor.pad"}
 
 _COMPUTING_DIALECTS: Final = frozenset({"linalg", "iree_linalg_ext"})
 _HELPERS: Final = frozenset(
-    {"linalg.index", "linalg.yield", "iree_linalg_ext.index", "iree_linalg_ext.yield"}
+    f"{dialect}.{name}" for dialect in _COMPUTING_DIALECTS for name in ("index", "yield")
 )
 _OTHER_COMPUTING: Final = frozenset({"iree_codegen.inner_tiled", "tensor.concat", "tensor.pad"})
 
-_WEAK_ON_GPU: Final = _PACKS | {
-    names.GENERIC,
-    names.FILL,
-    _SCATTER,
-    "linalg.copy",
-    names.MAP_STORE,
-}
+_MOVES: Final = frozenset({_SCATTER, names.MAP_STORE, "linalg.copy", names.FILL})
+_WEAK_ON_GPU: Final = _PACKS | _MOVES | {names.GENERIC}
 """Ops that are the root op on a GPU only without any other candidate."""
 
 
@@ -122,7 +90,7 @@ def _reduces(operation: mlir.Operation) -> bool:
     return REDUCTION in StructuredOp(operation).iterator_types
 
 
-def _named(*op_names: str) -> Condition:
+def _named(op_names: Collection[str]) -> Condition:
     return lambda operation: operation.name in op_names
 
 
@@ -134,7 +102,7 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
             return _reduces(operation)
         return operation.name not in _RELAYOUTS
 
-    return (leads, _is_structured, _named(*_RELAYOUTS))
+    return (leads, _is_structured, _named(_RELAYOUTS))
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
@@ -145,18 +113,21 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
             return _reduces(operation)
         return operation.name not in _WEAK_ON_GPU
 
+    def owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
+        for value in values:
+            owner = value.owner
+            operation = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
+            if operation.name not in (names.FUNCTION, names.UTIL_FUNCTION):
+                yield operation
+
+    # Operand 1 of a scatter has the positions to write.
+    written = [scatter.operands[1] for scatter in computing if scatter.name == _SCATTER]
+    positions = set(postorder(owners(written), lambda operation: owners(operation.operands)))
+
     def computes(operation: mlir.Operation) -> bool:
         return operation.name == names.GENERIC and operation not in positions
 
-    scatters = [operation for operation in computing if operation.name == _SCATTER]
-    positions = set(
-        postorder(
-            _owners([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters]),
-            lambda operation: _owners(operation.operands),
-        )
-    )
-    moves = _named(_SCATTER, names.MAP_STORE, "linalg.copy", names.FILL)
-    return (leads, computes, _named(*_PACKS), moves)
+    return (leads, computes, _named(_PACKS), _named(_MOVES))
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
@@ -167,45 +138,23 @@ def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
             return _reduces(operation)
         return operation.name != names.FILL
 
-    return (leads, _named(names.GENERIC), _named(names.FILL))
+    return (leads, _named({names.GENERIC}), _named({names.FILL}))
 
 
 _CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
 """The conditions on a root op of each rule, the strongest first."""
-
-_POSITIONS_OF_SCATTER: Final = 1
-"""The operand of a scatter with the positions to write."""
-
-_FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
-
-
-def _owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
-    for value in values:
-        owner = value.owner
-        operation = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
-        if operation.name not in _FUNCTIONS:
-            yield operation
-
 
 # --- The dispatches of a program, their targets, and their root ops, found by the rule of each dispatch's backend
 
 _CONTAINERS: Final = frozenset({names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT})
 """The ops around a dispatch."""
 
-_VARIANT_TARGET: Final = "target"
-
-_TARGET: Final = "hal.executable.target"
-"""The attribute with the target of code outside of a variant."""
-
 
 @dataclass(frozen=True)
 class Dispatch:
     """A module that the compiler generates code for.
 
-    Attributes:
-        name: the name of the dispatch in diagnostics and reports, such as `@executable::@variant`.
-        module: the `builtin.module` with the code of the dispatch.
-        target: the target of the dispatch, None if it has no target.
+    The name is that in diagnostics and reports, such as `@executable::@variant`. The target is None if it has none.
     """
 
     name: str
@@ -256,18 +205,20 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
     and cannot be configured. A module without variants is one dispatch: it is either the module inside a variant or a
     program before dispatches are formed.
 
-    Args:
-        root: a module, an executable or a variant.
-
     Raises:
         TargetError: the target of a module without variants is not a `#hal.executable.target`.
     """
     read = TargetReader()
     variants = [op for op in containers(root) if op.name == names.EXECUTABLE_VARIANT]
     if not variants and root.name == names.MODULE:
-        return [_whole_module(root, read)]
+        target = target_of(root, read)
+        if target is None:
+            ops = (op for op in (root, *body(root)) if names.EXECUTABLE_TARGET in op.attributes)
+            first = next(ops, None)
+            target = read(first, names.EXECUTABLE_TARGET) if first is not None else None
+        return [Dispatch(dispatch_name(root), root, target)]
     return [
-        Dispatch(dispatch_name(variant), module, read(variant, _VARIANT_TARGET))
+        Dispatch(dispatch_name(variant), module, read(variant, "target"))
         for variant in variants
         for module in body(variant)
         if module.name == names.MODULE
@@ -300,17 +251,8 @@ def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
     """Return the target of the variant that is or contains `operation`, or None."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.name == names.EXECUTABLE_VARIANT:
-            return read(ancestor, _VARIANT_TARGET)
+            return read(ancestor, "target")
     return None
-
-
-def _whole_module(module: mlir.Operation, read: TargetReader) -> Dispatch:
-    target = target_of(module, read)
-    if target is None:
-        with_target = (op for op in (module, *body(module)) if _TARGET in op.attributes)
-        first = next(with_target, None)
-        target = read(first, _TARGET) if first is not None else None
-    return Dispatch(dispatch_name(module), module, target)
 
 
 @dataclass(frozen=True)
@@ -343,100 +285,66 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    surroundings = _Surroundings()
-    return [
-        FunctionRoots(function, _roots(function, ops, surroundings), ops.marked)
-        for function in functions
-        if function.name == names.FUNCTION
-        or (
-            surroundings.variant(function) is not None
-            and str(function.attributes.get(names.SYMBOL_VISIBILITY)) != '"private"'
-        )
-        for ops in [function_ops(function)]
-    ]
+    rules: dict[mlir.Attribute, RootOpRule] = {}
+    single: dict[mlir.Operation, frozenset[str]] = {}
+    function_roots = []
+    for function in functions:
+        around = ancestors(function)
+        variant = next((op for op in around if op.name == names.EXECUTABLE_VARIANT), None)
+        visibility = str(function.attributes.get(names.SYMBOL_VISIBILITY))
+        if function.name != names.FUNCTION and (variant is None or visibility == '"private"'):
+            continue
+        ops = function_ops(function)
+        # The ops that a spec annotated, or the only op with a `lowering_config`, certainly have a configuration. If
+        # several have a `lowering_config`, the rule selects the original op: the compiler propagates configurations.
+        roots = ops.annotated or (ops.configured if len(ops.configured) == 1 else ())
+        if not roots and ops.computing:
+            rule = _rule(function, rules)
+            if variant is not None and variant not in single:
+                exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
+                of_one = (symbol_name(export) or "" for export in exports if _is_single(export))
+                single[variant] = frozenset(of_one)
+            # GPU backends run a function with a workgroup count of one in one thread, without a configuration
+            # (`initGPULaunchConfig`).
+            is_single = variant is not None and (symbol_name(function) or "") in single[variant]
+            if rule is RootOpRule.CPU or not is_single:
+                roots = tuple(_root_op(ops, rule))
+        function_roots.append(FunctionRoots(function, roots, ops.marked))
+    return function_roots
 
 
-def _roots(
-    function: mlir.Operation, ops: FunctionOps, surroundings: _Surroundings
-) -> tuple[mlir.Operation, ...]:
-    chosen = chosen_ops(ops)
-    if chosen or not ops.computing:
-        return chosen
-    rule = surroundings.rule(function)
-    if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
-        return ()
-    root = root_op(ops, rule)
-    return () if root is None else (root,)
+def _root_op(ops: FunctionOps, rule: RootOpRule) -> Iterable[mlir.Operation]:
+    """Return the op that the compiler would choose a configuration for, if any."""
+    for condition in _CONDITIONS[rule](ops.computing):
+        for operation in reversed(ops.computing):
+            if condition(operation):
+                return (operation,)
+    return ()
 
 
 _RULES: Final = {
-    "llvm-cpu": RootOpRule.CPU,
-    "vmvx": RootOpRule.CPU,
-    "vmvx-inline": RootOpRule.CPU,
-    "cuda": RootOpRule.GPU,
-    "rocm": RootOpRule.GPU,
-    "metal-spirv": RootOpRule.SPIRV,
-    "vulkan-spirv": RootOpRule.SPIRV,
-    "webgpu-spirv": RootOpRule.SPIRV,
+    **dict.fromkeys(("llvm-cpu", "vmvx", "vmvx-inline"), RootOpRule.CPU),
+    **dict.fromkeys(("metal-spirv", "vulkan-spirv", "webgpu-spirv"), RootOpRule.SPIRV),
 }
-"""The root op rule of each backend, by the compiler's name of the backend."""
+"""The root op rule by the compiler's name of the backend. The other backends are for GPUs."""
 
 
-class _Surroundings:
-    """The variants and targets around functions; each variant and target is read once."""
-
-    def __init__(self) -> None:
-        self._rules: dict[mlir.Attribute, RootOpRule] = {}
-        self._single: dict[mlir.Operation, frozenset[str]] = {}
-
-    def variant(self, function: mlir.Operation) -> mlir.Operation | None:
-        """Return the variant around `function`."""
-        around = (
-            ancestor
-            for ancestor in ancestors(function)
-            if ancestor.name == names.EXECUTABLE_VARIANT
-        )
-        return next(around, None)
-
-    def rule(self, function: mlir.Operation) -> RootOpRule:
-        """Return the rule for the nearest target on or around `function`."""
-        for ancestor in (function, *ancestors(function)):
-            is_variant = ancestor.name == names.EXECUTABLE_VARIANT
-            target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
-            if target is not None:
-                if target not in self._rules:
-                    executable = read_executable_target(target)
-                    backend = executable.backend if executable else ""
-                    self._rules[target] = _RULES.get(backend, RootOpRule.GPU)
-                return self._rules[target]
-        return RootOpRule.GPU
-
-    def is_one_workgroup(self, function: mlir.Operation) -> bool:
-        """Return whether `function` is exported with a workgroup count of one.
-
-        GPU backends run such a function in one thread, without a configuration (`initGPULaunchConfig`).
-        """
-        variant = self.variant(function)
-        if variant is None:
-            return False
-        if variant not in self._single:
-            exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
-            single = (symbol_name(export) or "" for export in exports if _is_one_workgroup(export))
-            self._single[variant] = frozenset(single)
-        return (symbol_name(function) or "") in self._single[variant]
+def _rule(function: mlir.Operation, rules: dict[mlir.Attribute, RootOpRule]) -> RootOpRule:
+    """Return the rule for the nearest target on or around `function`; `rules` has those of targets read before."""
+    for ancestor in (function, *ancestors(function)):
+        is_variant = ancestor.name == names.EXECUTABLE_VARIANT
+        target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+        if target is not None:
+            if target not in rules:
+                executable = read_executable_target(target)
+                backend = executable.backend if executable else ""
+                rules[target] = _RULES.get(backend, RootOpRule.GPU)
+            return rules[target]
+    return RootOpRule.GPU
 
 
-def _is_one_workgroup(export: mlir.Operation) -> bool:
+def _is_single(export: mlir.Operation) -> bool:
+    """Return whether an export has a workgroup count of one."""
     blocks = list(export.regions[0].blocks)
-    if not blocks:
-        return False
-    counts = list(blocks[-1].operations[-1].operation.operands)
-    return bool(counts) and all(map(_is_one, counts))
-
-
-def _is_one(value: mlir.Value[mlir.Type]) -> bool:
-    owner = value.owner
-    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        return False
-    constant = owner.operation.attributes["value"]
-    return isinstance(constant, mlir.IntegerAttr) and constant.value == 1
+    counts = list(blocks[-1].operations[-1].operation.operands) if blocks else []
+    return bool(counts) and all(constant_value(count) == 1 for count in counts)

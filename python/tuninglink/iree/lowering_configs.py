@@ -39,13 +39,7 @@ CONVERTS: Final = "convert_acc_gemm"
 """The entry that starts an accumulation at zero and adds the given initial values afterwards."""
 
 TILES: Final[tuple[str, ...]] = (
-    WORKGROUP,
-    REDUCTION_LEVEL,
-    THREAD,
-    SUBGROUP,
-    LANE,
-    SERIAL,
-    PARTIAL_REDUCTION,
+    *(WORKGROUP, REDUCTION_LEVEL, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_REDUCTION),
 )
 """The entries with a tile size for each loop."""
 
@@ -167,10 +161,7 @@ def shared_reductions(
 
     The loops of these levels become `scf.forall` (`applyTileAndFuseToEachRoot`), whose iterations are unordered.
 
-    Args:
-        level: the name of a tiling level.
-        knobs: the entries of the `#iree_gpu.lowering_config`.
-        parallel: for each loop of the op, whether it is parallel.
+    `parallel` says for each loop of the op whether it is parallel.
     """
     sizes = read_integers(knobs[level]) if level in knobs else None
     # The loops of a partial reduction are parallel.
@@ -240,11 +231,7 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
 def cpu_lowering_config(
     levels: Mapping[CpuLevel, Sequence[int]], context: mlir.Context
 ) -> mlir.Attribute:
-    """Return a `#iree_cpu.lowering_config`.
-
-    Args:
-        levels: the tile sizes of each loop, by level. Missing levels are omitted from the attribute.
-        context: the context of the attribute.
+    """Return a `#iree_cpu.lowering_config` with the tile sizes of each loop, by level.
 
     Raises:
         MLIRError: a size does not fit into 64 bits.
@@ -265,13 +252,8 @@ def read_tile_levels(attribute: mlir.Attribute) -> tuple[tuple[int, ...], ...] |
     levels = None if entries is None else entries.pop(_LEVELS, None)
     if entries or not isinstance(levels, mlir.ArrayAttr):
         return None
-    result = []
-    for level in levels:
-        sizes = read_integers(level)
-        if sizes is None:
-            return None
-        result.append(sizes)
-    return tuple(result)
+    sizes = [read_integers(level) for level in levels]
+    return None if None in sizes else tuple(level for level in sizes if level is not None)
 
 
 def tile_levels_config(levels: Sequence[Sequence[int]], context: mlir.Context) -> mlir.Attribute:
@@ -280,50 +262,35 @@ def tile_levels_config(levels: Sequence[Sequence[int]], context: mlir.Context) -
     Raises:
         MLIRError: a size does not fit into 64 bits.
     """
-    shortened = [_without_last_zeros(level) for level in levels]
+    shortened = [list(level) for level in levels]
+    for level in shortened:
+        while level and not level[-1]:
+            level.pop()
     while shortened and not shortened[-1]:
         shortened.pop()
     return mlir.Attribute.parse(f"{_LEVELS_PREFIX}{_LEVELS} = {shortened}>", context)
 
 
-def _without_last_zeros(sizes: Sequence[int]) -> list[int]:
-    last = max((position for position, size in enumerate(sizes) if size), default=-1)
-    return list(sizes[: last + 1])
-
-
 def _tiling(attribute: mlir.Attribute) -> Tiling | None:
-    if isinstance(attribute, mlir.ArrayAttr):
-        return _sizes(attribute, ())
-    if not isinstance(attribute, mlir.DictAttr) or "sizes" not in attribute:
+    entries = entries_of(attribute)
+    sizes, order = entries.get("sizes", attribute), entries.get("interchange")
+    is_order = order is None or isinstance(order, mlir.ArrayAttr)
+    if not isinstance(sizes, mlir.ArrayAttr) or not is_order:
         return None
-    sizes = attribute["sizes"]
-    if not isinstance(sizes, mlir.ArrayAttr):
-        return None
-    if "interchange" not in attribute:
-        return _sizes(sizes, ())
-    order = attribute["interchange"]
-    if not isinstance(order, mlir.ArrayAttr):
-        return None
-    return _sizes(sizes, tuple(integers_of(order)))
-
-
-def _sizes(attribute: mlir.ArrayAttr, interchange: tuple[int, ...]) -> Tiling | None:
-    sizes: list[int] = []
+    numbers: list[int] = []
     scalable: set[int] = set()
-    for position, element in enumerate(attribute):
+    for position, element in enumerate(sizes):
         size: object = element
         if isinstance(element, mlir.ArrayAttr) and len(element) == 1:
             scalable.add(position)
             size = element[0]
         if not isinstance(size, mlir.IntegerAttr):
             return None
-        sizes.append(int(size.value))
-    return Tiling(tuple(sizes), frozenset(scalable), interchange)
+        numbers.append(int(size.value))
+    return Tiling(tuple(numbers), frozenset(scalable), tuple(integers_of(order)))
 
 
 # --- The intrinsics of configurations, and the configurations that are foreign to a target -------
-
-_NVIDIA = "NV"
 
 _CDNA_4 = frozenset(
     {
@@ -341,17 +308,16 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
         return None
     text = str(attribute)  # valid in any context
     if text not in _intrinsic_names:
-        kind, context = type(attribute), attribute.context
+        kind, options = type(attribute), {"col_major": attribute.col_major}
         intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
             iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
         )
-        named = (
-            (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
+        matches = (
+            intrinsic.name
             for intrinsic in intrinsics
+            if kind.get(int(intrinsic), **options, ctx=attribute.context) == attribute
         )
-        _intrinsic_names[text] = next(
-            (name for name, candidate in named if candidate == attribute), None
-        )
+        _intrinsic_names[text] = next(matches, None)
     return _intrinsic_names[text]
 
 
@@ -369,13 +335,7 @@ def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
 def intrinsics_multiplying(
     types: tuple[str, ...], context: mlir.Context, names: Iterable[str] | None = None
 ) -> Iterator[str]:
-    """Yield the intrinsics, except for virtual ones, with these element types.
-
-    Args:
-        types: the element types of both operands, or of both operands and the result.
-        context: any context.
-        names: the intrinsics to choose from; None for all.
-    """
+    """Yield the intrinsics among `names` or all, except for virtual ones, with these types of operands and of the result."""
     intrinsics = iree_gpu.MMAIntrinsic.__members__
     for name in intrinsics if names is None else names:
         intrinsic = intrinsics.get(name)
@@ -393,21 +353,9 @@ def instruction_set(name: str) -> str:
     return "MFMA" if first.endswith("MFMA") else first
 
 
-def generation(name: str) -> str:
-    """Return the only AMD GPU generation with an intrinsic; empty if several have it, or for an NVIDIA intrinsic."""
-    first = instruction_set(name)
-    if first.startswith("WMMA"):
-        return first
-    if first != "MFMA":
-        return ""
-    if "FNUZ" in name:
-        return "CDNA 3"
-    return "CDNA 4" if name in _CDNA_4 or "_F8" in name else ""
-
-
 def is_nvidia(name: str) -> bool:
     """Return whether an intrinsic is for NVIDIA GPUs. All others are for AMD GPUs."""
-    return instruction_set(name) == _NVIDIA
+    return instruction_set(name) == "NV"
 
 
 _GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
@@ -442,33 +390,23 @@ def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
         return next(filter(None, (foreign_reason(part, target) for part in parts)), "")
+    pipeline = None
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         pipeline = configuration.pass_pipeline
-        return (
-            ""
-            if _is_accepted(pipeline, target)
-            else f"'{pipeline}' is not a pipeline of {target.backend}"
-        )
-    if not _is_accepted(configuration, target):
+    accepted = _backends().get((pipeline or configuration).typeid, BACKENDS)
+    if target.backend in BACKENDS and target.backend not in accepted:
+        if pipeline is not None:
+            return f"'{pipeline}' is not a pipeline of {target.backend}"
         name = str(configuration).partition("<")[0]
         return f"'{name}' is not a lowering config of {target.backend}"
-    if isinstance(configuration, iree_gpu.LoweringConfigAttr):
-        return _foreign_intrinsic_reason(configuration, target)
-    return ""
-
-
-def _is_accepted(attribute: mlir.Attribute, target: Target) -> bool:
-    if target.backend not in BACKENDS:
-        return True
-    return target.backend in _backends().get(attribute.typeid, BACKENDS)
-
-
-def _foreign_intrinsic_reason(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
-    kind = configuration.mma_kind
-    name = intrinsic_name(kind)
-    if kind is None or name is None or _has_intrinsic(name, target):
+    # Find an intrinsic that the target lacks.
+    if not isinstance(configuration, iree_gpu.LoweringConfigAttr):
         return ""
-    reason = f"'{name}' is not an intrinsic of {target}"
+    kind = configuration.mma_kind
+    intrinsic = intrinsic_name(kind)
+    if kind is None or intrinsic is None or _has_intrinsic(intrinsic, target):
+        return ""
+    reason = f"'{intrinsic}' is not an intrinsic of {target}"
     if not target.intrinsics:
         return reason
     types = element_types(kind)
@@ -497,12 +435,12 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
         return backends_of(parts[0]) & backends_of(parts[1])
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         return backends_of(configuration.pass_pipeline)
-    taken = _backends().get(configuration.typeid, frozenset(BACKENDS))
+    backends = _backends().get(configuration.typeid, frozenset(BACKENDS))
     if isinstance(configuration, iree_gpu.LoweringConfigAttr):
         name = intrinsic_name(configuration.mma_kind)
         if name is not None:
-            return taken - {"rocm" if is_nvidia(name) else "cuda"}
-    return taken
+            return backends - {"rocm" if is_nvidia(name) else "cuda"}
+    return backends
 
 
 def generation_of(configuration: mlir.Attribute) -> str:
@@ -511,5 +449,12 @@ def generation_of(configuration: mlir.Attribute) -> str:
         configuration = configuration.lowering_config
     if not isinstance(configuration, iree_gpu.LoweringConfigAttr):
         return ""
-    name = intrinsic_name(configuration.mma_kind)
-    return generation(name) if name is not None else ""
+    name = intrinsic_name(configuration.mma_kind) or ""
+    instructions = instruction_set(name)
+    if instructions.startswith("WMMA"):
+        return instructions
+    if instructions != "MFMA":
+        return ""
+    if "FNUZ" in name:
+        return "CDNA 3"
+    return "CDNA 4" if name in _CDNA_4 or "_F8" in name else ""

@@ -414,9 +414,12 @@ class ProductLoops:
 _SPATIAL: Final = "dhw"
 """The spatial dimensions, as linalg's named ops call them. Convolutions with fewer use the last ones."""
 
-_LETTERS: Final = (
-    *((Role.BATCH, "n"), (Role.INPUT_CHANNEL, "c"), (Role.OUTPUT_CHANNEL, "f"), (Role.DEPTH, "c")),
-)
+_LETTERS: Final = {
+    Role.BATCH: "n",
+    Role.INPUT_CHANNEL: "c",
+    Role.OUTPUT_CHANNEL: "f",
+    Role.DEPTH: "c",
+}
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
@@ -428,7 +431,7 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
     loops = loops_by_role(OpKind.CONVOLUTION, maps) if len(maps) == _OPERANDS else {}
     if not loops or not (loops[Role.INPUT_CHANNEL] or loops[Role.DEPTH]):
         return ""  # A pooling has no channels.
-    letters = {loop: letter for role, letter in _LETTERS for loop in loops[role]}
+    letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
     # A dimension of the image that a window slides along has the letter of the window's loop.
     windows = {
         loop: _SPATIAL[-len(loops[role]) :][position : position + 1] or "?"

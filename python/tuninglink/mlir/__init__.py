@@ -47,6 +47,7 @@ with lazy_imports(globals()):
         body as body,
         children as children,
         collect as collect,
+        constant_value as constant_value,
         defining_op as defining_op,
         entries_of as entries_of,
         integer_value as integer_value,

@@ -436,6 +436,15 @@ def defining_op(value: mlir.Value[Any]) -> mlir.Operation | None:
     return None if isinstance(owner, mlir.Block) else owner.operation
 
 
+def constant_value(value: mlir.Value[Any]) -> int | None:
+    """Return the value of an integer constant of `arith`; None for any other value."""
+    operation = defining_op(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    constant = operation.attributes["value"]
+    return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None
+
+
 def postorder(
     roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:
