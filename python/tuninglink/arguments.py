@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tuninglink.errors import UsageError
 from tuninglink.mlir import error
@@ -18,11 +18,7 @@ Content: TypeAlias = bytes | bytearray | memoryview
 
 
 def several(items: Any, name: str) -> list[Any]:
-    """Return the items of an argument; text, a path and a single object are one item.
-
-    Args:
-        items: the value of the argument.
-        name: its name, for the error.
+    """Return the items of the argument `name`; text, a path and a single object are one item.
 
     Raises:
         TypeError: the value is None.
@@ -56,20 +52,11 @@ def flag_words(flags: str | Iterable[str]) -> list[str]:
 def described(value: object) -> str:
     """Return a value with its type, for errors about arguments of a wrong type."""
     text = repr(value)
-    return f"{text if len(text) <= _LONGEST else 'a value'} of type '{type(value).__name__}'"
-
-
-_LONGEST: Final = 60
-"""The number of characters of a value up to which an error shows it."""
+    return f"{text if len(text) <= 60 else 'a value'} of type '{type(value).__name__}'"  # noqa: PLR2004 - readable
 
 
 def content_as_path(path: str | os.PathLike[str], what: str) -> Diagnostic | None:
-    """Return the error for text that is the content of a file, where its path is expected; None for a path.
-
-    Args:
-        path: the argument.
-        what: the file, such as `the program`.
-    """
+    """Return the error for the content of a file, such as `the program`, in place of its path; None for a path."""
     text = os.fspath(path)
     if "\n" not in text and "\0" not in text:
         return None

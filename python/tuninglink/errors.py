@@ -71,9 +71,6 @@ class Diagnostic:
         return f"{where}{self.severity.value}: {self.message}"
 
 
-# --- The exceptions of Tuninglink, raised at the boundaries of its layers, and helpers for the words of messages
-
-
 class TuninglinkError(Exception):
     """An error that the user can fix.
 
@@ -132,13 +129,7 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return the word most similar to `word`, or an empty string if there is none.
-
-    Args:
-        word: the misspelt word.
-        words: the valid words.
-        cutoff: the least similarity, from 0 to 1, as `difflib` measures it.
-    """
+    """Return the most similar of the valid words, or an empty string if none has the least similarity of `difflib`."""
     from difflib import get_close_matches  # noqa: PLC0415 - only needed for errors
 
     return next(iter(get_close_matches(word, words, n=1, cutoff=cutoff)), "")
@@ -170,10 +161,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def escaped(text: str, *, lines: bool = False) -> str:
     """Return text for people, with each character that does not print escaped as MLIR does, by the bytes of UTF-8.
 
-    Args:
-        text: the text, which may have names from an input.
-        lines: whether line breaks are kept, other than those before what a CI service would read as a command.
+    With `lines`, line breaks are kept, other than those before what a CI service would read as a command.
     """
+
+    def escape(character: str) -> str:
+        if character.isprintable():
+            return character
+        # A surrogate is a byte of a file name that is not UTF-8.
+        data = character.encode(errors="replace")
+        return "\ufffd" if data == b"?" else "".join(f"\\{byte:02X}" for byte in data)
+
     if command := _COMMAND.match(text):
         start = command.end()
         return f"{text[:start]}\\{ord(text[start]):02X}{escaped(text[start + 1 :], lines=lines)}"
@@ -181,15 +178,7 @@ def escaped(text: str, *, lines: bool = False) -> str:
         return text
     if lines:
         return "\n".join(map(escaped, _LINE_BREAK.split(text)))
-    return "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if character.isprintable():
-        return character
-    # A surrogate is a byte of a file name that is not UTF-8.
-    data = character.encode(errors="replace")
-    return "\ufffd" if data == b"?" else "".join(f"\\{byte:02X}" for byte in data)
+    return "".join(map(escape, text))
 
 
 _COMMAND: Final = re.compile(r" *(?=::|##\[)")

@@ -1,4 +1,4 @@
-"""Atomic writes of files."""
+"""Files: atomic writes, temporary directories, checks of inputs and outputs before hours of computation, and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
 from typing import TYPE_CHECKING, Any, Final
@@ -32,11 +31,7 @@ STANDARD_STREAM: Final = "-"
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """Write `content` to a temporary file, which then replaces the file; text is written as UTF-8.
-
-    Raises:
-        TuninglinkError: the file cannot be written. Its old content is kept.
-    """
+    """Write `content` to a temporary file, which then replaces the file; text is written as UTF-8. See `replacing`."""
     with replacing(path) as place:
         place.write_bytes(_encoded(content))
 
@@ -77,29 +72,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
     """Yield a new directory, which is removed after the block or when an interrupt ends the process."""
+
+    def remove() -> None:
+        # Under its new name, it receives at most the files that are being created.
+        renamed = directory.rename(directory.with_name(f"{directory.name}-removed"))
+        for _ in range(2):
+            shutil.rmtree(renamed, ignore_errors=True)
+
     with ExitStack() as removed:
         with uninterrupted:
             directory = Path(mkdtemp(prefix="tuninglink-"))
-            removed.enter_context(interrupt_hook(partial(_remove, directory)))
+            removed.enter_context(interrupt_hook(remove))
         try:
             yield directory
         finally:
             shutil.rmtree(directory)
 
 
-def _remove(directory: Path) -> None:
-    # Under its new name, it receives at most the files that are being created.
-    renamed = directory.rename(directory.with_name(f"{directory.name}-removed"))
-    for _ in range(2):
-        shutil.rmtree(renamed, ignore_errors=True)
-
-
 def make_directory(path: str | os.PathLike[str]) -> Path:
-    """Create a directory and its parents unless they exist, and return the directory's path.
-
-    Raises:
-        TuninglinkError: the directory cannot be created.
-    """
+    """Create a directory and its parents unless they exist, or raise a `TuninglinkError`."""
     place = Path(path)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -109,11 +100,7 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_directory(path: str | os.PathLike[str]) -> Path:
-    """Create a directory for outputs unless it exists, and check that it is writable.
-
-    Raises:
-        TuninglinkError: the directory cannot be created, or is read-only.
-    """
+    """Create a directory for outputs unless it exists, or raise a `TuninglinkError`, also if it is read-only."""
     place = make_directory(path)
     if failure := _write_failure(place):
         raise TuninglinkError(cannot("write to", path, failure))
@@ -121,11 +108,7 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_output_directory(path: str) -> None:
-    """Check that files can be written to a directory, which need not exist, before the files are computed.
-
-    Raises:
-        TuninglinkError: the directory is a file or read-only, or cannot be created.
-    """
+    """Raise a `TuninglinkError` if files cannot be written to a directory, which need not exist."""
     place = Path(path).absolute()
     existing = next(folder for folder in (place, *place.parents) if folder.exists())
     if not existing.is_dir():
@@ -136,11 +119,7 @@ def check_output_directory(path: str) -> None:
 
 
 def write_output(path: str, content: bytes | str) -> None:
-    """Write a result to a file, or to standard output for `-`; text is written as UTF-8.
-
-    Raises:
-        TuninglinkError: it cannot be written.
-    """
+    """Write a result to a file, or to standard output for `-`; text is written as UTF-8."""
     if path == STANDARD_STREAM:
         write_standard_output(_encoded(content))
     else:
@@ -152,11 +131,7 @@ def _encoded(content: bytes | str) -> bytes:
 
 
 def check_input(path: str) -> None:
-    """Check that a file can be read, before other files are processed.
-
-    Raises:
-        TuninglinkError: the file is missing, a directory or not readable.
-    """
+    """Raise a `TuninglinkError` if a file is missing, a directory or not readable."""
     if path == STANDARD_STREAM:
         return
     try:
@@ -166,11 +141,7 @@ def check_input(path: str) -> None:
 
 
 def check_output(path: str) -> None:
-    """Check that an output can be written, before hours of computation.
-
-    Raises:
-        TuninglinkError: the output is a directory or read-only, or its directory is missing or cannot be written to.
-    """
+    """Raise a `TuninglinkError` if an output is a directory or read-only, or its directory missing or read-only."""
     if path == STANDARD_STREAM:
         return
     place = Path(path)
@@ -190,23 +161,15 @@ def _write_failure(directory: Path) -> OSError | None:
     """Return the failure to write a file in a directory, which permissions do not show; None if it succeeds."""
     try:
         with NamedTemporaryFile(prefix=".tuninglink-", dir=directory) as file:
-            file.write(bytes(_BLOCK))
+            file.write(bytes(4096))  # which a full file system refuses
             file.flush()
     except OSError as failure:
         return failure
     return None
 
 
-_BLOCK: Final = 4096
-"""The bytes of a file that is written for a check, which a full file system refuses."""
-
-
 def load_json(content: bytes, name: str) -> Any:
-    """Return the value of a JSON text.
-
-    Raises:
-        TuninglinkError: the text is not JSON, or nested too deeply.
-    """
+    """Return the value of a JSON text, or raise a `TuninglinkError` if it is not JSON, or nested too deeply."""
     show_lines_of(name)
     try:
         return json.loads(content.decode())

@@ -5,44 +5,21 @@ from __future__ import annotations
 import builtins
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-
-def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a `__getattr__` for a package that imports only the modules that are used.
-
-    Args:
-        package: the name of the package.
-        homes: the module of each public name, relative to `tuninglink`.
-    """
-
-    def get_attribute(name: str) -> object:
-        home = homes.get(name)
-        if home is None:
-            message = f"module '{package}' has no attribute '{name}'"
-            raise AttributeError(message, name=name, obj=sys.modules[package])
-        value: object = getattr(import_module(f"tuninglink.{home}"), name)
-        setattr(import_module(package), name, value)  # skips this function the next time
-        return value
-
-    return get_attribute
+    from collections.abc import Iterator
 
 
 @contextmanager
 def lazy_imports(namespace: dict[str, object]) -> Iterator[None]:
     """Defer the imports of a package's face, which stand in a `with` block, to the first use of each name.
 
-    A command imports only what it uses; type checkers and editors see ordinary imports.
-
-    Args:
-        namespace: the `globals()` of the package.
+    A command imports only what it uses; type checkers and editors see ordinary imports. The namespace is the `globals()`
+    of the package.
     """
     import_now = builtins.__import__
 
@@ -72,22 +49,21 @@ def lazy_imports(namespace: dict[str, object]) -> Iterator[None]:
     namespace["__dir__"] = lambda: sorted({*namespace, *homes})
 
 
-@dataclass(frozen=True)
-class _Member:
+class _Member(NamedTuple):
     """A name of a module that is not imported yet."""
 
     module: str
     name: str
 
 
-@dataclass(frozen=True)
 class _Module:
     """A module that is not imported yet, as an import statement receives it."""
 
-    name: str
+    def __init__(self, module: str) -> None:
+        self._module = module
 
     def __getattr__(self, name: str) -> _Member:
-        return _Member(self.name, name)
+        return _Member(self._module, name)
 
 
 def load_on_use(name: str) -> None:

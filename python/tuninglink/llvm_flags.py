@@ -21,7 +21,6 @@ _Choice = TypeVar("_Choice", bound=Enum)
 _DEEPEST_RESPONSE_FILE = 20
 """The greatest nesting of response files, which ends a recursion."""
 
-
 _JOINED: Final = re.compile(r"-([a-z])(\d+)")
 """A short flag with a number, as in `-j4`."""
 
@@ -57,13 +56,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A flag that the command does not implement itself.
+    """A flag that the command does not implement itself: as written, its name without dashes, the text after `=`.
 
-    Attributes:
-        argument: the argument as written.
-        name: the flag's name, without dashes.
-        value: the text after `=`, or None.
-        word: the index in the words of the argument after it, which may be its value, or None.
+    `word` is the index in the words of the argument after it, which may be its value.
     """
 
     argument: str
@@ -122,27 +117,22 @@ class CommandLine:
             if id(flag) in seen and not flag.repeats:
                 raise CommandLineError(f"flag '{dashed(name)}' is given more than once")
             seen.add(id(flag))
-            self._take(name, flag, text)
-
-    def _take(self, name: str, flag: Flag, text: str) -> None:
-        try:
-            value = flag.read(text)
-        except ValueError as failure:
-            message = f"invalid value '{text}' for flag '{dashed(name)}': {failure}"
-            raise CommandLineError(message) from None
-        if flag.repeats and not text:
-            return  # As in the compiler, an empty list of paths has no elements.
-        before = self.values.get(flag.target, ())
-        self.values[flag.target] = (*before, value) if flag.repeats else value
+            try:
+                value = flag.read(text)
+            except ValueError as failure:
+                message = f"invalid value '{text}' for flag '{dashed(name)}': {failure}"
+                raise CommandLineError(message) from None
+            if not flag.repeats:
+                self.values[flag.target] = value
+            elif text:  # As in the compiler, an empty list of paths has no elements.
+                self.values[flag.target] = (*self.values.get(flag.target, ()), value)
 
     def split(
         self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, bool]]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return unknown flags as text, including the words that are their values, and the remaining words.
 
-        Args:
-            flags: the unknown flags that may have words as values.
-            needs_value: returns for each flag whether it requires a value. It is called only if needed.
+        `needs_value` returns for each flag whether it requires a value. It is called only if needed.
         """
         texts, taken = [], set()
         for flag in flags:
@@ -208,10 +198,7 @@ def read_duration(text: str) -> float:
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     if parts is None:
         raise ValueError("expected a time such as 90s, 10m or 1.5h")
-    return float(parts[1]) * _UNITS[parts[2]]
-
-
-_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+    return float(parts[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[parts[2]]
 
 
 def read_positive_duration(text: str) -> float:
@@ -250,13 +237,7 @@ def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
 
 
 def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
-    """Return a flag whose values are those of an enumeration.
-
-    Args:
-        target: the field of the command's options.
-        kind: the enumeration.
-        help_: its description in help texts; empty for a hidden flag.
-    """
+    """Return a flag whose values are those of an enumeration; hidden from help texts without a description."""
     values = [member.value for member in kind]
     return Flag(
         target, member_of(kind), help=help_, metavar="|".join(values), values=lambda: values
@@ -264,13 +245,7 @@ def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
 
 
 def switch(target: str, help_: str, *, value: bool = True) -> Flag:
-    """Return a flag without a value.
-
-    Args:
-        target: the field of the command's options.
-        help_: its description in help texts.
-        value: the value of the field with the flag; `=false` sets the field to the opposite.
-    """
+    """Return a flag without a value that sets a field to `value`; `=false` sets it to the opposite."""
 
     def read(text: str) -> bool:
         return read_boolean(text) is value
@@ -291,7 +266,8 @@ def _with_response_files(
         is_end = is_end or (argument == "--" and not is_value)
         if is_value or is_end or not argument.startswith("@"):
             yield argument
-            is_value = not is_value and _needs_value(argument, own_flags)
+            flag = None if _is_word(argument) else own_flags.get(argument.lstrip("-"))
+            is_value = not is_value and flag is not None and not flag.switch
             continue
         import shlex  # noqa: PLC0415 - rarely needed
 
@@ -308,8 +284,3 @@ def _with_response_files(
                 reason = f"{reason[:1].lower()}{reason[1:]}"
             raise CommandLineError(f"cannot read the response file '{name}': {reason}") from None
         yield from _with_response_files(inner, own_flags, depth + 1)
-
-
-def _needs_value(argument: str, own_flags: Mapping[str, Flag]) -> bool:
-    flag = None if _is_word(argument) else own_flags.get(argument.lstrip("-"))
-    return flag is not None and not flag.switch

@@ -62,11 +62,7 @@ def named(name: str) -> Mapping[str, Writing]:
 
 
 def written(name: str = "") -> Callable[[_Method], _Method]:
-    """Write the result of a method, or of a property below its decorator.
-
-    Args:
-        name: the name in JSON; that of the method if empty.
-    """
+    """Write the result of a method, or of a property below its decorator, under its name or another one."""
 
     def mark(method: _Method) -> _Method:
         setattr(method, _MARK, name)
@@ -77,15 +73,7 @@ def written(name: str = "") -> Callable[[_Method], _Method]:
 
 @dataclass(frozen=True)
 class Member:
-    """A property of the objects of a class.
-
-    Attributes:
-        name: its name in JSON.
-        read: returns its value.
-        method: the method that computes it; None for a field.
-        writing: how it is written.
-        field: the name of the field or method.
-    """
+    """A property of the objects of a class, and the field or the method (None for a field) with its value."""
 
     name: str
     read: Callable[[Any], Any]
@@ -105,20 +93,12 @@ def members(kind: type) -> tuple[Member, ...]:
             result.append(Member(name, attrgetter(field.name), None, writing, field.name))
     for base in reversed(kind.__mro__):
         for name, value in vars(base).items():
-            method = _method(value)
-            if method is not None:
+            method = value.fget if isinstance(value, property) else value
+            method = method.func if isinstance(method, cached_property) else method
+            if isinstance(method, FunctionType) and hasattr(method, _MARK):
                 key = getattr(method, _MARK) or name
                 result.append(Member(key, method, method, Writing(), name))
     return tuple(result)
-
-
-def _method(value: object) -> FunctionType | None:
-    """Return the function of a method or property that is written."""
-    if isinstance(value, property):
-        value = value.fget
-    elif isinstance(value, cached_property):
-        value = value.func
-    return value if isinstance(value, FunctionType) and hasattr(value, _MARK) else None
 
 
 def flat_type(kind: type, member: Member) -> type:
@@ -141,27 +121,23 @@ def plain(value: object) -> Any:
     if isinstance(value, str | int | Path | None):
         return str(value) if isinstance(value, Path) else value
     if is_dataclass(value):
-        return _object(value)
+        result: dict[str, Any] = {}
+        kind: Any = type(value)
+        for member in members(kind):
+            part = member.read(value)
+            if member.writing.is_flat:
+                result |= _nothing(flat_type(kind, member)) if part is None else plain(part)
+            elif member.writing.is_text:
+                result[member.name] = str(part)
+            else:
+                result[member.name] = plain(part or None if member.writing.is_nullable else part)
+        return result
     if isinstance(value, Mapping):
         return {str(plain(key)): plain(entry) for key, entry in value.items()}
     if isinstance(value, Iterable):
         elements = list(map(plain, value))
         return sorted(elements) if isinstance(value, set | frozenset) else elements
     raise TypeError(f"{type(value).__name__} is not plain data")
-
-
-def _object(instance: Any) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    kind: type = type(instance)
-    for member in members(kind):
-        value = member.read(instance)
-        if member.writing.is_flat:
-            result |= _nothing(flat_type(kind, member)) if value is None else plain(value)
-        elif member.writing.is_text:
-            result[member.name] = str(value)
-        else:
-            result[member.name] = plain(value or None if member.writing.is_nullable else value)
-    return result
 
 
 def _nothing(kind: type) -> dict[str, None]:
@@ -179,15 +155,14 @@ def to_json_by_line(value: object) -> str:
 
     With `indent`, the `json` library takes ten times as long.
     """
-    parts = [f"{json.dumps(name)}: {_lines(part)}" for name, part in plain(value).items()]
+    parts = []
+    for name, part in plain(value).items():
+        text = json.dumps(part, ensure_ascii=False)
+        if part and isinstance(part, list):
+            lines = (json.dumps(element, ensure_ascii=False) for element in part)
+            text = "[\n{}\n]".format(",\n".join(lines))
+        parts.append(f"{json.dumps(name)}: {text}")
     return "{{\n{}\n}}\n".format(",\n".join(parts))
-
-
-def _lines(value: object) -> str:
-    if not isinstance(value, list) or not value:
-        return json.dumps(value, ensure_ascii=False)
-    lines = (json.dumps(element, ensure_ascii=False) for element in value)
-    return "[\n{}\n]".format(",\n".join(lines))
 
 
 def to_json(value: object) -> str:

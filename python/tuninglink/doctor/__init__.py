@@ -25,24 +25,18 @@ from tuninglink.mlir import names
 from tuninglink.specs import SPEC_FOLDERS, cache_directory, load_spec, shipped, shipped_libraries
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
-_PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
+_RUNTIME: Final = "iree-base-runtime"
+_PACKAGES: Final = ("tuninglink", "iree-base-compiler", _RUNTIME)
 _DEVELOPMENT: Final = ("dev", "docs")
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
+_JOB_ERRORS: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 _SECONDS: Final = 30.0
 """The time limit for a driver to list its devices."""
 
 
 @dataclass(frozen=True)
 class ListedDevice:
-    """A device of a driver, and its state; None for values that its driver does not report.
-
-    Attributes:
-        uri: its URI, such as `cuda://0`.
-        name: its name.
-        clock_mhz: its clock.
-        power_watts: its power.
-        temperature_celsius: its temperature.
-    """
+    """A device of a driver, such as `cuda://0`, and its state; None for values that its driver does not report."""
 
     uri: str
     name: str
@@ -53,13 +47,7 @@ class ListedDevice:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver of the runtime.
-
-    Attributes:
-        name: its name, such as `cuda`.
-        devices: its devices.
-        failure: the reason why it lists no devices, or empty.
-    """
+    """A driver of the runtime, such as `cuda`, and the reason why it lists no devices; empty if it lists them."""
 
     name: str
     devices: tuple[ListedDevice, ...] = ()
@@ -74,9 +62,7 @@ class Environment:
         versions: the versions of packages and of Python; empty for a missing package.
         extras: the missing packages of each extra.
         drivers: the drivers of the runtime; none without the runtime.
-        cache: the directory of downloaded specs.
-        cached_files: the number of files in it.
-        cached_bytes: the total size of these files, in bytes.
+        cache: the directory of downloaded specs, with its numbers of files and bytes.
         peaks: the measured peak rates of processors, which are also in the cache.
     """
 
@@ -96,26 +82,30 @@ def environment() -> Environment:
     sizes = [
         path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()
     ]
+    versions = {name: _version(name) for name in _PACKAGES}
+    # Find the packages of the extras.
+    packages: dict[str, list[str]] = {}
+    for requirement in metadata.requires("tuninglink") or ():
+        match = _REQUIREMENT.match(requirement)
+        if match and match["extra"] not in _DEVELOPMENT:
+            packages.setdefault(match["extra"], []).append(match["name"])
+    peaks: tuple[PeakRates, ...] = ()
+    if versions[_RUNTIME]:
+        from tuninglink.tuning import stored_peaks  # noqa: PLC0415 - an extra
+
+        peaks = tuple(stored.rates for stored in stored_peaks())
     return Environment(
-        versions={
-            **{name: _version(name) for name in _PACKAGES},
-            "Python": platform.python_version(),
+        versions={**versions, "Python": platform.python_version()},
+        extras={
+            extra: tuple(name for name in names_ if not _version(name))
+            for extra, names_ in packages.items()
         },
-        extras=_extras(),
-        drivers=tuple(_drivers()),
+        drivers=tuple(_drivers()) if versions[_RUNTIME] else (),
         cache=cache,
         cached_files=len(sizes),
         cached_bytes=sum(sizes),
-        peaks=_peaks(),
+        peaks=peaks,
     )
-
-
-def _peaks() -> tuple[PeakRates, ...]:
-    if not _version("iree-base-runtime"):
-        return ()
-    from tuninglink.tuning import stored_peaks  # noqa: PLC0415 - an extra
-
-    return tuple(peaks.rates for peaks in stored_peaks())
 
 
 def _version(package: str) -> str:
@@ -125,22 +115,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def _extras() -> dict[str, tuple[str, ...]]:
-    """Return the missing packages of each extra."""
-    packages: dict[str, list[str]] = {}
-    for requirement in metadata.requires("tuninglink") or ():
-        match = _REQUIREMENT.match(requirement)
-        if match and match["extra"] not in _DEVELOPMENT:
-            packages.setdefault(match["extra"], []).append(match["name"])
-    return {
-        extra: tuple(name for name in names_ if not _version(name))
-        for extra, names_ in packages.items()
-    }
-
-
 def _drivers() -> Iterator[Driver]:
-    if not _version("iree-base-runtime"):
-        return
     with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
         for name in pool.submit(driver_names, seconds=_SECONDS).result():
             try:
@@ -148,7 +123,7 @@ def _drivers() -> Iterator[Driver]:
                 yield Driver(name, devices)
             except TuninglinkError as failure:
                 yield Driver(name, failure=failure.diagnostics[0].message)
-            except (JobError, JobTimeoutError, WorkerCrashedError) as failure:
+            except _JOB_ERRORS as failure:
                 yield Driver(name, failure=str(failure))
 
 
@@ -165,20 +140,25 @@ def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.
     """
-    from tuninglink.tuning.devices import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
+    from tuninglink.tuning.devices import (  # noqa: PLC0415 - an extra
+        LOCAL_DRIVERS,
+        describe,
+        devices_of,
+        sensors_of,
+    )
 
     if driver in LOCAL_DRIVERS:
-        return (_with_state(f"{driver}://", describe(driver).name),)
-    return tuple(_with_state(device.uri, device.name) for device in devices_of(driver))
-
-
-def _with_state(uri: str, name: str) -> ListedDevice:
-    from tuninglink.tuning.devices import sensors_of  # noqa: PLC0415
-
-    sensors = sensors_of(uri)
-    time.sleep(_READING_SECONDS)
-    state = sensors.read()
-    return ListedDevice(uri, name, state.clock_mhz, state.power_watts, state.temperature_celsius)
+        names_ = [(f"{driver}://", describe(driver).name)]
+    else:
+        names_ = [(device.uri, device.name) for device in devices_of(driver)]
+    devices = []
+    for uri, name in names_:
+        sensors = sensors_of(uri)
+        time.sleep(_READING_SECONDS)
+        state = sensors.read()
+        values = (state.clock_mhz, state.power_watts, state.temperature_celsius)
+        devices.append(ListedDevice(uri, name, *values))
+    return tuple(devices)
 
 
 _READING_SECONDS: Final = 0.1
@@ -194,12 +174,7 @@ _CHECK_SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check.
-
-    Attributes:
-        name: the property that is checked.
-        failure: the reason why it does not hold; empty if it does.
-    """
+    """The property that a check is about, and the reason why it does not hold; empty if it does."""
 
     name: str
     failure: str = ""
@@ -218,10 +193,7 @@ def self_check() -> Iterator[CheckResult]:
             try:
                 specs = pool.submit(configuring_specs, name, seconds=_CHECK_SECONDS).result()
                 failure = "" if specs else "its entry did not configure the program"
-            except (
-                *(TuninglinkError, JobError, JobTimeoutError),
-                *(WorkerCrashedError, CancelledError),
-            ) as reason:
+            except (TuninglinkError, CancelledError, *_JOB_ERRORS) as reason:
                 failure = str(reason)
             yield CheckResult(check, failure)
 
@@ -246,14 +218,11 @@ def missing_operations() -> str:
     """Return the matcher operations that the compiler lacks, in words, or an empty string."""
     context = mlir.Context()
     context.load_all_available_dialects()
-    operations = {value for value in vars(names).values() if _is_matcher_operation(value)}
+    prefixes = ("transform.match.", "transform.iree.match.", "transform.structured.match")
+    values = (value for value in vars(names).values() if isinstance(value, str))
+    operations = {value for value in values if value.startswith(prefixes)}
     missing = sorted(name for name in operations if not context.is_registered_operation(name))
     return f"missing: {', '.join(missing)}" if missing else ""
-
-
-def _is_matcher_operation(value: object) -> bool:
-    prefixes = ("transform.match.", "transform.iree.match.", "transform.structured.match")
-    return isinstance(value, str) and value.startswith(prefixes)
 
 
 def unknown_knobs() -> str:

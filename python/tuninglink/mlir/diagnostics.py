@@ -1,4 +1,4 @@
-"""Diagnostics as data: a severity, a message, a place, and notes; and the context of each thread."""
+"""Diagnostics as data and as text, with remedies for errors of MLIR's parser; and the context of each thread."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ def place_of(location: mlir.Location) -> Place | None:
         # Locations of diagnostics have the base class.
         location = mlir.Location.from_attr(location.attr, location.context)
     if isinstance(location, mlir.FileLineColLoc):
-        return Place(_file_name(location), location.start_line, location.start_col)
+        text = str(location)
+        if "\\" not in text:
+            return Place(location.filename, location.start_line, location.start_col)
+        # The bindings abort on a name that is not UTF-8, as damaged bytecode may contain.
+        literal = text[text.index('"') : text.rindex('":') + 1]
+        name = mlir.StringAttr(mlir.Attribute.parse(literal, location.context))
+        file = name.value_bytes.decode(errors="replace")
+        return Place(file, location.start_line, location.start_col)
     if isinstance(location, mlir.NameLoc):
         return place_of(location.child_loc)
     if isinstance(location, mlir.CallSiteLoc):
@@ -47,30 +54,29 @@ def place_of(location: mlir.Location) -> Place | None:
     return None
 
 
-def _file_name(location: mlir.FileLineColLoc) -> str:
-    """Return the name of the file. The bindings abort on a name that is not UTF-8, as damaged bytecode may contain."""
-    text = str(location)
-    if "\\" not in text:
-        return location.filename
-    literal = text[text.index('"') : text.rindex('":') + 1]
-    name = mlir.Attribute.parse(literal, location.context)
-    assert isinstance(name, mlir.StringAttr)
-    return name.value_bytes.decode(errors="replace")
+def _diagnostic(
+    severity: Severity,
+    message: str,
+    at: Anchor,
+    notes: Iterable[Diagnostic] = (),
+    rule: Rule | None = None,
+) -> Diagnostic:
+    if isinstance(at, mlir.Operation | mlir.OpView):
+        at = at.location
+    place = place_of(at) if isinstance(at, mlir.Location) else at
+    return Diagnostic(severity, escaped(message), place, tuple(notes), rule=rule)
 
 
 def note(message: str, at: Anchor = None) -> Diagnostic:
     """Return a note, to be attached to another diagnostic."""
-    return Diagnostic(Severity.NOTE, escaped(message), _place(at))
+    return _diagnostic(Severity.NOTE, message, at)
 
 
 def error(
-    message: str,
-    at: Anchor = None,
-    notes: Iterable[Diagnostic] = (),
-    rule: Rule | None = None,
+    message: str, at: Anchor = None, notes: Iterable[Diagnostic] = (), rule: Rule | None = None
 ) -> Diagnostic:
     """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`. The message is one line."""
-    return Diagnostic(Severity.ERROR, escaped(message), _place(at), tuple(notes), rule=rule)
+    return _diagnostic(Severity.ERROR, message, at, notes, rule)
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
@@ -116,7 +122,7 @@ class DiagnosticSink:
         rule: Rule | None = None,
     ) -> None:
         """Emit an error at an operation, a location or a place."""
-        self.emit(error(message, at, notes, rule))
+        self.emit(_diagnostic(Severity.ERROR, message, at, notes, rule))
 
     def warning(
         self,
@@ -126,12 +132,11 @@ class DiagnosticSink:
         rule: Rule | None = None,
     ) -> None:
         """Emit a warning."""
-        message = escaped(message)
-        self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes), rule=rule))
+        self.emit(_diagnostic(Severity.WARNING, message, at, notes, rule))
 
     def remark(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
         """Emit a remark."""
-        self.emit(Diagnostic(Severity.REMARK, escaped(message), _place(at), tuple(notes)))
+        self.emit(_diagnostic(Severity.REMARK, message, at, notes))
 
 
 def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
@@ -146,32 +151,17 @@ def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
     return DiagnosticSink(emit)
 
 
-def _place(at: Anchor) -> Place | None:
-    if at is None or isinstance(at, Place):
-        return at
-    if isinstance(at, mlir.Location):
-        return place_of(at)
-    return place_of(at.location)
-
-
 def callers(location: mlir.Location) -> Iterator[Diagnostic]:
-    """Yield a note for each caller of a location, the innermost first."""
-    site = _call_site(location)
-    while site is not None:
-        yield note("called from", site.caller)
-        site = _call_site(site.caller)
-
-
-def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
-    """Return the first call site in `location`, through names and fusions, or None."""
+    """Yield a note for each caller of a location, the innermost first, through names and fusions."""
     if isinstance(location, mlir.CallSiteLoc):
-        return location
-    if isinstance(location, mlir.NameLoc):
-        return _call_site(location.child_loc)
-    if isinstance(location, mlir.FusedLoc):
-        parts = (part for part in location.locations if isinstance(part, mlir.Location))
-        return next(filter(None, map(_call_site, parts)), None)
-    return None
+        yield note("called from", location.caller)
+        yield from callers(location.caller)
+    elif isinstance(location, mlir.NameLoc):
+        yield from callers(location.child_loc)
+    elif isinstance(location, mlir.FusedLoc):
+        parts = (callers(part) for part in location.locations if isinstance(part, mlir.Location))
+        # The first part with a caller.
+        yield from next(filter(None, map(list, parts)), ())
 
 
 _local = threading.local()
@@ -199,14 +189,11 @@ def quotes_operations(context: mlir.Context) -> bool:
     To quote an operation, the compiler verifies it, which never ends if the verifier itself emits a warning about it.
     """
     try:
-        mlir.Operation.parse(_INVALID, context=context)
+        # The verifier refuses an operation that lacks a region.
+        mlir.Operation.parse('"builtin.module"() : () -> ()', context=context)
     except mlir.MLIRError as failure:
         return any(diagnostic.notes for diagnostic in failure.error_diagnostics)
     return False
-
-
-_INVALID: Final = '"builtin.module"() : () -> ()'
-"""An operation that the verifier refuses, as it lacks a region."""
 
 
 @contextmanager
@@ -281,17 +268,16 @@ class Sources:
         """Return the line at `place` without its line break, or None if it cannot be shown."""
         if place.line < 1 or place.column < 1:
             return None
-        lines = self._lines.get(place.file)
-        if lines is None:
-            lines = self._lines[place.file] = self._split(place.file)
+        name = place.file
+        if name not in self._lines:
+            text = self._texts.get(name)
+            if text is None:
+                text = read_source(name) if name in _inputs else b""
+            # Bytecode has no lines to show.
+            is_bytecode = b"\0" in text or text.startswith(b"ML\xefR")
+            self._lines[name] = [] if is_bytecode else text.split(b"\n")
+        lines = self._lines[name]
         return lines[place.line - 1] if place.line <= len(lines) else None
-
-    def _split(self, name: str) -> list[bytes]:
-        text = self._texts.get(name)
-        if text is None:
-            text = read_source(name) if name in _inputs else b""
-        # Bytecode has no lines to show.
-        return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
 
 
 def read_source(name: str) -> bytes:
@@ -319,20 +305,16 @@ def render(
 
     U+FFFD replaces bytes of file names that are not UTF-8. A note at the same place as the preceding diagnostic has no source line, as in MLIR.
 
-    Args:
-        diagnostic: the diagnostic.
-        sources: the sources of lines; by default the files.
-        color: whether to use colors.
-        nowhere: the prefix of a diagnostic without a place.
-        width: the limit of source lines.
+    The lines are those of the files without `sources`; `nowhere` is the prefix of a diagnostic without a place, and
+    `width` the limit of source lines.
     """
     sources = sources or Sources()
-    text = _render_one(diagnostic, sources, color=color, nowhere=nowhere, width=width)
-    previous = diagnostic.place
-    for note in diagnostic.notes:
-        note_sources = sources if note.place != previous else None
-        text += _render_one(note, note_sources, color=color, nowhere=nowhere, width=width)
-        previous = note.place
+    text = ""
+    previous = None
+    for part in (diagnostic, *diagnostic.notes):
+        part_sources = sources if part is diagnostic or part.place != previous else None
+        text += _render_one(part, part_sources, color=color, nowhere=nowhere, width=width)
+        previous = part.place
     return printable(text)
 
 
@@ -373,36 +355,27 @@ def _render_one(
     line = sources.line(place) if sources and place else None
     if place is None or not line:
         return text
-    shown, indent = _source_line(line, place.column, width)
-    caret = f"{_GREEN}^{_RESET}" if color else "^"
-    return f"{text}{escaped(shown)}\n{' ' * indent}{caret}\n"
-
-
-def code_of(diagnostic: Diagnostic) -> str:
-    """Return the code of the rule that is broken, in brackets, to append to the message; empty without a rule."""
-    return f" [{diagnostic.rule.value}]" if diagnostic.rule else ""
-
-
-_CUT = "..."
-
-
-def _source_line(line: bytes, column: int, width: int) -> tuple[str, int]:
-    """Return a line as it is printed, and the number of characters before the caret.
-
-    Columns count bytes from 1; the caret is placed by characters.
-    """
+    # Columns count bytes from 1; the caret is placed by characters, and may be past the end of its line.
+    column = place.column
     before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
     shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
-    # The caret may be past the end of its line.
     indent = len(before) + max(0, column - 1 - len(line))
     if indent >= width - len(_CUT):
         start = indent - width // 2
         shown, indent = _CUT + shown[start:], len(_CUT) + indent - start
     if len(shown) > width:
         shown = shown[: width - len(_CUT)] + _CUT
-    if not shown.isprintable():
-        shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
-    return shown, indent
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
+    caret = f"{_GREEN}^{_RESET}" if color else "^"
+    return f"{text}{escaped(shown)}\n{' ' * indent}{caret}\n"
+
+
+_CUT = "..."
+
+
+def code_of(diagnostic: Diagnostic) -> str:
+    """Return the code of the rule that is broken, in brackets, to append to the message; empty without a rule."""
+    return f" [{diagnostic.rule.value}]" if diagnostic.rule else ""
 
 
 # --- Remedies for errors of MLIR's parser and verifier: the nearest known word, and the sequence with the error
@@ -423,9 +396,6 @@ _KEYWORD: Final = re.compile(r"expected '(\w+)'$")
 _UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
 _FOREIGN_ARGUMENTS: Final = re.compile(r"matcher arguments \(\d+\) for @([\w$.\-]+)")
 _UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
-_TRANSFORM_OPS: Final = [
-    value for value in vars(names).values() if str(value).startswith("transform.")
-]
 _NO_VALUE: Final = re.compile(r"expected (?:attribute value|non-function type)$")
 _VALUES: Final = (
     *("f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"),
@@ -438,42 +408,51 @@ _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 _MISSING: Final = re.compile(r"Missing (?:attribute|named sequence) '([\w.]+)'")
 _NO_INTEGER: Final = re.compile(r"expected integer value$")
-_CONSEQUENCE: Final = "failed to parse "
-"""The beginning of errors that follow another one, which has the notes."""
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
     """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence."""
-    if diagnostic.message.startswith(_CONSEQUENCE):
-        return diagnostic
-    if match := _MISSING.match(diagnostic.message):
+    message, place = diagnostic.message, diagnostic.place
+    if message.startswith("failed to parse "):
+        return diagnostic  # It follows another error, which has the notes.
+    if match := _MISSING.match(message):
         similar = nearest(match[1], sorted({*_NAME.findall(text)} - {match[1]}))
         remedies = [note(f"did you misspell it as '{similar}'?")] if similar else []
         return replace(diagnostic, notes=(*remedies, *diagnostic.notes))
-    word, candidates = _misspelt(diagnostic, text)
+    # Split the line at the error.
+    before, after, lines = "", "", text.split("\n")
+    if place is not None and 0 < place.line <= len(lines):
+        line, start = lines[place.line - 1].encode(), max(0, place.column - 1)
+        before, after = (part.decode(errors="replace") for part in (line[:start], line[start:]))
+    found = _WORD.match(after)
+    word, candidates = _misspelt(message, found[1] if found else "", text)
     suggestion = nearest(word, candidates) if word and word not in candidates else ""
-    remedies = []
-    if foreign := _foreign_pipeline(diagnostic, text, suggestion):
-        remedies = [note(foreign, diagnostic.place)]
-    elif suggestion:
-        advice = f"unknown name '{word}'; did you mean '{suggestion}'?"
-        remedies = [note(advice, diagnostic.place)]
-    elif swap := _swapped(diagnostic.message, text):
-        remedies = [note(swap, diagnostic.place)]
-    elif _NO_INTEGER.match(diagnostic.message):
-        remedies = [note("write an integer, without quotes", diagnostic.place)]
-    return replace(diagnostic, notes=(*remedies, *_enclosing(diagnostic, text), *diagnostic.notes))
+    remedy = ""
+    if found and _NO_CASE.match(message) and (family := _PIPELINE.search(before)):
+        remedy = _foreign_pipeline(family[1], found[1], suggestion)
+    if not remedy and suggestion:
+        remedy = f"unknown name '{word}'; did you mean '{suggestion}'?"
+    elif not remedy and (matcher := _FOREIGN_ARGUMENTS.search(message)):
+        # A matcher that takes as many arguments as an action.
+        pair = re.search(rf"@({re.escape(matcher[1])})\s*->\s*@([\w$.\-]+)", text)
+        order = pair and f"write @{pair[2]} -> @{pair[1]} if the two are swapped"
+        remedy = f"the matcher comes first; {order}" if order else ""
+    elif not remedy and _NO_INTEGER.match(message):
+        remedy = "write an integer, without quotes"
+    remedies = [note(remedy, place)] if remedy else []
+    return replace(diagnostic, notes=(*remedies, *_enclosing(place, text), *diagnostic.notes))
 
 
-def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
+def _misspelt(message: str, at_error: str, text: str) -> tuple[str, list[str]]:
     """Return the misspelt word of an error and the words allowed in its place, or nothing."""
-    message = diagnostic.message
     if match := _UNKNOWN_PARAMETER.match(message):
         return match[1], list(_OPTIONS)
     if match := _UNRESOLVED.search(message):
         return match[1], _SEQUENCE.findall(text)
     if match := _UNKNOWN_OP.match(message):
-        return match[1], _TRANSFORM_OPS
+        return match[1], [
+            op for op in map(str, vars(names).values()) if op.startswith("transform.")
+        ]
     candidates: list[str] = []
     if match := _NO_CASE.match(message):
         candidates = match[1].split(", ")
@@ -481,36 +460,23 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
         candidates = [match[1]]
     elif _NO_VALUE.match(message):
         candidates = list(_VALUES)
-    return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
+    return (at_error, candidates) if candidates else ("", [])
 
 
-def _swapped(message: str, text: str) -> str:
-    """Return the remedy for a matcher that takes as many arguments as an action; empty for any other error."""
-    matcher = _FOREIGN_ARGUMENTS.search(message)
-    pair = matcher and re.search(rf"@({re.escape(matcher[1])})\s*->\s*@([\w$.\-]+)", text)
-    if not pair:
-        return ""
-    return f"the matcher comes first; write @{pair[2]} -> @{pair[1]} if the two are swapped"
-
-
-def _foreign_pipeline(diagnostic: Diagnostic, text: str, suggestion: str) -> str:
+def _foreign_pipeline(family: str, word: str, suggestion: str) -> str:
     """Return the remedy for a pipeline of another family of targets; empty if no other family has the pipeline."""
-    place, word = diagnostic.place, _word_at(diagnostic, text)
-    if place is None or not word or not _NO_CASE.match(diagnostic.message):
-        return ""
-    family = _PIPELINE.search(_line(text, place)[: place.column - 1].decode(errors="replace"))
-    if family is None:
-        return ""
-    pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family[1]}
+    pipelines = {other: _pipelines(other, word) for other in _FAMILIES if other != family}
     for other, names_ in pipelines.items():
         if word in names_:
-            return f"'{word}' is a pipeline of '#{other}', not of '#{family[1]}'; write #{other}<{word}>"
+            return (
+                f"'{word}' is a pipeline of '#{other}', not of '#{family}'; write #{other}<{word}>"
+            )
     if suggestion:
         return ""
     families = {name: other for other, names_ in pipelines.items() for name in names_}
     similar = nearest(word, families)
     remedy = f"did you mean '#{families.get(similar)}<{similar}>'?"
-    return f"'#{family[1]}' has no '{word}'; {remedy}" if similar else ""
+    return f"'#{family}' has no '{word}'; {remedy}" if similar else ""
 
 
 def _pipelines(family: str, word: str) -> list[str]:
@@ -523,9 +489,8 @@ def _pipelines(family: str, word: str) -> list[str]:
     return [word]
 
 
-def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
+def _enclosing(place: Place | None, text: str) -> list[Diagnostic]:
     """Return a note that names the sequence around an error, if there is one."""
-    place = diagnostic.place
     if place is None:
         return []
     before = "\n".join(text.split("\n")[: place.line])
@@ -540,16 +505,3 @@ def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
     if line == place.line:
         return []
     return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]
-
-
-def _word_at(diagnostic: Diagnostic, text: str) -> str:
-    place = diagnostic.place
-    if place is None:
-        return ""
-    match_ = _WORD.match(_line(text, place)[max(0, place.column - 1) :].decode(errors="replace"))
-    return match_[1] if match_ else ""
-
-
-def _line(text: str, place: Place) -> bytes:
-    lines = text.split("\n")
-    return lines[place.line - 1].encode() if 0 < place.line <= len(lines) else b""

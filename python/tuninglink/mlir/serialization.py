@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,6 @@ BYTECODE_MAGIC = b"ML\xefR"
 _CODE_OF_LINE: Final = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[^"/]|/(?!/))*+(?=//|$)')
 """The part of a line before its comment. Strings in MLIR do not span lines."""
 
-_PARSERS_SEVERAL: Final = "source must contain a single top-level operation"
 _SEVERAL: Final = "expected one module, found "
 
 
@@ -35,15 +35,12 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operation:
-    """Parse and verify a module.
+    """Parse and verify a `builtin.module`.
 
     Args:
         data: bytecode, or MLIR text in UTF-8, whose comments may have another encoding.
         source: the name of the input in diagnostics, usually its path.
         context: the context of the module.
-
-    Returns:
-        The `builtin.module`.
 
     Raises:
         SpecError: the input is empty, is neither text nor bytecode, does not parse, does not verify, or
@@ -53,16 +50,14 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
     if not without_byte_order_mark(data).strip():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
     # Parse, and describe errors of the parser and the verifier.
-    text = "" if is_bytecode(data) else _text(data, start)
+    text = "" if is_bytecode(data) else decode(data, source)
     with collected_diagnostics(context):
         try:
             if is_bytecode(data):
                 return mlir.Module.parse(data, context).operation
             parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
         except mlir.MLIRError as failure:
-            errors = [
-                _placed(from_mlir(diagnostic), start) for diagnostic in failure.error_diagnostics
-            ]
+            errors = [_placed(from_mlir(error_), start) for error_ in failure.error_diagnostics]
             if errors[0].message.startswith(_SEVERAL) and _is_program(text, context):
                 message = "expected a module that is or carries a tuning spec, found a program"
                 raise SpecError(error(message, start, [note(_CARRIER)])) from None
@@ -86,15 +81,39 @@ _CARRIER: Final = (
 
 
 def decode(data: bytes, source: str) -> str:
-    """Decode MLIR text.
+    """Decode MLIR text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it.
+
+    Such comments are decoded as Latin-1.
 
     Raises:
         SpecError: the text is empty or not UTF-8.
     """
     start = Place(source, 1, 1)
-    if not without_byte_order_mark(data).strip():
+    text = without_byte_order_mark(data)
+    if not text.strip():
         raise SpecError(error("the file is empty; expected MLIR text", start))
-    return _text(data, start)
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
+    if b"\0" in text:
+        message = "the file is neither MLIR text nor MLIR bytecode"
+        if text.decode(errors="replace").encode() == text:
+            message = "expected MLIR text or bytecode, found null characters"
+        raise SpecError(error(message, start))
+    with suppress(UnicodeDecodeError):
+        return text.decode()
+    lines: list[str] = []
+    for number, line in enumerate(text.split(b"\n"), 1):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError as failure:
+            code = _CODE_OF_LINE.match(line)
+            if code is None or code.end() > failure.start:
+                problem = f"byte 0x{line[failure.start]:02X} is not UTF-8"
+                place = Place(source, number, failure.start + 1)
+                message = f"{problem}; save the file as UTF-8"
+                raise SpecError(error(message, place)) from None
+            lines.append(code[0].decode() + line[code.end() :].decode("latin-1"))
+    return "\n".join(lines)
 
 
 def without_byte_order_mark(data: bytes) -> bytes:
@@ -106,44 +125,6 @@ def is_undecodable(failure: BaseException) -> bool:
     """Return whether the bindings raised an exception because a string in the IR is not UTF-8."""
     is_refused = isinstance(failure, RuntimeError) and "conversion error" in str(failure)
     return is_refused or isinstance(failure, UnicodeDecodeError)
-
-
-def _text(data: bytes, start: Place) -> str:
-    try:
-        text = without_byte_order_mark(data).decode()
-    except UnicodeDecodeError:
-        # Decode text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it. Such
-        # comments are decoded as Latin-1.
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start)) from None
-        if b"\0" in data and not _is_utf8(data):
-            raise SpecError(
-                error("the file is neither MLIR text nor MLIR bytecode", start)
-            ) from None
-        lines = without_byte_order_mark(data).split(b"\n")
-        text = "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
-    if "\0" in text:
-        raise SpecError(error("expected MLIR text or bytecode, found null characters", start))
-    return text
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _decode_line(line: bytes, start: Place, number: int) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError as failure:
-        code = _CODE_OF_LINE.match(line)
-        if code and code.end() <= failure.start:
-            return code[0].decode() + line[code.end() :].decode("latin-1")
-        message = f"byte 0x{line[failure.start]:02X} is not UTF-8; save the file as UTF-8"
-        raise SpecError(error(message, Place(start.file, number, failure.start + 1))) from None
 
 
 def _is_program(text: str, context: mlir.Context) -> bool:
@@ -159,7 +140,7 @@ def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
     """Add a place to errors that the parser reports at line 0 of its buffer, or nowhere."""
     if diagnostic.place and diagnostic.place.line:
         return diagnostic
-    if diagnostic.message.startswith(_PARSERS_SEVERAL):
+    if diagnostic.message.startswith("source must contain a single top-level operation"):
         count = diagnostic.message.rpartition(" ")[2]
         return error(f"{_SEVERAL}{count} operations at the top level", start)
     return replace(diagnostic, place=start, notes=())

@@ -1,8 +1,7 @@
-"""Symbols, fresh names, and renaming of many symbols together with their uses."""
+"""Symbols and their uses, fresh names, walks over operations, and access to the parameters of attributes."""
 
 from __future__ import annotations
 
-import itertools
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -47,8 +46,15 @@ def split_path(path: str) -> list[str]:
     """Return the names of a string that `join_path` wrote."""
     if '"' not in path:
         return path.split("::")
+
+    def unescaped(text: str) -> str:
+        decoded = _ESCAPED.sub(
+            lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2], text.encode()
+        )
+        return decoded.decode()
+
     matches = _PATH_NAME.finditer(path)
-    return [_unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
+    return [unescaped(match[1]) if match[1] is not None else match[2] for match in matches]
 
 
 def _quoted(name: str) -> str:
@@ -56,13 +62,6 @@ def _quoted(name: str) -> str:
         return name
     name = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped(name)}"'
-
-
-def _unescaped(text: str) -> str:
-    decoded = _ESCAPED.sub(
-        lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2], text.encode()
-    )
-    return decoded.decode()
 
 
 class FreshNames:
@@ -109,7 +108,7 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
         renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
             name without a symbol in `table` redirects its references to the symbol of the new name.
     """
-    _rename(list(body(table)), SymbolRenaming(renames))
+    _rename(body(table), SymbolRenaming(renames))
 
 
 def rename_references(
@@ -117,20 +116,19 @@ def rename_references(
 ) -> None:
     """Rename references to symbols of nested tables that move to the outer table, as `rename_symbols` does.
 
-    Args:
-        operations: some ops of the outer table.
-        nested: the new names, by nested table and symbol; references in the tables stay as they are.
+    The new names are given by nested table and symbol; references in the tables stay as they are.
     """
-    _rename(list(operations), SymbolRenaming({}, nested))
+    _rename(operations, SymbolRenaming({}, nested))
 
 
-def _rename(operations: Sequence[mlir.Operation], renaming: SymbolRenaming) -> None:
+def _rename(operations: Iterable[mlir.Operation], renaming: SymbolRenaming) -> None:
+    operations = list(operations)
     if renaming and operations:
-        imports = (collect(operation, names.IMPORT_SYMBOL) for operation in operations)
-        renaming.follow_imports(itertools.chain.from_iterable(imports))
+        renaming.follow_imports(operations)
         with operations[0].context, mlir.Location.unknown():
             for operation in operations:
-                renaming.rename(operation)
+                renaming.rename_symbol(operation, symbol_name(operation))
+                renaming.rename_references(operation)
 
 
 def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
@@ -179,9 +177,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
 class SymbolRenaming:
     """A renaming of the symbols of one table and their references. Each distinct attribute is read once.
 
-    Args:
-        renames: as for `rename_symbols`.
-        nested: as for `rename_references`.
+    The arguments are those of `rename_symbols` and `rename_references`.
     """
 
     def __init__(
@@ -199,18 +195,13 @@ class SymbolRenaming:
         """Return whether any name changes."""
         return bool(self._renames or self._nested)
 
-    def follow_imports(self, imports: Iterable[mlir.Operation]) -> None:
-        """Also rename imported symbols in strings; `imports` are the ops that import symbols into programs."""
-        for operation in imports:
+    def follow_imports(self, operations: Iterable[mlir.Operation]) -> None:
+        """Also rename, in strings, the symbols that `operations` import into programs."""
+        for operation in (op for root in operations for op in collect(root, names.IMPORT_SYMBOL)):
             for path in references(operation.attributes["symbol"]):
                 new = self._renames.get(path[0]) if len(path) == 1 else self._nested.get(path)  # type: ignore[arg-type]
                 if new is not None:
                     self._strings[path[-1]] = new
-
-    def rename(self, operation: mlir.Operation) -> None:
-        """Rename the symbol that an op in the table defines, and the references in the op."""
-        self.rename_symbol(operation, symbol_name(operation))
-        self.rename_references(operation)
 
     def rename_symbol(self, operation: mlir.Operation, name: str | None) -> None:
         """Rename the symbol `name`, which an op in the table defines."""
@@ -219,39 +210,29 @@ class SymbolRenaming:
 
     def rename_references(self, operation: mlir.Operation) -> None:
         """Rename the references in an op in the table."""
-        if operation.name == names.MODULE:
-            self._rename_in_table(operation)
-        else:
+        if operation.name != names.MODULE:
             visit(operation, self._rename_in_op)
-
-    def _rename_in_table(self, table: mlir.Operation) -> None:
-        """Rename the references in a nested table, whose own symbols hide outer ones."""
-        hidden = self._renames.keys() & symbols(table).keys()
+            return
+        # The symbols of a nested table hide outer ones.
+        hidden = self._renames.keys() & symbols(operation).keys()
         inner = self
         if hidden or self._nested:
             visible = {old: new for old, new in self._renames.items() if old not in hidden}
             inner = SymbolRenaming(visible)
             inner._strings = {old: self._strings[old] for old in self._strings if old in visible}
-        for operation in body(table):
-            if operation.name == names.MODULE:
-                inner._rename_in_table(operation)
-            else:
-                visit(operation, inner._rename_in_op)
+        for child in body(operation):
+            inner.rename_references(child)
 
     def rename_attribute(self, operation: mlir.Operation | mlir.OpView, name: str) -> None:
         """Rename the references in an attribute of an op in the table, if the op has it."""
-        attributes = operation.attributes
-        attribute = attributes.get(name)
-        if attribute is not None:
-            replaced = self.replace(attribute)
-            if replaced is not attribute:
-                attributes[name] = replaced
+        attribute = operation.attributes.get(name)
+        if attribute is not None and (replaced := self.replace(attribute)) is not attribute:
+            operation.attributes[name] = replaced
 
     def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
         attributes = operation.attributes
         for name, attribute in attributes.items():
-            replaced = self.replace(attribute)
-            if replaced is not attribute:
+            if (replaced := self.replace(attribute)) is not attribute:
                 attributes[name] = replaced
         return mlir.WalkResult.SKIP if operation.name in names.SHOWING else None
 
@@ -282,16 +263,12 @@ class SymbolRenaming:
         if isinstance(attribute, mlir.ArrayAttr):
             return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
         if isinstance(attribute, mlir.DictAttr):
-            items = entries_of(attribute).items()
-            return mlir.DictAttr.get(
-                {name: self._replace_item(name, value) for name, value in items}
-            )
+            items = entries_of(attribute)
+            replaced = {name: self.replace(value) for name, value in items.items()}
+            if isinstance(strategy := items.get(_LOWERING_STRATEGY), mlir.StringAttr):
+                replaced[_LOWERING_STRATEGY] = self._replace_name(strategy)
+            return mlir.DictAttr.get(replaced)
         return self._replace_inside(attribute)
-
-    def _replace_item(self, key: str, value: mlir.Attribute) -> mlir.Attribute:
-        if key == _LOWERING_STRATEGY and isinstance(value, mlir.StringAttr):
-            return self._replace_name(value)
-        return self.replace(value)
 
     def _replace_name(self, name: mlir.StringAttr) -> mlir.StringAttr:
         return mlir.StringAttr.get(self._strings.get(name.value, name.value))
@@ -476,16 +453,6 @@ def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:
 
 # --- Access to the parameters of attributes without classes in the bindings, and ranges of affine expressions
 
-_BUILTIN = (
-    mlir.ArrayAttr,
-    mlir.DictAttr,
-    mlir.FloatAttr,
-    mlir.IntegerAttr,
-    mlir.StringAttr,
-    mlir.TypeAttr,
-    mlir.UnitAttr,
-)
-
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     """Return the parameters of an attribute that is printed like an array, or None."""
@@ -501,7 +468,7 @@ def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | N
 
 def is_dialect_attribute(attribute: mlir.Attribute) -> bool:
     """Return whether an attribute belongs to a dialect of the compiler, other than MLIR's builtin dialect."""
-    return not isinstance(attribute, _BUILTIN)
+    return not isinstance(attribute, (*_LEAVES, mlir.ArrayAttr, mlir.DictAttr))
 
 
 def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
@@ -539,14 +506,10 @@ def _between_brackets(attribute: mlir.Attribute) -> str:
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the least and the greatest value of an affine expression over loops.
-
-    Args:
-        expression: a sum of dimensions, constants, and dimensions multiplied by constants.
-        sizes: the size of each loop: numbers, or terms of a solver.
+    """Return the least and the greatest value of an affine expression over loops of sizes that are numbers or terms.
 
     Raises:
-        ValueError: the expression is of another form.
+        ValueError: it is not a sum of dimensions, constants, and dimensions multiplied by constants.
     """
     if isinstance(expression, mlir.AffineDimExpr):
         return 0, sizes[expression.position] - 1

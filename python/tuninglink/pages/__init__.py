@@ -14,27 +14,19 @@ _SHARED: Final = {
 }
 """The placeholders of shared parts in templates, and in the head, with their files."""
 
-_DATA: Final = "/*data*/null"
-"""The placeholder of the data in a template."""
-
 
 def render_page(package: str, template: str, data: object) -> str:
     """Return a page.
 
     The page contains its data as JSON, and a script creates the elements, so that text of a program or of a spec is
-    never interpreted as HTML.
-
-    Args:
-        package: the package with the template.
-        template: the name of its file.
-        data: the data of the page, serializable as JSON.
+    never interpreted as HTML. The template is a file in the package.
     """
     page = _text(package, template)
     for placeholder, name in _SHARED.items():
         page = page.replace(placeholder, _text(__name__, name).strip())
     # Inside a script element, only `<` can begin markup.
     content = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
-    before, after = page.split(_DATA)
+    before, after = page.split("/*data*/null")
     return before + content + after
 
 

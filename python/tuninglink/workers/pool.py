@@ -117,7 +117,12 @@ class Pool:
             self._jobs.put(job)
             self._unfinished += 1
             if len(self._threads) < min(self._unfinished, self._workers):
-                self._start()
+                process = WorkerProcess(self._initial, shows_errors=self._shows_errors)
+                # A daemon thread: the end of the program does not wait for jobs.
+                thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
+                self._processes.append(process)
+                self._threads.append(thread)
+                thread.start()
         return job.future
 
     def close(self) -> None:
@@ -150,38 +155,25 @@ class Pool:
         for thread in self._threads:
             thread.join()
 
-    def _start(self) -> None:
-        """Start a thread that runs jobs in its own process."""
-        process = WorkerProcess(self._initial, shows_errors=self._shows_errors)
-        # A daemon thread: the end of the program does not wait for jobs.
-        thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
-        self._processes.append(process)
-        self._threads.append(thread)
-        thread.start()
-
     def _serve(self, process: WorkerProcess) -> None:
         """Run jobs in a process until the pool is closed."""
         while (job := self._jobs.get()) is not None:
-            if job.future.set_running_or_notify_cancel():
-                self._run(job, process)
-            else:
-                self._count_finished()
-            del job  # releases its result, which may be large
+            result: object = None
+            failure: BaseException | None = None
+            is_run = job.future.set_running_or_notify_cancel()
+            if is_run:
+                try:
+                    result = process.run(job.call, job.seconds)
+                except BaseException as exception:  # noqa: BLE001 - raised by the future
+                    failure = exception
+            with self._lock:
+                self._unfinished -= 1  # first: a submission from a callback finds this process free
+            if failure is not None:
+                job.future.set_exception(failure)
+            elif is_run:
+                job.future.set_result(result)
+            del job, result, failure  # releases the result, which may be large
         process.end()
-
-    def _run(self, job: _Job, process: WorkerProcess) -> None:
-        try:
-            result = process.run(job.call, job.seconds)
-        except BaseException as failure:  # noqa: BLE001 - raised by the future
-            self._count_finished()
-            job.future.set_exception(failure)
-        else:
-            self._count_finished()  # first: a submission from a callback finds this process free
-            job.future.set_result(result)
-
-    def _count_finished(self) -> None:
-        with self._lock:
-            self._unfinished -= 1
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
@@ -190,7 +182,8 @@ class Pool:
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget the processes, which belong to the parent of this process."""
         for process in self._processes:
             process.forget()
         self._reset()
@@ -222,7 +215,7 @@ _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 def _forget_all() -> None:
     for pool in list(_pools):
-        pool._forget()  # noqa: SLF001 - of this module
+        pool.forget()
 
 
 os.register_at_fork(after_in_child=_forget_all)
@@ -247,7 +240,7 @@ class Connection:
         self._channel = channel
         self._output = output
         self._process = process
-        self._tail = b""
+        self.tail = b""  # the end of the output
         channel.settimeout(0)
         os.set_blocking(output, False)
         self._poll = select.poll()
@@ -257,7 +250,7 @@ class Connection:
     def exchange(self, frame: bytes, seconds: float) -> bytes:
         """Send a frame and return the next one that arrives."""
         self.read_output()
-        self._tail = b""
+        self.tail = b""
         deadline = time.monotonic() + seconds
         try:
             rest = memoryview(LENGTH.pack(len(frame)) + frame)
@@ -271,17 +264,13 @@ class Connection:
         except ConnectionError:
             raise EOFError from None
 
-    @property
-    def last_output(self) -> str:
-        return self._tail.decode(errors="replace")
-
     def read_output(self) -> bool:
         """Read the output that the pipe holds. Return False if it is closed."""
         try:
             part = os.read(self._output, _CHUNK)
         except BlockingIOError:
             return True
-        self._tail = (self._tail + part)[-_KEPT_OUTPUT:]
+        self.tail = (self.tail + part)[-_KEPT_OUTPUT:]
         return bool(part)
 
     def _receive(self, length: int, deadline: float) -> bytes:
@@ -380,20 +369,14 @@ class WorkerProcess:
             self.end()
             raise JobTimeoutError(seconds, taken) from None
         except EOFError:
-            raise self._crashed() from None
+            if not self._is_closed:
+                running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
+            self.end()
+            raise (CancelledError() if self._is_closed else running.crash()) from None
         succeeded, value = pickle.loads(frame)  # noqa: S301 - from our own worker
         if not succeeded:
             raise value
         return value
-
-    def _crashed(self) -> Exception:
-        """End a process that closed its connection, and return the exception to raise."""
-        running = self._running
-        assert running is not None
-        if not self._is_closed:
-            running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
-        self.end()
-        return CancelledError() if self._is_closed else running.crash()
 
     def end(self) -> None:
         """End the process, if there is one."""
@@ -412,7 +395,20 @@ class _Running:
             reader, lifeline = os.pipe()
             resources.callback(os.close, lifeline)
             try:
-                self._process = _spawn(theirs.fileno(), reader, shows_errors=shows_errors)
+                inherited = (theirs.fileno(), reader)
+                # -P keeps modules in the current directory from shadowing the worker's.
+                command = [sys.executable, "-P", "-m", worker.__name__, *map(str, inherited)]
+                self._process = subprocess.Popen(  # noqa: S603 - a known command
+                    [*command, *map(str, sys.path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=None if shows_errors else subprocess.STDOUT,
+                    bufsize=0,
+                    pass_fds=inherited,
+                    # A separate process group can be killed as a whole, and an interrupt at the terminal does not
+                    # reach it.
+                    start_new_session=True,
+                )
             finally:
                 theirs.close()
                 os.close(reader)
@@ -450,30 +446,13 @@ class _Running:
         self._resources.close()
 
     def crash(self) -> WorkerCrashedError:
-        return WorkerCrashedError(self._process.wait(), self.connection.last_output)
+        return WorkerCrashedError(
+            self._process.wait(), self.connection.tail.decode(errors="replace")
+        )
 
     def forget(self) -> None:
         self._process.returncode = 0  # keeps Popen from waiting for it
         self._resources.close()
-
-
-def _spawn(channel: int, lifeline: int, *, shows_errors: bool) -> subprocess.Popen[bytes]:
-    # -P keeps modules in the current directory from shadowing the worker's.
-    command = [sys.executable, "-P", "-m", worker.__name__, str(channel), str(lifeline)]
-    command += map(str, sys.path)
-    return subprocess.Popen(  # noqa: S603 - a known command
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=None if shows_errors else subprocess.STDOUT,
-        bufsize=0,
-        pass_fds=(channel, lifeline),
-        # A separate process group can be killed as a whole, and an interrupt at the terminal does not reach it.
-        start_new_session=True,
-    )
-
-
-# --- A pool of isolated worker processes, which have a time limit per job and end with the command
 
 
 def processor_count() -> int:
