@@ -141,13 +141,9 @@ def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
     return f"; did you mean '{suggestion}'?" if suggestion else ""
 
 
-_LIKE: Final = 0.8
-"""The least similarity of a misspelt name to the intended one."""
-
-
 def misspelt(name: str, valid: Sequence[str]) -> str:
     """Return the valid name that is most similar to `name`; empty if `name` is valid or resembles no valid name."""
-    return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
+    return "" if name in valid else nearest(name, valid, cutoff=0.8)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

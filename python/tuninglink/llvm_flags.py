@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.errors import did_you_mean, reason_for_user
 from tuninglink.files import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from enum import Enum
 
-
-_Choice = TypeVar("_Choice", bound=Enum)
 
 _DEEPEST_RESPONSE_FILE = 20
 """The greatest nesting of response files, which ends a recursion."""
@@ -230,17 +228,16 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
-def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    """Return a function that reads a value of an enumeration. Its `ValueError` lists the values."""
-    read = one_of(*(member.value for member in kind))
-    return lambda text: kind(read(text))
-
-
 def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
     """Return a flag whose values are those of an enumeration; hidden from help texts without a description."""
     values = [member.value for member in kind]
+    read = one_of(*values)
     return Flag(
-        target, member_of(kind), help=help_, metavar="|".join(values), values=lambda: values
+        target,
+        lambda text: kind(read(text)),
+        help=help_,
+        metavar="|".join(values),
+        values=lambda: values,
     )
 
 

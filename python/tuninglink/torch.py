@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -125,36 +124,35 @@ def call_options(
     inputs = _tensors(arguments)
     if not inputs:
         return CallOptions()
-    given = [
-        GivenInput("", f"@{_saved(tensor, directory / f'input{number}.npy')}")
-        for number, tensor in enumerate(inputs)
-    ]
     results = [] if is_random else _computed(model, arguments)
-    expected = [
-        GivenInput("", f"@{_saved(tensor, directory / f'expected{number}.npy')}")
-        for number, tensor in enumerate(results)
-    ]
-    return CallOptions(inputs=tuple(given), expected=tuple(expected))
+    given, expected = (
+        tuple(
+            GivenInput("", f"@{_saved(tensor, directory / f'{name}{number}.npy')}")
+            for number, tensor in enumerate(tensors)
+        )
+        for name, tensors in (("input", inputs), ("expected", results))
+    )
+    return CallOptions(inputs=given, expected=expected)
 
 
 def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Tensor]:
     """Return the results of a model, in f32 where it can be converted; none if it cannot run here."""
+
+    def converted(value: Any) -> Any:
+        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.to(torch.float32) if is_float else value
+
     for dtype in (torch.float32, None):
         try:
             copied, values = copy.deepcopy((model, arguments))
             if dtype is not None:
                 copied = copied.to(dtype)
-                values = tree_map(partial(_converted, dtype=dtype), values)
+                values = tree_map(converted, values)
             with torch.no_grad():
                 return _tensors(copied(*values))
         except Exception:  # noqa: BLE001, S112 - a model may reject other types with any error
             continue
     return []
-
-
-def _converted(value: Any, dtype: torch.dtype) -> Any:
-    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
-    return value.to(dtype) if is_float else value
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
@@ -235,16 +233,24 @@ def backend(
 
     def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         from functorch.compile import make_boxed_func  # noqa: PLC0415 - as above
+        from iree.compiler.extras.fx_importer import FxImporter  # noqa: PLC0415 - as above
         from iree.runtime import VmModule  # noqa: PLC0415 - an extra
+        from iree.turbine.dynamo.passes import turbine_cpu_pass_pipeline  # noqa: PLC0415 - as above
         from iree.turbine.runtime import Launchable  # noqa: PLC0415 - takes long to import
         from iree.turbine.runtime.device import get_device_from_torch  # noqa: PLC0415 - as above
 
         # Import and compile the graph, tuned if settings are given.
         device = next(value.device for value in inputs if isinstance(value, torch.Tensor))
         used = get_device_from_torch(device).compile_target_flags if flags is None else flags
-        if _has_double(graph) and not any(flag.startswith(_DEMOTION) for flag in used):
+        values = (leaf for node in graph.graph.nodes for leaf in tree_leaves(node.meta.get("val")))
+        has_double = any(
+            isinstance(value, torch.Tensor) and value.dtype is torch.float64 for value in values
+        )
+        if has_double and not any(flag.startswith(_DEMOTION) for flag in used):
             used = (*used, f"{_DEMOTION}=false")
-        program = _imported(graph, inputs)
+        importer = FxImporter()
+        importer.import_graph_module(turbine_cpu_pass_pipeline(graph, inputs))
+        program = to_bytecode(importer.module_op)
         chosen = list(specs)
         if settings is not None:
             chosen = [_tuned_spec(program, used, settings, specs, database)]
@@ -268,22 +274,6 @@ def backend(
 
 _DEMOTION: Final = "--iree-input-demote-f64-to-f32"
 """The compiler's default, with which tensors of f64 do not have the sizes that the program reads and writes."""
-
-
-def _has_double(graph: torch.fx.GraphModule) -> bool:
-    """Return whether a graph has values of f64."""
-    values = (value for node in graph.graph.nodes for value in tree_leaves(node.meta.get("val")))
-    return any(isinstance(value, torch.Tensor) and value.dtype is torch.float64 for value in values)
-
-
-def _imported(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> bytes:
-    """Return a traced graph as a program in MLIR bytecode."""
-    from iree.compiler.extras.fx_importer import FxImporter  # noqa: PLC0415 - takes long to import
-    from iree.turbine.dynamo.passes import turbine_cpu_pass_pipeline  # noqa: PLC0415 - as above
-
-    importer = FxImporter()
-    importer.import_graph_module(turbine_cpu_pass_pipeline(graph, inputs))
-    return to_bytecode(importer.module_op)
 
 
 def _tuned_spec(

@@ -393,7 +393,7 @@ def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
     pipeline = None
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         pipeline = configuration.pass_pipeline
-    accepted = _backends().get((pipeline or configuration).typeid, BACKENDS)
+    accepted = _backends().get((configuration if pipeline is None else pipeline).typeid, BACKENDS)
     if target.backend in BACKENDS and target.backend not in accepted:
         if pipeline is not None:
             return f"'{pipeline}' is not a pipeline of {target.backend}"

@@ -15,16 +15,9 @@ from iree.compiler.version import VERSION
 
 from tuninglink.errors import nearest
 
-_NUMBERS: Final = re.compile(r"(\d+)\.(\d+)")
-
-
-def _release(version: str) -> tuple[int, int]:
-    numbers = _NUMBERS.match(version)
-    assert numbers, version
-    return int(numbers[1]), int(numbers[2])
-
-
-RELEASE: Final = _release(VERSION)
+_NUMBERS: Final = re.match(r"(\d+)\.(\d+)", VERSION)
+assert _NUMBERS, VERSION
+RELEASE: Final = (int(_NUMBERS[1]), int(_NUMBERS[2]))
 """The major and the minor number. A nightly build has those of the next release."""
 
 HAS_ATTENTION_PROPERTIES: Final = RELEASE >= (3, 13)
@@ -42,7 +35,7 @@ def elementwise_op(kind: str) -> str:
 
 
 CPU_PIPELINES: Final = frozenset(
-    {
+    [
         "Default",
         "DoubleTilingExpert",
         "ConvTileAndDecomposeExpert",
@@ -50,7 +43,7 @@ CPU_PIPELINES: Final = frozenset(
         "BufferOpsTileAndVectorize",
         "DataTiling",
         "LinalgExtTileAndVectorize",
-    }
+    ]
 )
 """The enumerators of `#iree_cpu.pipeline`, which the bindings lack."""
 
@@ -69,14 +62,7 @@ def gpu_enumerators(enumeration: str) -> frozenset[str]:
 
 
 def unknown(what: str, name: str, valid_names: Iterable[str], likely: str | None = None) -> str:
-    """Return the message that a name is unknown, with the most similar known name.
-
-    Args:
-        what: the kind of name.
-        name: the name.
-        valid_names: the known names.
-        likely: the name, normalized to the form of the known names.
-    """
+    """Return the message that a name of a kind is unknown, with the known name most similar to it or to its likely form."""
     suggestion = nearest((likely or name)[:_LONGEST], sorted(valid_names), cutoff=0.5)
     shortened = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
     hint = f"; the nearest known one is '{suggestion}'" if suggestion else ""

@@ -74,16 +74,14 @@ def _ptxas(source: bytes, architecture: str) -> str:
     tool = shutil.which("ptxas")
     if tool is None:
         return ""
-    arguments = [
-        tool,
-        "--verbose",
-        f"--gpu-name={architecture}",
-        "--output-file=/dev/null",
-        "/dev/stdin",
-    ]
+    arguments = [tool, "--verbose", f"--gpu-name={architecture}", "--output-file=/dev/null"]
     try:
         result = subprocess.run(  # noqa: S603 - the assembler on the user's PATH
-            arguments, input=source, capture_output=True, check=False, timeout=_SECONDS
+            [*arguments, "/dev/stdin"],
+            input=source,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

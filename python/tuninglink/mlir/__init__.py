@@ -3,7 +3,6 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink import Diagnostic as Diagnostic, Place as Place, Severity as Severity
     from tuninglink.mlir.diagnostics import (
         LONGEST_LINE as LONGEST_LINE,
         Anchor as Anchor,

@@ -424,12 +424,12 @@ def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
     if place is not None and 0 < place.line <= len(lines):
         line, start = lines[place.line - 1].encode(), max(0, place.column - 1)
         before, after = (part.decode(errors="replace") for part in (line[:start], line[start:]))
-    found = _WORD.match(after)
-    word, candidates = _misspelt(message, found[1] if found else "", text)
+    next_word = _WORD.match(after)
+    word, candidates = _misspelt(message, next_word[1] if next_word else "", text)
     suggestion = nearest(word, candidates) if word and word not in candidates else ""
     remedy = ""
-    if found and _NO_CASE.match(message) and (family := _PIPELINE.search(before)):
-        remedy = _foreign_pipeline(family[1], found[1], suggestion)
+    if next_word and _NO_CASE.match(message) and (family := _PIPELINE.search(before)):
+        remedy = _foreign_pipeline(family[1], next_word[1], suggestion)
     if not remedy and suggestion:
         remedy = f"unknown name '{word}'; did you mean '{suggestion}'?"
     elif not remedy and (matcher := _FOREIGN_ARGUMENTS.search(message)):

@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
 
 def option(default: Any, help: str, *, name: str | None = None) -> Any:  # noqa: A002 - the usual word for it on command lines
-    """Return a dataclass field that is an option of a pass.
+    """Return a dataclass field that is an option of a pass, with one line for `--help` and the pass reference.
 
-    Args:
-        default: the value without the option; its field's annotation is the option's type: `bool`, `int`,
-            `float`, `str`, a `Literal` of strings, or `tuple[str, ...]` and `tuple[int, ...]` for lists.
-        help: one line for `--help` and the pass reference.
-        name: the option's name, if it differs from the field's name with dashes for underscores.
+    The annotation of the field is the option's type: `bool`, `int`, `float`, `str`, a `Literal` of strings, or
+    `tuple[str, ...]` and `tuple[int, ...]` for lists. Its name is the field's, with dashes for underscores, by default.
     """
     return dataclasses.field(default=default, metadata={"help": help, "name": name})
 

@@ -17,7 +17,7 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
@@ -117,12 +117,12 @@ def main(channel: int, lifeline: int) -> None:
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, open(channel, "wb") as outcomes:
-        while (call := _receive(calls)) is not None:
-            outcome = _run(call)
+        while len(header := calls.read(LENGTH.size)) == LENGTH.size:
+            outcome = _run(calls.read(*LENGTH.unpack(header)))
             outcomes.write(LENGTH.pack(len(outcome)))
             outcomes.write(outcome)
             outcomes.flush()
-            del call, outcome
+            del outcome
 
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
@@ -132,14 +132,6 @@ def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]
 
 def do_nothing() -> None:
     """Do nothing, as the default initializer and as the job that starts a process."""
-
-
-def _receive(stream: BinaryIO) -> bytes | None:
-    header = stream.read(LENGTH.size)
-    if len(header) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(header)
-    return stream.read(length)
 
 
 def _run(call: bytes) -> bytes:
