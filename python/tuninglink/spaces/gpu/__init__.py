@@ -30,6 +30,7 @@ with lazy_imports(globals()):
         Number as Number,
         clip as clip,
         knob_name as knob_name,
+        look_up as look_up,
         product_of as product_of,
         read_device as read_device,
     )

@@ -1,11 +1,11 @@
-"""Contractions, reduced to the properties that constraints on tiles need."""
+"""Contractions, reduced to the properties that constraints on tiles need, and the rules that their pipelines share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
@@ -21,13 +21,23 @@ from tuninglink.iree import (
     element_type,
     element_types,
 )
-from tuninglink.solver import UndecidedError, all_of, any_of, negation, number, select
+from tuninglink.solver import (
+    Expression,
+    Grade,
+    UndecidedError,
+    all_of,
+    any_of,
+    negation,
+    number,
+    select,
+)
 from tuninglink.spaces.gpu.gpu_rules import (
+    FormRules,
     Gpu,
-    GpuRules,
     Intrinsic,
     Number,
     check_element_types,
+    look_up,
     product_of,
     round_up,
 )
@@ -37,15 +47,12 @@ from tuninglink.spaces.model import (
     ImpliedSlot,
     InvalidFormError,
     OptionSlot,
+    Problem,
     Slot,
+    Workload,
     integer,
     promotion_types,
 )
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.gpu_rules import KnobTable
-    from tuninglink.spaces.model import Workload
-
 
 FOR_FEW_ROWS = "VDMFMA"
 """The prefix of the virtual intrinsics for few rows, which are for TileAndFuse."""
@@ -96,7 +103,7 @@ class Contraction:
     rhs: Operand
     result: Operand
     accumulates: bool
-    is_plain: bool
+    is_plain: bool = False
     image: int | None = None
     filter_loops: tuple[int, ...] = ()
 
@@ -104,6 +111,11 @@ class Contraction:
     def matrix_loops(self) -> tuple[int, int, int]:
         """The loops that intrinsics run over: m, n and k."""
         return self.m, self.n, self.k
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        """The operands that are multiplied."""
+        return self.lhs, self.rhs
 
     @property
     def element_types(self) -> tuple[str, str, str]:
@@ -122,52 +134,40 @@ class Contraction:
         return size
 
 
-def read_contraction(workload: Workload) -> Contraction:
-    """Read the contraction of a root op.
+def read_contraction(workload: Workload, *, may_be_open: bool = False) -> Contraction:
+    """Read the contraction of a root op, whose rows and columns `may_be_open`: dynamic.
 
     Raises:
         UndecidedError: the op does not have this form, or its inner sizes are unknown.
     """
-    contraction = read_open_contraction(workload)
-    if contraction.is_open:
-        raise UndecidedError(f"{workload.problem} has inner dimensions of unknown size")
-    return contraction
-
-
-def read_open_contraction(workload: Workload) -> Contraction:
-    """Read the contraction of a root op, whose rows and columns may be dynamic."""
     op, problem = StructuredOp(workload.root), workload.problem
     # Classify the loops, as `linalg::inferContractionDims` does.
     loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
     for role in (Role.M, Role.N, Role.K):
         if not loops[role]:
             raise UndecidedError(f"{problem} has no dimensions of the kind '{role.value}'")
-    operands = op.operation.operands
-    if not len(op.maps) == len(operands) == _OPERANDS:
+    values = op.operation.operands
+    if not len(op.maps) == len(values) == _OPERANDS:
         raise UndecidedError(f"{problem} has other operands than two matrices and a result")
-    lhs, rhs, result = map(read_operand, operands, op.maps)
-    lhs, rhs = map(_with_inputs, (lhs, rhs), operands)
+    lhs, rhs, result = map(read_operand, values, op.maps)
+    lhs, rhs = (
+        replace(each, inputs=tuple(operand_over(*of) for of in computed_inputs(value, each.loops)))
+        for each, value in zip((lhs, rhs), values, strict=False)
+    )
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
     # Rows and columns may be dynamic, reductions may not.
     check_sizes(workload)
     sizes = tuple(dimension.size for dimension in problem.dimensions)
     if any(sizes[loop] is None for loop in (*outer_k, k)):
         raise UndecidedError(f"{problem} has reductions of unknown size")
+    if not may_be_open and None in (sizes[m], sizes[n]):
+        raise UndecidedError(f"{problem} has inner dimensions of unknown size")
     # Only the innermost loop of each role is tiled by intrinsics.
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
-    is_plain = not outer and not outer_k
     return Contraction(
-        sizes,
-        outer,
-        tuple(outer_k),
-        m,
-        n,
-        k,
-        lhs,
-        rhs,
-        result,
+        *(sizes, outer, tuple(outer_k), m, n, k, lhs, rhs, result),
         accumulates=not starts_from_fill(op),
-        is_plain=is_plain,
+        is_plain=not outer and not outer_k,
     )
 
 
@@ -198,12 +198,11 @@ def static_sizes(workload: Workload) -> tuple[int, ...]:
         UndecidedError: a size is unknown or zero.
     """
     check_sizes(workload)
-    sizes = [
-        dimension.size for dimension in workload.problem.dimensions if dimension.size is not None
-    ]
-    if len(sizes) != len(workload.problem.dimensions):
+    dimensions = workload.problem.dimensions
+    sizes = tuple(dimension.size for dimension in dimensions if dimension.size is not None)
+    if len(sizes) != len(dimensions):
         raise UndecidedError(f"{workload.problem} has dimensions of unknown size")
-    return tuple(sizes)
+    return sizes
 
 
 def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
@@ -212,11 +211,6 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
     if len(loops) != len(access.results):
         raise UndecidedError(f"an operand is read through {access}")
     return operand_over(operand, loops)
-
-
-def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
-    inputs = [operand_over(*input_) for input_ in computed_inputs(value, operand.loops)]
-    return replace(operand, inputs=tuple(inputs))
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:
@@ -252,9 +246,9 @@ _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 class Promotion:
     """The knob for the promoted operands."""
 
-    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+    def __init__(self, rules: FormRules) -> None:
         self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
-        with context:
+        with rules.context:
             operands = tuple(_indices(each) for each in _OPTIONS)
             types = tuple(promotion_types(len(each)) for each in _OPTIONS)
         self.slots: dict[str, Slot] = {
@@ -271,18 +265,16 @@ class Promotion:
 
     def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
         """Return the size of the copies of both operands in shared memory."""
-        operands = (contraction.lhs, contraction.rhs)
-        return [
-            select(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
-        ]
+        copies = [tile_bits(operand, tiles) for operand in contraction.operands]
+        return [select(self.of(index), bits, 0) for index, bits in enumerate(copies)]
 
 
 class DirectLoads(Promotion):
     """The promotion of both operands by loads from global memory directly into shared memory."""
 
-    def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
+    def __init__(self, rules: FormRules) -> None:
         self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
-        self.slots = direct_load_slots(context)
+        self.slots = direct_load_slots(rules.context)
 
     def any(self) -> Number:
         return True
@@ -328,21 +320,15 @@ def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
 
 
 def require_derivable(
-    rules: GpuRules,
-    operand: Operand,
-    tiles: Mapping[int, Number],
-    threads: Number,
-    name: str,
-    *,
-    unless: Number = False,
+    rules: FormRules, operand: Operand, name: str, *, unless: Number = False
 ) -> None:
     """Add the rule that the threads of a workgroup can share reading the tile of an operand."""
-    tile = [tiles[loop] for loop in operand.loops]
+    tile = [rules.tiles[loop] for loop in operand.loops]
+    shape = "x".join(["{}"] * len(tile))
     rules.necessary(
-        any_of(unless, is_derivable(tile, threads, operand.bits)),
-        f"the {{}} threads must be able to share reading the tile {'x'.join(['{}'] * len(tile))} "
-        f"of {name} evenly",
-        threads,
+        any_of(unless, is_derivable(tile, rules.threads, operand.bits)),
+        f"the {{}} threads must be able to share reading the tile {shape} of {name} evenly",
+        rules.threads,
         *tile,
     )
 
@@ -387,38 +373,54 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
     return pieces[::-1]
 
 
-# --- The tiles of a contraction, as expressions over the knobs of a pipeline, and the compiler's limits on them
-
-_INTRINSIC: Final = MMA_KIND
+# --- The rules of a contraction with intrinsics, and the limits of the compiler's own search
 
 
-@dataclass
-class ContractionTiles:
-    """The tiles of a contraction, by loop."""
+class ContractionRules(FormRules):
+    """The rules of a form of configurations of a contraction with an intrinsic.
 
-    contraction: Contraction
-    rules: GpuRules
-    table: KnobTable
-    tiles: dict[int, Number] = field(default_factory=dict)
-    shapes: dict[int, Number] = field(default_factory=dict)
-    counts: dict[int, Number] = field(default_factory=dict)
-    pieces: dict[int, Number] = field(default_factory=dict)
+    Attributes:
+        shapes: the extents of the intrinsic, by loop.
+        counts: the numbers of subgroups, by loop.
+        pieces: the tiles of a subgroup, by loop.
+    """
 
-    def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> OptionSlot:
-        """Add the knob for the intrinsic, set `shapes` to its extents, and return the slot of the knob."""
-        slot = intrinsic_slot(intrinsics)
-        chosen = self.rules.choice(slot.name, slot.options)
-        for loop in (*self.contraction.outer, *self.contraction.outer_k):
-            self.shapes[loop] = number(1)
-        for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
-            extents = [getattr(intrinsic, side) for intrinsic in intrinsics]
-            self.shapes[loop] = self.rules.look_up(chosen, extents)
-        return slot
+    def __init__(
+        self,
+        problem: Problem,
+        device: Gpu,
+        pipeline: mlir.Attribute,
+        contraction: Contraction,
+        intrinsics: Sequence[Intrinsic],
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(contraction.sizes))
+        self.contraction = contraction
+        self.intrinsics = intrinsics
+        self.shapes: dict[int, Number] = {}
+        self.counts: dict[int, Number] = {}
+        self.pieces: dict[int, Number] = {}
+
+    def add_intrinsic(self) -> None:
+        """Add the knob for the intrinsic, and set `shapes` to its extents."""
+        contraction = self.contraction
+        _, shapes = choose_intrinsic(self, MMA_KIND, self.intrinsics)
+        outer = (*contraction.outer, *contraction.outer_k)
+        self.shapes.update(dict.fromkeys(outer, number(1)))
+        self.shapes.update(zip(contraction.matrix_loops, shapes, strict=True))
+
+
+def choose_intrinsic(
+    rules: FormRules, name: str, intrinsics: Sequence[Intrinsic]
+) -> tuple[Expression, tuple[Number, ...]]:
+    """Add the knob for an intrinsic, and return the index of the intrinsic, and its m, n and k."""
+    chosen = rules.choice(name, [intrinsic.attribute for intrinsic in intrinsics])
+    sides = zip(*((each.m, each.n, each.k) for each in intrinsics), strict=True)
+    return chosen, tuple(look_up(chosen, extents) for extents in sides)
 
 
 def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
     """Return the slot of the knob that chooses an intrinsic."""
-    return OptionSlot(_INTRINSIC, tuple(intrinsic.attribute for intrinsic in intrinsics))
+    return OptionSlot(MMA_KIND, tuple(intrinsic.attribute for intrinsic in intrinsics))
 
 
 @dataclass(frozen=True)
@@ -447,70 +449,44 @@ _MOST_SUBGROUPS: Final = 10
 _STAGES: Final = 2
 
 
-def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Promotion) -> None:
+def tile_and_fuse_limits(rules: ContractionRules, promotion: Promotion) -> None:
     """Add the limits for TileAndFuse, those of `emitTileAndFuseConstraints`."""
-    contraction, rules = tiling.contraction, tiling.rules
-    for loop in (contraction.m, contraction.n):
-        padded = round_up(contraction.size(loop), tiling.shapes[loop])
-        rules.not_chosen(
-            padded % tiling.tiles[loop] == 0,
-            f"dimension {loop}, in whole intrinsics, must be divisible by workgroup[{loop}] ({{}} % {{}} == 0)",
-            padded,
-            tiling.tiles[loop],
-        )
-    _limit_tiles(tiling)
-    _limit_subgroups(rules, product_of(tiling.counts.values()))
-    _limit_rest(rules, stages, promotion)
+    for loop in (rules.contraction.m, rules.contraction.n):
+        padded = round_up(rules.contraction.size(loop), rules.shapes[loop])
+        what, by = f"dimension {loop}, in whole intrinsics,", f"workgroup[{loop}]"
+        rules.divide(Grade.HEURISTIC, padded, rules.tiles[loop], what, by)
+    _limit_tiles(rules, product_of(rules.counts.values()))
+    _limit_rest(rules, promotion)
 
 
-def vector_distribute_limits(
-    tiling: ContractionTiles, threads: Number, stages: Number, promotion: Promotion
-) -> None:
+def vector_distribute_limits(rules: ContractionRules, promotion: Promotion) -> None:
     """Add the limits for VectorDistribute, those of `emitVectorDistributeConstraints`."""
-    rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
-    m, n, k = tiling.contraction.matrix_loops
-    _limit_tiles(tiling)
-    _limit_subgroups(rules, counts[m] * counts[n])
+    tiles, shapes, counts, threads = rules.tiles, rules.shapes, rules.counts, rules.threads
+    m, n, k = rules.contraction.matrix_loops
+    _limit_tiles(rules, counts[m] * counts[n])
     for name, loop in (("left", m), ("right", n)):
-        rules.not_chosen(
-            tiles[loop] * tiles[k] % threads == 0,
-            f"the {name} tile's {{}} elements must be divisible by the {{}} threads",
-            tiles[loop] * tiles[k],
-            threads,
-        )
+        elements = tiles[loop] * tiles[k]
+        message = f"the {name} tile's {{}} elements must be divisible by the {{}} threads"
+        rules.not_chosen(elements % threads == 0, message, elements, threads)
     rules.not_chosen(
         any_of(threads <= tiles[m], threads <= tiles[n]),
         f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
-        threads,
-        tiles[m],
-        tiles[n],
+        *(threads, tiles[m], tiles[n]),
     )
-    rules.not_chosen(
-        tiles[k] % shapes[m] == 0,
-        f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)",
-        tiles[k],
-        shapes[m],
-    )
-    _limit_rest(rules, stages, promotion)
+    message = f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)"
+    rules.not_chosen(tiles[k] % shapes[m] == 0, message, tiles[k], shapes[m])
+    _limit_rest(rules, promotion)
 
 
-def _limit_tiles(tiling: ContractionTiles) -> None:
-    for loop in tiling.contraction.matrix_loops:
-        tiling.rules.not_chosen(
-            tiling.tiles[loop] <= _MOST_TILE,
-            f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}",
-            tiling.tiles[loop],
-        )
+def _limit_tiles(rules: ContractionRules, subgroups: Number) -> None:
+    for loop in rules.contraction.matrix_loops:
+        message = f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}"
+        rules.not_chosen(rules.tiles[loop] <= _MOST_TILE, message, rules.tiles[loop])
+    message = f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}"
+    rules.not_chosen(subgroups <= _MOST_SUBGROUPS, message, subgroups)
 
 
-def _limit_subgroups(rules: GpuRules, count: Number) -> None:
-    rules.not_chosen(
-        count <= _MOST_SUBGROUPS,
-        f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}",
-        count,
-    )
-
-
-def _limit_rest(rules: GpuRules, stages: Number, promotion: Promotion) -> None:
-    rules.not_chosen(stages == _STAGES, f"prefetch_num_stages must be {_STAGES}, not {{}}", stages)
+def _limit_rest(rules: ContractionRules, promotion: Promotion) -> None:
+    message = f"prefetch_num_stages must be {_STAGES}, not {{}}"
+    rules.not_chosen(rules.stages == _STAGES, message, rules.stages)
     rules.not_chosen(promotion.any(), "operands must be promoted")

@@ -22,7 +22,6 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import error, visit
 from tuninglink.solver import AssignmentError, UndecidedError
-from tuninglink.spaces.gpu.attention import attention_lanes_spaces, attention_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Gpu, GpuRules, read_device
 from tuninglink.spaces.gpu.gpu_space import FamilySpaces
 from tuninglink.spaces.gpu.tile_and_fuse import (
@@ -32,6 +31,8 @@ from tuninglink.spaces.gpu.tile_and_fuse import (
     tiled_convolution_spaces,
 )
 from tuninglink.spaces.gpu.vector_distribute import (
+    attention_lanes_spaces,
+    attention_spaces,
     direct_convolution_spaces,
     vector_distribute_spaces,
 )

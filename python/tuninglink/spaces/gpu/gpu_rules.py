@@ -1,4 +1,4 @@
-"""The collector of the knobs and the rules of a space for GPUs."""
+"""The knobs and the rules of a space for GPUs, the target GPU, and the positions of knobs in a lowering config."""
 
 from __future__ import annotations
 
@@ -77,6 +77,16 @@ MOST_STAGES: Final = 3
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8
 
+_PROVENANCES: Final = {
+    Grade.NECESSARY: "code generation fails otherwise",
+    Grade.SUFFICIENT: "code generation may fail otherwise",
+    Grade.UNSAFE: "the device does not run the code otherwise",
+    Grade.COMPILER: "the compiler's own constraints require it where they apply",
+    Grade.HEURISTIC: "the compiler's own constraints look no further",
+    Grade.SLOW: "more took minutes to compile",
+}
+"""The origins of the rules, by grade."""
+
 
 class GpuRules:
     """Collects the knobs and the rules of a space.
@@ -100,60 +110,40 @@ class GpuRules:
         """Add a knob that chooses among options."""
         return self._builder.knob(OneOfKnob(name, tuple(map(str, options))), Grade.SUFFICIENT)
 
+    def require(self, grade: Grade, condition: Number, message: str, *values: Number) -> None:
+        """Add a rule of a grade."""
+        provenance = _PROVENANCES[grade]
+        self._builder.require(condition, message, *values, provenance=provenance, grade=grade)
+
     def necessary(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule whose violation makes code generation fail; determined by compiling."""
-        self._builder.require(
-            condition, message, *values, provenance="code generation fails otherwise"
-        )
+        self.require(Grade.NECESSARY, condition, message, *values)
 
     def sufficient(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule whose violation may make code generation fail."""
-        self._builder.require(
-            condition,
-            message,
-            *values,
-            provenance="code generation may fail otherwise",
-            grade=Grade.SUFFICIENT,
-        )
+        self.require(Grade.SUFFICIENT, condition, message, *values)
 
     def unsafe(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule whose violation leads to code that compiles but does not run."""
-        self._builder.require(
-            condition,
-            message,
-            *values,
-            provenance="the device does not run the code otherwise",
-            grade=Grade.UNSAFE,
-        )
+        self.require(Grade.UNSAFE, condition, message, *values)
 
     def compilers(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule of the compiler's own constraints."""
-        self._builder.require(
-            condition,
-            message,
-            *values,
-            provenance="the compiler's own constraints require it where they apply",
-            grade=Grade.COMPILER,
-        )
+        self.require(Grade.COMPILER, condition, message, *values)
 
     def not_chosen(self, condition: Number, message: str, *values: Number) -> None:
         """Add a limit of the compiler's own search; configurations beyond it compile."""
-        self._builder.require(
-            condition,
-            message,
-            *values,
-            provenance="the compiler's own constraints look no further",
-            grade=Grade.HEURISTIC,
-        )
+        self.require(Grade.HEURISTIC, condition, message, *values)
+
+    def divide(self, grade: Grade, whole: Number, step: Number, what: str, by: str) -> None:
+        """Add the rule that a step divides a number; the texts name both."""
+        message = f"{what} must be divisible by {by} ({{}} % {{}} == 0)"
+        self.require(grade, whole % step == 0, message, whole, step)
 
     def propose_nothing(self, reason: str) -> None:
         """Exclude all configurations of a space from proposals, without affecting verdicts."""
-        self._builder.require(
-            False,  # noqa: FBT003
-            reason,
-            provenance="others are faster",
-            grade=Grade.HEURISTIC,
-        )
+        grade = Grade.HEURISTIC
+        self._builder.require(False, reason, provenance="others are faster", grade=grade)  # noqa: FBT003
 
     def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
         """Restrict proposals for a knob to powers of two and the size of the loop, if it has one."""
@@ -172,93 +162,13 @@ class GpuRules:
 
     def few(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
         """Limit the number of operations in the code of one thread; more are not covered."""
-        self.sufficient(
-            count <= most,
-            f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
-            count,
-        )
+        message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
+        self.sufficient(count <= most, message, count)
 
     def unrolled(self, count: Number, what: str, most: int) -> None:
         """Limit the number of operations in the code of one thread, as more took minutes to compile."""
-        self._builder.require(
-            count <= most,
-            f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
-            count,
-            provenance="more took minutes to compile",
-            grade=Grade.SLOW,
-        )
-
-    def look_up(self, index: Expression, values: Sequence[int]) -> Number:
-        """Return the value at an index."""
-        result = number(values[-1])
-        for position, value in reversed([*enumerate(values)][:-1]):
-            result = select(index == position, number(value), result)
-        return result
-
-    def workgroup(self, device: Gpu) -> tuple[Number, Number, Number]:
-        """Add the knobs of a workgroup.
-
-        Returns:
-            The number of threads in a workgroup and in a subgroup, and the number of prefetched stages.
-        """
-        threads = self.knob(THREADS_KNOB, 1, device.threads)
-        subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
-        stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
-        if device.architecture.startswith("gfx"):
-            self.necessary(
-                any_of(*(subgroup_size == each for each in AMD_SUBGROUP_SIZES)),
-                "a subgroup must have 32 or 64 threads, not {}",
-                subgroup_size,
-            )
-        self.compilers(
-            subgroup_size == device.subgroup_size,
-            f"a subgroup must have {device.subgroup_size} threads, not {{}}",
-            subgroup_size,
-        )
-        return threads, subgroup_size, stages
-
-    def memory_bounds(
-        self, least: Sequence[Number], further: Sequence[Number], device: Gpu
-    ) -> None:
-        """Limit the shared memory of a workgroup where the exact size is unknown.
-
-        Args:
-            least: the sizes in bits of certain uses.
-            further: the sizes in bits of possible further uses.
-            device: the device.
-        """
-        self.memory(least, device)
-        most: Number = number(0)
-        for each in (*least, *further):
-            most = most + each
-        self.sufficient(
-            most <= device.memory * _BITS,
-            f"shared memory must suffice for the exchanged data ({{}} <= {device.memory} bytes)",
-            most / _BITS,
-        )
-
-    def threads(
-        self, threads: Number, needed: Number, source: str, grade: Grade = Grade.COMPILER
-    ) -> None:
-        """Require the number of threads in a workgroup that the tiles of a `source` need."""
-        require = self.compilers if grade is Grade.COMPILER else self.not_chosen
-        require(
-            threads == needed,
-            f"a workgroup must have the threads {source} ({{}} == {{}})",
-            threads,
-            needed,
-        )
-
-    def memory(self, bits: Sequence[Number], device: Gpu) -> None:
-        """Limit the shared memory of a workgroup to the sum of `bits`."""
-        used: Number = number(0)
-        for bit in bits:
-            used = used + bit
-        self.necessary(
-            used <= device.memory * _BITS,
-            f"shared memory must suffice ({{}} <= {device.memory} bytes)",
-            used / _BITS,
-        )
+        message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
+        self.require(Grade.SLOW, count <= most, message, count)
 
     def build(self, problem: Problem, pipeline: str, unknown: str = "") -> ConstraintSet:
         """Return the set; the rules must not be used afterwards.
@@ -279,6 +189,14 @@ def product_of(factors: Iterable[Number]) -> Number:
     return result
 
 
+def look_up(index: Expression, values: Sequence[int]) -> Number:
+    """Return the value at an index."""
+    result = number(values[-1])
+    for position, value in reversed([*enumerate(values)][:-1]):
+        result = select(index == position, number(value), result)
+    return result
+
+
 def round_up(number: Number, step: Number) -> Number:
     """Return the smallest multiple of `step` that is not less than a positive number."""
     return (number + step - 1) / step * step
@@ -289,7 +207,7 @@ def clip(tile: Number, size: Number | None) -> Number:
     return tile if size is None else select(tile < size, tile, size)
 
 
-# --- Tuninglink's constraints on the configurations of ops on GPUs, and the properties of a target GPU that they depend on
+# --- The properties of a target GPU that rules depend on
 
 _NARROW_FLOATS = ("f8", "f6", "f4")
 
@@ -334,17 +252,19 @@ class Gpu:
         return self.subgroup_sizes[0]
 
     @property
+    def is_amd(self) -> bool:
+        """Whether it is a GPU of AMD."""
+        return self.architecture.startswith("gfx")
+
+    @property
     def loads_directly(self) -> bool:
         """Whether the GPU loads from global memory directly into shared memory, in pieces of 128 bits."""
         return self.architecture == "gfx950"
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
         """Return the intrinsics for operands and a result of some element types."""
-        return [
-            intrinsic
-            for intrinsic in self.intrinsics
-            if intrinsic.element_types == (lhs, rhs, result)
-        ]
+        types = (lhs, rhs, result)
+        return [intrinsic for intrinsic in self.intrinsics if intrinsic.element_types == types]
 
 
 def read_device(workload: Workload) -> Gpu:
@@ -392,14 +312,14 @@ def check_element_types(
     types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
 ) -> None:
     """Check that the device can lower element types."""
-    is_excluded = needs_conversions and not device.architecture.startswith("gfx")
+    is_excluded = needs_conversions and not device.is_amd
     supported = {type_ for result in device.intrinsics for type_ in result.element_types}
     for type_ in types:
         if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in supported):
             raise UndecidedError(f"{device.architecture} may not have {type_}")
 
 
-# --- The tile knobs of a pipeline, by loop and by entry of the lowering config -------------------
+# --- The rules of a form of configurations, and the positions of its knobs
 
 
 def knob_name(entry: str, loop: int) -> str:
@@ -407,51 +327,149 @@ def knob_name(entry: str, loop: int) -> str:
     return f"{entry}[{loop}]"
 
 
-class KnobTable:
-    """The knobs for the loops of a root op, and their positions in its lowering config."""
+@dataclass(frozen=True)
+class Form:
+    """A form of configurations: its constraints, and the template with their knobs."""
 
-    def __init__(self, rules: GpuRules, loops: int, context: mlir.Context) -> None:
-        self._rules = rules
-        self._loops = loops
-        self._context = context
+    constraints: ConstraintSet
+    template: KnobTemplate
+
+
+class FormRules(GpuRules):
+    """The rules of a form of configurations, and the positions of its knobs in the lowering config.
+
+    Attributes:
+        tiles: the tiles of a workgroup by loop, which forms fill.
+        threads, subgroup_size, stages: the knobs of a workgroup, after `add_workgroup`.
+    """
+
+    threads: Number
+    subgroup_size: Number
+    stages: Number
+
+    def __init__(
+        self, problem: Problem, device: Gpu, pipeline: mlir.Attribute, loop_count: int
+    ) -> None:
+        sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
+        super().__init__(size.term.name for size in sizes if isinstance(size, SizeParameter))
+        self.problem = problem
+        self.device = device
+        self.pipeline = pipeline
+        self.loop_count = loop_count
+        self.most_subgroups = max(1, device.threads // device.subgroup_size)
+        self.tiles: dict[int, Number] = {}
         self._slots: dict[str, dict[int, Slot]] = {}
+
+    @property
+    def context(self) -> mlir.Context:
+        return self.pipeline.context
 
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
     ) -> Number:
-        """Add the knob for the tile of a loop."""
+        """Add the knob for the tile of a loop in an entry."""
         name = knob_name(entry, loop)
         self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
-        return self._rules.knob(name, low, high)
+        return self.knob(name, low, high)
 
-    def ignore(self, entry: str, loop: int) -> None:
-        with self._context:
-            self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
-
-    def untiled(self, entry: str) -> None:
+    def leave_untiled(self, entry: str) -> None:
         self._slots.setdefault(entry, {})
 
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
-        return {
-            entry: self._tiles(
-                entry, tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
-            )
-            for entry, slots in self._slots.items()
-        }
+    def ignore(self, entry: str, loop: int) -> None:
+        with self.context:
+            self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
 
-    def _tiles(self, entry: str, tiles: tuple[Slot, ...]) -> Slot:
-        level = _LEVELS.get(entry)
-        return ArraySlot(tiles) if level is None else level(tiles, self._context)
+    def tile_slots(self) -> dict[str, Slot]:
+        """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
+        zero, entries = self.constant(0), dict[str, Slot]()
+        for entry, slots in self._slots.items():
+            tiles = tuple(slots.get(loop, zero) for loop in range(self.loop_count))
+            level = _LEVELS.get(entry)
+            entries[entry] = ArraySlot(tiles) if level is None else level(tiles, self.context)
+        return entries
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
         """Return the `subgroup_basis`, or the `lane_basis`."""
-        mapped = range(self._loops) if loops is None else loops
-        return BasisSlot(counts, tuple(mapped), self._loops)
+        mapped = range(self.loop_count) if loops is None else loops
+        return BasisSlot(counts, tuple(mapped), self.loop_count)
 
     def constant(self, value: int) -> Slot:
-        with self._context:
+        with self.context:
             return ConstantSlot(integer(value))
+
+    def clipped(self, sizes: Sequence[int | None]) -> dict[int, Number]:
+        return {loop: clip(tile, sizes[loop]) for loop, tile in self.tiles.items()}
+
+    def add_workgroup(self) -> None:
+        """Add the knobs of a workgroup: its threads, those of a subgroup, and the prefetched stages."""
+        device = self.device
+        self.threads = self.knob(THREADS_KNOB, 1, device.threads)
+        size = self.subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
+        self.stages = self.knob(STAGES_KNOB, 0, MOST_STAGES)
+        if device.is_amd:
+            is_supported = any_of(*(size == each for each in AMD_SUBGROUP_SIZES))
+            self.necessary(is_supported, "a subgroup must have 32 or 64 threads, not {}", size)
+        message = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
+        self.compilers(size == device.subgroup_size, message, size)
+
+    def match_threads(self, needed: Number, source: str, grade: Grade = Grade.COMPILER) -> None:
+        """Require the number of threads in a workgroup that the tiles of a `source` need."""
+        message = f"a workgroup must have the threads {source} ({{}} == {{}})"
+        self.require(grade, self.threads == needed, message, self.threads, needed)
+
+    def limit_memory(self, least: Sequence[Number], further: Sequence[Number]) -> None:
+        """Limit the shared memory of a workgroup, given the sizes in bits of certain and of possible further uses."""
+        most, used = self.device.memory, number(0)
+        for bits in least:
+            used = used + bits
+        message = f"shared memory must suffice ({{}} <= {most} bytes)"
+        self.necessary(used <= most * _BITS, message, used / _BITS)
+        for bits in further:
+            used = used + bits
+        message = f"shared memory must suffice for the exchanged data ({{}} <= {most} bytes)"
+        self.sufficient(used <= most * _BITS, message, used / _BITS)
+
+    def form(
+        self,
+        lowering: Mapping[str, Slot],
+        *,
+        unknown: str = "",
+        ignored: frozenset[str] = frozenset(),
+        is_flat: bool = True,
+        is_igemm: bool = False,
+        keeps_banks: bool = False,
+        decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
+    ) -> Form:
+        """Return the form; the rules must not be used afterwards.
+
+        Args:
+            lowering: the entries of the lowering config.
+            unknown: why no configuration is known to be valid; empty if the rules decide.
+            ignored: further entries, which do not matter.
+            is_flat: whether the threads of a workgroup are along one axis.
+            is_igemm: whether a convolution is converted to a contraction.
+            keeps_banks: whether padding against bank conflicts is off.
+            decomposition: the lowering configs of the matmuls of an attention, by name.
+        """
+        entries: dict[str, Slot] = dict(lowering)
+        if decomposition is not None:
+            parts: dict[str, Slot] = {}
+            for name, slots in decomposition.items():
+                config = DictionarySlot(slots, frozenset(), is_lowering_config=True)
+                parts[name] = DictionarySlot({names.LOWERING_CONFIG: config})
+            entries[names.DECOMPOSITION_CONFIG] = DictionarySlot(parts)
+        entries[WORKGROUP_SIZE] = WorkgroupSlot(THREADS_KNOB, is_flat)
+        entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
+        with self.context:
+            off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
+        options: dict[str, Slot] = {
+            STAGES: IntegerSlot(STAGES_KNOB),
+            NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on) if keeps_banks else IgnoredSlot(off),
+            USE_IGEMM: ConstantSlot(on if is_igemm else off),
+        }
+        entries[PIPELINE_OPTIONS] = DictionarySlot(options)
+        template = KnobTemplate(self.pipeline, DictionarySlot(entries, ignored))
+        return Form(self.build(self.problem, str(self.pipeline), unknown), template)
 
 
 @dataclass(frozen=True)
@@ -465,7 +483,15 @@ class _LevelSlot(ArraySlot):
         sizes = read_integers(actual)
         if sizes is not None:
             sizes = (*sizes, *[0] * (len(self.elements) - len(sizes)))
-            self._refuse_strays(path, sizes)
+            strays = {
+                loop: size
+                for loop, (slot, size) in enumerate(zip(self.elements, sizes, strict=False))
+                if size and isinstance(slot, ConstantSlot)
+            }
+            if strays:
+                tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())
+                covered = (0 if loop in strays else size for loop, size in enumerate(sizes))
+                raise StrayTileError(tiles, path, self._array(covered), self._narrowed(strays))
             actual = self._array(sizes)
         super().read(path, actual, assignment)
 
@@ -475,17 +501,6 @@ class _LevelSlot(ArraySlot):
     def _array(self, sizes: Iterable[int]) -> mlir.ArrayAttr:
         with self.context:
             return mlir.ArrayAttr.get([integer(size) for size in sizes])
-
-    def _refuse_strays(self, path: str, sizes: Sequence[int]) -> None:
-        strays = {
-            loop: size
-            for loop, (slot, size) in enumerate(zip(self.elements, sizes, strict=False))
-            if size and isinstance(slot, ConstantSlot)
-        }
-        if strays:
-            tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())
-            covered = self._array(0 if loop in strays else size for loop, size in enumerate(sizes))
-            raise StrayTileError(tiles, path, covered, self._narrowed(strays))
 
     def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
         return {}
@@ -532,16 +547,12 @@ class BasisSlot(Slot):
         except (ValueError, IndexError):
             raise mismatch from None
         if mapping == self.loops:
-            along = dict(
-                enumerate(counts)
-            )  # numbers along loops outside of the basis are present as well
-        elif idle := [
-            count for place, count in enumerate(counts) if place not in mapping and count > 1
-        ]:
+            # Numbers along loops outside of the basis are present as well.
+            along = dict(enumerate(counts))
+        elif idle := [count for at, count in enumerate(counts) if at not in mapping and count > 1]:
             message = f"'{path}' has {prod(idle)} that no loop is mapped to"
-            numbers = [along.get(loop, 1) for loop in range(self.rank)]
             with actual.context:
-                covered = _basis([numbers, self.loops])
+                covered = self._basis(along.get(loop, 1) for loop in range(self.rank))
             raise StrayTileError(message, path, covered, {})
         elif sum(each != 1 for each in counts) != sum(each != 1 for each in along.values()):
             raise mismatch
@@ -555,47 +566,9 @@ class BasisSlot(Slot):
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Write a basis with a number for each loop."""
-        counts = [
-            assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
-        ]
-        return _basis([counts, self.loops])
+        names_of_counts = map(self.counts.get, range(self.rank))
+        return self._basis(1 if name is None else assignment[name] for name in names_of_counts)
 
-
-def _basis(numbers: Iterable[Iterable[int]]) -> mlir.Attribute:
-    return mlir.ArrayAttr.get(
-        [mlir.ArrayAttr.get([integer(each) for each in part]) for part in numbers]
-    )
-
-
-def gpu_template(
-    pipeline: mlir.Attribute,
-    lowering: Mapping[str, Slot],
-    *,
-    ignored: frozenset[str] = frozenset(),
-    is_flat: bool = True,
-    is_igemm: bool = False,
-    keeps_banks: bool = False,
-    decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
-) -> KnobTemplate:
-    """Return the template of a pipeline for GPUs."""
-    with pipeline.context:
-        off, on = mlir.BoolAttr.get(False), mlir.BoolAttr.get(True)
-        igemm = mlir.BoolAttr.get(is_igemm)
-    entries: dict[str, Slot] = dict(lowering)
-    if decomposition is not None:
-        parts = {
-            name: DictionarySlot(
-                {names.LOWERING_CONFIG: DictionarySlot(slots, frozenset(), is_lowering_config=True)}
-            )
-            for name, slots in decomposition.items()
-        }
-        entries[names.DECOMPOSITION_CONFIG] = DictionarySlot(parts)
-    entries[WORKGROUP_SIZE] = WorkgroupSlot(THREADS_KNOB, is_flat)
-    entries[SUBGROUP_SIZE] = IntegerSlot(SUBGROUP_SIZE_KNOB)
-    options: dict[str, Slot] = {
-        STAGES: IntegerSlot(STAGES_KNOB),
-        NO_BANK_CONFLICT_REDUCTION: ConstantSlot(on) if keeps_banks else IgnoredSlot(off),
-        USE_IGEMM: ConstantSlot(igemm),
-    }
-    entries[PIPELINE_OPTIONS] = DictionarySlot(options)
-    return KnobTemplate(pipeline, DictionarySlot(entries, ignored))
+    def _basis(self, counts: Iterable[int]) -> mlir.Attribute:
+        arrays = [mlir.ArrayAttr.get(list(map(integer, part))) for part in (counts, self.loops)]
+        return mlir.ArrayAttr.get(arrays)

@@ -1,13 +1,12 @@
-"""Tuninglink's spaces for GPUs, and the steps that build the rules of a form of configurations."""
+"""Tuninglink's spaces for GPUs, which workloads of the same family share, and the loops of a root op without an intrinsic."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from math import prod
-from typing import Any, ClassVar, Final
+from typing import Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
@@ -33,16 +32,8 @@ from tuninglink.iree import (
     shape,
 )
 from tuninglink.mlir import integers_of, names
-from tuninglink.solver import Assumptions, CheckAnswer, Limits, SizeParameter, UndecidedError
-from tuninglink.spaces.gpu.gpu_rules import (
-    PROVIDER,
-    Gpu,
-    GpuRules,
-    KnobTable,
-    Number,
-    check_element_types,
-    gpu_template,
-)
+from tuninglink.solver import Assumptions, CheckAnswer, Limits, UndecidedError
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Form, Gpu, GpuRules, check_element_types
 from tuninglink.spaces.model import (
     CachedReading,
     Configuration,
@@ -59,60 +50,46 @@ from tuninglink.spaces.model import (
     zero_knobs,
 )
 
-
-@dataclass(frozen=True)
-class Form:
-    """A form of configurations: its constraints, and the template with their knobs."""
-
-    constraints: ConstraintSet
-    template: KnobTemplate
-
-
-@dataclass(frozen=True)
-class Outline:
-    """A quick test for configurations of another form."""
-
-    names: frozenset[str]
-    first: Mapping[str, Slot] = field(default_factory=dict)
-
-    def expect(self, configuration: Configuration) -> None:
-        """Check that a configuration may have the form."""
-        entries = DictionarySlot(self.first, self.names | _ALWAYS)
-        entries.read_entries("", configuration.entries, {})
-
-
-_ALWAYS = frozenset(
+_ALWAYS: Final = frozenset(
     {PROMOTED_OPERANDS, PROMOTION_TYPES, WORKGROUP_SIZE, SUBGROUP_SIZE, PIPELINE_OPTIONS}
 )
+"""The entries of every form."""
 
 
 class GpuSpace(Space):
     """The configurations of one form, whose constraints are built on first access.
 
     Args:
-        outline: the outline of the form.
+        entries: the names of the entries of the form, besides those of every form.
         make: creates the form; it must not read the IR, which may have changed since.
+        first: the entries that tell configurations of this form from those of others, before the form is built.
     """
 
-    def __init__(self, outline: Outline, make: Callable[[], Form]) -> None:
-        self._outline = outline
-        self._expect = CachedReading(outline.expect)
+    def __init__(
+        self,
+        entries: frozenset[str],
+        make: Callable[[], Form],
+        first: Mapping[str, Slot] | None = None,
+    ) -> None:
+        self._names = entries | _ALWAYS
+        self._first = DictionarySlot(first or {}, self._names)
+        self._expect = CachedReading(self._read_first)
         self._untiled = CachedReading(self._find_untiled)
         self._make = make
 
+    def _read_first(self, configuration: Configuration) -> None:
+        self._first.read_entries("", configuration.entries, {})
+
     @cached_property
-    def _form(self) -> Form:
+    def form(self) -> Form:
+        """The form, which is built on first access."""
         made = self._make()
         entries = made.template.entries
-        assert entries.entries.keys() | (entries.others or ()) == self._outline.names | _ALWAYS
+        assert entries.entries.keys() | (entries.others or ()) == self._names
         return made
 
-    def build(self) -> Form:
-        """Return the form, which is built on first access."""
-        return self._form
-
     def expect(self, configuration: Configuration) -> None:
-        """Check that a configuration has the outline of the form.
+        """Check that a configuration may have the form.
 
         Raises:
             MismatchError: the configuration has another form.
@@ -127,12 +104,12 @@ class GpuSpace(Space):
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         """The constraints on valid configurations."""
-        return self._form.constraints
+        return self.form.constraints
 
     @property
     def template(self) -> KnobTemplate:
         """The template with the positions of the knobs."""
-        return self._form.template
+        return self.form.template
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Read the values of the knobs from a configuration."""
@@ -167,86 +144,19 @@ class GpuSpace(Space):
         return self.template.write_decomposition(assignment)
 
 
-def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
-    """Return a problem with static sizes as one whose sizes are parameters."""
-    sizes: list[Any] = [assumptions.parameter(name) for name in _names(len(problem.dimensions))]
-    roles = (dimension.role for dimension in problem.dimensions)
-    return replace(problem, dimensions=tuple(map(Dimension, roles, sizes)))
-
-
-def parameters(problem: Problem) -> list[str]:
-    """Return the names of the parameters of a problem."""
-    sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
-    return [size.term.name for size in sizes if isinstance(size, SizeParameter)]
-
-
-def _names(count: int) -> list[str]:
-    return [f"size {loop}" for loop in range(count)]
-
-
-class FormRules(ABC):
-    """The rules of a form: tiles, threads, memory and the compiler's search, then the slots of the knobs."""
-
-    unknown: ClassVar[str] = ""
-    threads: Number
-    subgroup_size: Number
-    stages: Number
-
-    def __init__(
-        self, problem: Problem, device: Gpu, pipeline: mlir.Attribute, loop_count: int
-    ) -> None:
-        self.problem = problem
-        self.device = device
-        self.pipeline = pipeline
-        self.rules = GpuRules(parameters(problem))
-        self.table = KnobTable(self.rules, loop_count, pipeline.context)
-        self.tiles: dict[int, Number] = {}
-
-    def build(self) -> Form:
-        """Return the form; the object must not be used afterwards."""
-        self.tile_loops()
-        self.arrange_threads()
-        self.limit_memory()
-        self.limit_search()
-        template = self.template(self.slots())
-        return Form(self.rules.build(self.problem, str(self.pipeline), self.unknown), template)
-
-    @property
-    def most_subgroups(self) -> int:
-        return max(1, self.device.threads // self.device.subgroup_size)
-
-    def add_workgroup(self) -> None:
-        self.threads, self.subgroup_size, self.stages = self.rules.workgroup(self.device)
-
-    @abstractmethod
-    def tile_loops(self) -> None:
-        """Add the knobs of the loops, and the rules about tiles."""
-
-    @abstractmethod
-    def arrange_threads(self) -> None:
-        """Add the rules about the threads that share the tiles."""
-
-    @abstractmethod
-    def limit_memory(self) -> None:
-        """Add the rules about shared memory and the copies into it."""
-
-    def limit_search(self) -> None:  # noqa: B027 - most forms add nothing
-        """Add rules that limit the search but not validity; none by default."""
-
-    @abstractmethod
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
-
-    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        return gpu_template(self.pipeline, slots)
-
-
 # --- Spaces of workloads that differ only in sizes: their rules are built once, with the sizes as parameters
 
 Make = Callable[[Workload], Sequence[Space]]
 
 _MOST_VARIANTS: Final = 64
 _MOST_FAILURES: Final = 8
+
+
+class _Variant(NamedTuple):
+    """Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
+
+    assumptions: Assumptions
+    spaces: Sequence[GpuSpace]
 
 
 class FamilySpaces:
@@ -262,14 +172,15 @@ class FamilySpaces:
 
     def of(self, workload: Workload, sizes: Sequence[int]) -> Sequence[Space] | None:
         """Return the spaces of a workload, None if its rules cannot be shared."""
-        values = dict(zip(_names(len(sizes)), sizes, strict=True))
+        values = {f"size {loop}": size for loop, size in enumerate(sizes)}
         variant = self._variant(workload, values)
         if variant is None:
             return None
-        own = _Own(workload, self._make)
+        own = cache(lambda: self._make(workload))
         return [SharedSpace(variant, index, values, own) for index in range(len(variant.spaces))]
 
     def _variant(self, workload: Workload, values: Mapping[str, int]) -> _Variant | None:
+        # A variant whose assumptions hold moves to the front.
         self._variants = [variant for variant in self._variants if not variant.assumptions.is_fixed]
         for position, variant in enumerate(self._variants):
             if variant.assumptions.hold(values):
@@ -277,64 +188,55 @@ class FamilySpaces:
                 return variant
         if self._failures >= _MOST_FAILURES or len(self._variants) == _MOST_VARIANTS:
             return None
-        made = self._made(workload, values)
-        if made is None:
-            self._failures += 1
-        else:
-            self._variants.insert(0, made)
-        return made
-
-    def _made(self, workload: Workload, values: Mapping[str, int]) -> _Variant | None:
+        # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
         assumptions = Assumptions(values)
         problem = parameterized(workload.problem, assumptions)
         try:
             spaces = self._make(replace(workload, problem=problem))
         except UndecidedError:
-            return None  # the reason names the sizes
-        gpu_spaces = [space for space in spaces if isinstance(space, GpuSpace)]
-        if assumptions.is_fixed or len(gpu_spaces) != len(spaces):
+            spaces = None
+        gpu_spaces = [space for space in spaces or () if isinstance(space, GpuSpace)]
+        if spaces is None or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
+            self._failures += 1
             return None
-        return _Variant(assumptions, gpu_spaces)
+        self._variants.insert(0, _Variant(assumptions, gpu_spaces))
+        return self._variants[0]
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """Spaces with sizes as parameters, and the assumptions of their rules about the sizes."""
-
-    assumptions: Assumptions
-    spaces: Sequence[GpuSpace]
-
-
-@dataclass(frozen=True)
-class _Own:
-    """The spaces of one workload, without parameters, built on first use."""
-
-    workload: Workload
-    make: Make
-
-    @cached_property
-    def spaces(self) -> Sequence[Space]:
-        return self.make(self.workload)
+def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
+    """Return a problem with static sizes as one whose sizes are parameters."""
+    sizes: list[Any] = [
+        assumptions.parameter(f"size {loop}") for loop in range(len(problem.dimensions))
+    ]
+    roles = (dimension.role for dimension in problem.dimensions)
+    return replace(problem, dimensions=tuple(map(Dimension, roles, sizes)))
 
 
 class SharedSpace(Space):
-    """The space of one workload, with rules that it shares with others."""
+    """The space of one workload, with rules that it shares with others; `own` makes its own spaces."""
 
-    def __init__(self, variant: _Variant, index: int, values: Mapping[str, int], own: _Own) -> None:
+    def __init__(
+        self,
+        variant: _Variant,
+        index: int,
+        values: Mapping[str, int],
+        own: Callable[[], Sequence[Space]],
+    ) -> None:
         self._assumptions = variant.assumptions
         self._shared = variant.spaces[index]
         self._index = index
         self._values = values
-        self._all_own = own
+        self._make_own = own
 
     @property
     def _own(self) -> Space:
-        return self._all_own.spaces[self._index]
+        return self._make_own()[self._index]
 
     @cached_property
     def _is_shared(self) -> bool:
-        self._shared.build()
-        return not self._assumptions.is_fixed and self._assumptions.hold(self._values)
+        # Building the rules adds assumptions.
+        is_built = self._shared.form is not None
+        return is_built and not self._assumptions.is_fixed and self._assumptions.hold(self._values)
 
     @property
     def provider(self) -> str:
@@ -374,6 +276,11 @@ _RESHAPES: Final = frozenset(
     {"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast", "tensor.extract_slice"}
 )
 
+_BYTE: Final = 8
+
+_MOST_ITERATIONS: Final = 1 << 31
+"""The exclusive upper bound of the sizes of ops on a GPU."""
+
 
 def computed_inputs(
     value: mlir.Value[Any], loops: Sequence[int]
@@ -404,8 +311,7 @@ def computed_inputs(
             for result in access.results
             if isinstance(result, mlir.AffineDimExpr)
         ]
-        further = list(computed_inputs(operand, own))
-        yield from further or [(operand, own)]
+        yield from list(computed_inputs(operand, own)) or [(operand, own)]
 
 
 def has_consumers(workload: Workload) -> bool:
@@ -415,33 +321,9 @@ def has_consumers(workload: Workload) -> bool:
     return any(op.name != names.FILL for op in after)
 
 
-def mixes_types(op: StructuredOp) -> bool:
-    """Return whether both operands of a product are widened, and from different types.
-
-    `vector.contract` then absorbs both conversions, and is rejected. It absorbs none if only one operand is widened.
-    """
-    *inputs, result = op.element_types
-    return len(set(inputs)) > 1 and result not in inputs
-
-
 def _owner(value: mlir.Value[Any]) -> mlir.Operation | None:
     owner = value.owner
     return owner.operation if isinstance(owner, mlir.Operation | mlir.OpView) else None
-
-
-_BYTE = 8
-
-
-_MOST_ITERATIONS = 1 << 31
-"""The exclusive upper bound of the sizes of ops on a GPU."""
-
-
-@dataclass(frozen=True)
-class Beside:
-    """The results of an op next to the root op."""
-
-    elements: int
-    bits: int
 
 
 @dataclass(frozen=True)
@@ -450,8 +332,6 @@ class RootLoops:
 
     Attributes:
         sizes: the sizes of the loops, None for a dynamic one.
-        parallel: the parallel loops.
-        reductions: the reduction loops.
         bits: the width of an element of the result.
         accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
@@ -464,19 +344,11 @@ class RootLoops:
     parallel: tuple[int, ...]
     reductions: tuple[int, ...]
     bits: int
-    accumulates: bool
-    mixes_types: bool
+    accumulates: bool = False
+    mixes_types: bool = False
     reuses_sums: bool = False
     finds_places: bool = False
     inputs: tuple[frozenset[int], ...] = ()
-
-    def refuse_reused_sums(self, rules: GpuRules) -> None:
-        """Reject bodies without one combining operation for each result, which lanes could apply to partial results."""
-        reason = (
-            "lanes cannot combine partial results of a body that uses an accumulator more than once"
-        )
-        if self.reuses_sums:
-            rules.necessary(False, reason)  # noqa: FBT003 - that is the rule
 
     def refuse_mixed_types(self, rules: GpuRules) -> None:
         """Reject operands of different types, which only an intrinsic can multiply."""
@@ -495,20 +367,28 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
     if not op.maps:
         raise UndecidedError(f"{op.name} has no loops")
     check_sizes(workload)
-    mixes = op.kind is OpKind.CONTRACTION and mixes_types(op)
-    if not mixes:  # which does not compile for any device
+    # `vector.contract` absorbs the conversions of both operands from different types, and is rejected for any device.
+    # It absorbs none if only one operand is widened.
+    *inputs, result = op.element_types
+    is_product = op.kind is OpKind.CONTRACTION
+    mixes_types = is_product and len(set(inputs)) > 1 and result not in inputs
+    if not mixes_types:
         check_element_types(op.element_types, device, needs_conversions=True)
-    widths = {_bits(operand.type) for operand in workload.root.operands}
+    # The body of a reduction may use an accumulator more than once; see `matchReduction` of MLIR.
+    arguments: list[Any] = []
+    if op.name == names.GENERIC and REDUCTION in op.iterator_types:
+        arguments = list(op.operation.regions[0].blocks[0].arguments)[op.first_output :]
+    bits = max({_bits(operand.type) for operand in workload.root.operands})
     kinds = op.iterator_types
     accumulation = op.accumulation
     return RootLoops(
         tuple(dimension.size for dimension in workload.problem.dimensions),
         tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION),
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
-        max(widths),
+        bits,
         accumulation is not None and not accumulation.starts_from_fill,
-        mixes,
-        _reuses_sums(op),
+        mixes_types,
+        any(len(list(argument.uses)) > 1 for argument in arguments),
         inputs=tuple(
             frozenset().union(*map(loops_in, access.results))
             for access in op.maps[: op.first_output]
@@ -516,12 +396,11 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
     )
 
 
-def _reuses_sums(op: StructuredOp) -> bool:
-    """Return whether the body of a reduction uses an accumulator more than once; see `matchReduction` of MLIR."""
-    if op.name != names.GENERIC or REDUCTION not in op.iterator_types:
-        return False
-    arguments = list(op.operation.regions[0].blocks[0].arguments)[op.first_output :]
-    return any(len(list(argument.uses)) > 1 for argument in arguments)
+class Beside(NamedTuple):
+    """The elements of an op next to the root op for each of its results, and their width."""
+
+    elements: int
+    bits: int
 
 
 def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
@@ -556,8 +435,7 @@ def check_sizes(workload: Workload) -> None:
             raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
 
 
-@dataclass(frozen=True)
-class NeighboringOp:
+class NeighboringOp(NamedTuple):
     """The configuration of an op next to the root op."""
 
     name: str

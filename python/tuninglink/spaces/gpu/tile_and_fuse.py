@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product as combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
@@ -24,7 +24,7 @@ from tuninglink.iree import (
     StructuredOp,
 )
 from tuninglink.mlir import names
-from tuninglink.solver import UndecidedError, all_of, any_of, negation, number, select
+from tuninglink.solver import Grade, UndecidedError, all_of, any_of, negation, number, select
 from tuninglink.spaces.gpu.contractions import (
     FOR_FEW_ROWS,
     LOAD_BITS,
@@ -36,7 +36,7 @@ from tuninglink.spaces.gpu.contractions import (
     direct_load_slots,
     intrinsic_slot,
     intrinsics_for,
-    read_open_contraction,
+    read_contraction,
     read_operand,
     starts_from_fill,
     static_sizes,
@@ -44,23 +44,15 @@ from tuninglink.spaces.gpu.contractions import (
     tile_bits,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
-    MOST_INTRINSICS,
     MOST_STAGES,
+    Form,
     Gpu,
     Intrinsic,
     Number,
-    gpu_template,
     product_of,
 )
-from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
-from tuninglink.spaces.gpu.tile_and_fuse_tiles import (
-    TRANSFER_BITS,
-    Copies,
-    TileAndFuseTiles,
-    convolution_padding_slot,
-    padding_slot,
-    padding_slots,
-)
+from tuninglink.spaces.gpu.gpu_space import GpuSpace
+from tuninglink.spaces.gpu.tile_and_fuse_rules import TileAndFuseRules
 from tuninglink.spaces.gpu.vector_distribute import (
     has_innermost_channels,
     read_direct_convolution,
@@ -71,7 +63,6 @@ from tuninglink.spaces.model import (
     ConstantSlot,
     IgnoredSlot,
     ImpliedSlot,
-    KnobTemplate,
     OptionSlot,
     Problem,
     Slot,
@@ -83,9 +74,8 @@ _FEW_ROWS: Final = 8
 """The maximum number of rows for the intrinsics of `FOR_FEW_ROWS`."""
 
 
-@dataclass(frozen=True)
-class _Form:
-    """A form of configurations."""
+class _Options(NamedTuple):
+    """What tells a form of configurations from others."""
 
     converts: bool
     pads: bool = False
@@ -103,29 +93,29 @@ def tile_and_fuse_spaces(
     GPUs the conversion is optional.
     """
     is_convolution = workload.problem.kind is OpKind.CONVOLUTION
-    contraction = read_igemm(workload) if is_convolution else read_open_contraction(workload)
+    if is_convolution:
+        contraction = read_igemm(workload)
+    else:
+        contraction = read_contraction(workload, may_be_open=True)
     rows = contraction.sizes[contraction.m]
     has_few_rows = not is_convolution and rows is not None and rows <= _FEW_ROWS
     intrinsics = intrinsics_for(contraction, device, FOR_FEW_ROWS if has_few_rows else "")
     converts = [contraction.accumulates]
-    if contraction.accumulates and device.architecture.startswith("gfx"):
+    if contraction.accumulates and device.is_amd:
         converts.append(False)
     # Without padding, tiles of dynamic sizes do not bufferize.
     padding = [(True, False)] if contraction.is_open else [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
         padding.append((True, True))
     loads = [False] + [True] * device.loads_directly
-    forms = (
-        _Form(converting, pads, pads_convolution, loading)
+    return [
+        _intrinsic_space(
+            *(workload.problem, device, pipeline, contraction, intrinsics),
+            options=_Options(converting, pads, pads_convolution, loading),
+        )
         for converting, (pads, pads_convolution), loading in combinations(converts, padding, loads)
         if not (is_convolution and pads and loading)  # some of these copies do not compile
-    )
-    problem = workload.problem
-    written = [
-        _TileAndFuseRules(problem, contraction, device, intrinsics, pipeline, form=form)
-        for form in forms
     ]
-    return [GpuSpace(rules.outline(), rules.build) for rules in written]
 
 
 def tiled_convolution_spaces(
@@ -137,170 +127,110 @@ def tiled_convolution_spaces(
     """
     convolution = read_direct_convolution(workload)
     has_strides = set(StructuredOp(workload.root).strides) != {1}
-    form = _Form(convolution.accumulates, has_strides=has_strides)
+    options = _Options(convolution.accumulates, has_strides=has_strides)
     intrinsics = intrinsics_for(convolution, device)
-    rules = _TileAndFuseRules(
-        workload.problem, convolution, device, intrinsics, pipeline, form=form
-    )
-    return [GpuSpace(rules.outline(), rules.build)]
-
-
-class _TileAndFuseRules(FormRules):
-    """The rules for contractions with intrinsics in the pipeline TileAndFuse."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        contraction: Contraction,
-        device: Gpu,
-        intrinsics: Sequence[Intrinsic],
-        pipeline: mlir.Attribute,
-        *,
-        form: _Form,
-    ) -> None:
-        super().__init__(problem, device, pipeline, len(contraction.sizes))
-        self._contraction = (
-            replace(contraction, accumulates=False) if form.converts else contraction
+    return [
+        _intrinsic_space(
+            *(workload.problem, device, pipeline, convolution, intrinsics), options=options
         )
-        self._intrinsics = intrinsics
-        self._form = form
-        self._tiling = TileAndFuseTiles(
-            *(self._contraction, self.rules, self.table, self.tiles),
-            intrinsics=intrinsics,
-            pads=form.pads,
+    ]
+
+
+def _intrinsic_space(
+    problem: Problem,
+    device: Gpu,
+    pipeline: mlir.Attribute,
+    contraction: Contraction,
+    intrinsics: Sequence[Intrinsic],
+    *,
+    options: _Options,
+) -> GpuSpace:
+    """Return the space of a form, with the entries that configurations of other forms do not match."""
+    matters = contraction.accumulates
+    if options.converts:
+        contraction = replace(contraction, accumulates=False)
+    attributes = tuple(intrinsic.attribute for intrinsic in intrinsics)
+    kind = ExactIntrinsicSlot(MMA_KIND, attributes, contraction.element_types)
+    first: dict[str, Slot] = {MMA_KIND: kind}
+    with pipeline.context:
+        anything = IgnoredSlot(mlir.ArrayAttr.get([]))
+        conversion = {CONVERTS: ConstantSlot(mlir.UnitAttr.get())} if options.converts else {}
+    if options.pads:
+        first[PADDING] = anything
+    if options.pads_convolution:
+        first[PADDING_CONV] = anything
+    if options.loads:
+        first[PROMOTION_TYPES] = direct_load_slots(pipeline.context)[PROMOTION_TYPES]
+
+    def make() -> Form:
+        rules = TileAndFuseRules(
+            *(problem, device, pipeline, contraction, intrinsics), pads=options.pads
         )
-
-    @property
-    def _kind(self) -> Slot:
-        slot, types = intrinsic_slot(self._intrinsics), self._contraction.element_types
-        return ExactIntrinsicSlot(slot.name, slot.options, types)
-
-    def outline(self) -> Outline:
-        """Return the outline that configurations of other forms do not match."""
-        first = {MMA_KIND: self._kind}
-        with self.pipeline.context:
-            anything = IgnoredSlot(mlir.ArrayAttr.get([]))
-        if self._form.pads:
-            first[PADDING] = anything
-        if self._form.pads_convolution:
-            first[PADDING_CONV] = anything
-        if self._form.loads:
-            first[PROMOTION_TYPES] = direct_load_slots(self.pipeline.context)[PROMOTION_TYPES]
-        conversion = set[str]() if self._contraction.accumulates else {CONVERTS}
-        return Outline(
-            frozenset({*first, *conversion, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}), first
-        )
-
-    def tile_loops(self) -> None:
-        """Add tiles of whole intrinsics, and limit the number of intrinsics in a step."""
-        self.rules.necessary(not self._form.has_strides, "strides require implicit GEMM")
-        tiling = self._tiling
-        tiling.tile_loops()
-        depth = product_of(self.tiles[loop] for loop in tiling.reductions)
-        steps = depth / tiling.shapes[self._contraction.k]
-        # A subgroup without a tile of an outer dimension takes the whole workgroup tile.
-        taken = (
-            select(piece == 0, self.tiles[loop], piece) for loop, piece in tiling.pieces.items()
-        )
-        self.rules.unrolled(product_of([steps, *taken]), "intrinsics", MOST_INTRINSICS)
-
-    def arrange_threads(self) -> None:
-        """Require the number of threads that the tiles of a workgroup need."""
-        self.add_workgroup()
-        needed = product_of(self._tiling.counts.values()) * self.subgroup_size
-        busy = product_of(self._tiling.busy.values()) * self.subgroup_size
-        self.rules.threads(self.threads, needed, "that its tiles need")
-        self._has_odd_threads = any_of(self.threads != needed, self.threads != busy)
-
-    def limit_memory(self) -> None:
-        """Limit the copies of promoted operands and the data that threads exchange."""
-        loads, image = self._form.loads, self._contraction.image
-        promotion = (DirectLoads if loads else Promotion)(self.rules, self.pipeline.context)
-        self._promotion = promotion
-        if image is not None:
-            self._promote(image, promotion)
-        copies = Copies(self._tiling, promotion, self.device, pads=self._form.pads)
-        buffers = select(self.stages < 1, 1, self.stages) if loads else number(1)
-        copies.limit_memory(self._has_odd_threads, buffers)
-        if isinstance(promotion, DirectLoads):
-            copies.limit_loads(promotion, buffers, self.threads)
-        copies.limit_masks()
-        copies.limit_gathers(self.threads)
-        copies.limit_stages(self.threads, self.stages)
-
-    def limit_search(self) -> None:
-        """Add the limits of the compiler's own constraints, if any, and exclude needless padding from proposals."""
-        if self._contraction.is_plain and not self._form.pads:
-            tile_and_fuse_limits(self._tiling, self.stages, self._promotion)
-        if self._form.pads and self._is_even():
-            self.rules.propose_nothing("tiles divide the dimensions without padding")
-
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
-        return {
-            MMA_KIND: self._kind,
-            **self._padding(),
-            **self._promotion.slots,
-            **self.table.slots(),
-            **self._conversion(),
-        }
-
-    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Return the template, with the options of a convolution and of direct loads."""
-        matters = self._form.converts or self._contraction.accumulates
-        return gpu_template(
-            self.pipeline,
-            slots,
+        promotion = _add_rules(rules, options)
+        slots: dict[str, Slot] = {MMA_KIND: kind}
+        if options.pads:
+            slots[PADDING] = ArraySlot((*rules.pad_loops(range(rules.loop_count)).values(),))
+        if options.pads_convolution:
+            slots[PADDING_CONV] = ArraySlot((*rules.pad_convolution(),))
+        return rules.form(
+            {**slots, **promotion.slots, **rules.tile_slots(), **conversion},
             ignored=frozenset() if matters else frozenset({CONVERTS}),
-            is_igemm=self._contraction.image is not None,
-            keeps_banks=self._form.loads,
+            is_igemm=contraction.image is not None,
+            keeps_banks=options.loads,
         )
 
-    def _padding(self) -> dict[str, Slot]:
-        slots: dict[str, Slot] = {}
-        if self._form.pads:
-            slots[PADDING] = padding_slot(self._tiling)
-        if self._form.pads_convolution:
-            count = len(self.problem.dimensions)
-            slots[PADDING_CONV] = convolution_padding_slot(self._tiling, count)
-        return slots
+    entries = {*first, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}
+    # The conversion of sums that start from a constant does not matter.
+    return GpuSpace(
+        frozenset(entries if contraction.accumulates else entries | {CONVERTS}), make, first
+    )
 
-    def _conversion(self) -> dict[str, Slot]:
-        if not self._form.converts:
-            return {}
-        with self.pipeline.context:
-            return {CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
 
-    def _promote(self, image: int, promotion: Promotion) -> None:
-        rules, contraction = self.rules, self._contraction
-        rules.sufficient(promotion.of(image), "the image must be promoted")
-        if self._form.pads:
-            return
-        # A masked tile of the gathered image has no static size, unless it is gathered at once.
-        gathered = contraction.n if image else contraction.m
-        for loop in contraction.matrix_loops:
-            tile, size = self.tiles[loop], contraction.size(loop)
-            # A greater tile is clipped to the dimension, in whole intrinsics.
-            is_clipped = all_of(tile >= size, size % self._tiling.shapes[loop] == 0)
-            is_even = any_of(size % tile == 0, is_clipped)
-            text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
-            rules.sufficient(is_even, text, size, tile)
-            if loop == gathered:
-                rules.necessary(any_of(is_even, self._tiling.is_one_step), text, size, tile)
+def _add_rules(rules: TileAndFuseRules, options: _Options) -> Promotion:
+    """Add the rules of a form, except for those of its padding, and return the promotion of operands."""
+    contraction, loads = rules.contraction, options.loads
+    # Tiles are of whole intrinsics.
+    rules.necessary(not options.has_strides, "strides require implicit GEMM")
+    rules.tile_loops()
+    rules.limit_intrinsics()
+    # A workgroup has the threads that its tiles need.
+    needed = rules.add_threads()
+    busy = product_of(rules.busy.values()) * rules.subgroup_size
+    has_odd_threads = any_of(rules.threads != needed, rules.threads != busy)
+    # Shared memory holds the copies of promoted operands and the data that threads exchange.
+    promotion = (DirectLoads if loads else Promotion)(rules)
+    if contraction.image is not None:
+        _promote_image(rules, contraction.image, promotion)
+    buffers = select(rules.stages < 1, 1, rules.stages) if loads else number(1)
+    rules.limit_copies(promotion, has_odd_threads, buffers)
+    if isinstance(promotion, DirectLoads):
+        rules.limit_loads(promotion, buffers)
+    rules.limit_masks(promotion)
+    rules.limit_gathers()
+    rules.limit_stages(promotion)
+    # The compiler's own constraints, if any, limit the search.
+    if contraction.is_plain and not options.pads:
+        tile_and_fuse_limits(rules, promotion)
+    rules.refuse_needless_padding()
+    return promotion
 
-    def _is_even(self) -> bool:
-        """Return whether an intrinsic divides the dimensions that it runs over."""
-        contraction = self._contraction
-        if contraction.is_open:
-            return False
-        sizes = [contraction.size(loop) for loop in contraction.matrix_loops]
-        return any(
-            all(
-                size % step == 0
-                for size, step in zip(sizes, (intrinsic.m, intrinsic.n, intrinsic.k), strict=True)
-            )
-            for intrinsic in self._intrinsics
-        )
+
+def _promote_image(rules: TileAndFuseRules, image: int, promotion: Promotion) -> None:
+    contraction = rules.contraction
+    rules.sufficient(promotion.of(image), "the image must be promoted")
+    if rules.pads:
+        return
+    # A masked tile of the gathered image has no static size, unless it is gathered at once.
+    gathered = contraction.n if image else contraction.m
+    for loop in contraction.matrix_loops:
+        tile, size = rules.tiles[loop], contraction.size(loop)
+        # A greater tile is clipped to the dimension, in whole intrinsics.
+        is_clipped = all_of(tile >= size, size % rules.shapes[loop] == 0)
+        is_even = any_of(size % tile == 0, is_clipped)
+        text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
+        rules.sufficient(is_even, text, size, tile)
+        if loop == gathered:
+            rules.necessary(any_of(is_even, rules.is_one_step()), text, size, tile)
 
 
 # --- Contractions of operands with block scales, using `MFMA_SCALE` intrinsics in the pipeline TileAndFuse
@@ -325,40 +255,6 @@ def is_scaled(root: mlir.Operation) -> bool:
     return root.name == names.GENERIC and any(
         op.name == _SCALING for op in root.regions[0].blocks[0].operations
     )
-
-
-@dataclass(frozen=True)
-class ScaledContraction:
-    """A contraction of scaled operands."""
-
-    contraction: Contraction
-    block: int
-    scales: tuple[Operand, Operand]
-
-    @property
-    def promoted(self) -> tuple[Operand, ...]:
-        return (self.contraction.lhs, self.contraction.rhs, *self.scales)
-
-
-def scaled_intrinsics(
-    contraction: Contraction, device: Gpu, context: mlir.Context
-) -> list[Intrinsic]:
-    """Return the intrinsics that compute a contraction of scaled operands."""
-    lhs, rhs, result = types = contraction.element_types
-    if not (device.architecture == "gfx950" and lhs == rhs in _ELEMENT_TYPES and result == "f32"):
-        raise UndecidedError(f"no intrinsic of the target multiplies scaled {'x'.join(types)}")
-    return [
-        Intrinsic(
-            mlir.Attribute.parse(
-                f"#iree_gpu.scaled_mma_layout<intrinsic = {name}, lhs_elem_type = {lhs}, "
-                f"rhs_elem_type = {rhs}, acc_elem_type = {result}>",
-                context,
-            ),
-            *shape,
-            types,
-        )
-        for name, shape in INTRINSIC_SHAPES.items()
-    ]
 
 
 _BYTE: Final = 8
@@ -407,165 +303,127 @@ def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> 
     if sizes[elements[0]] != BLOCK:
         raise UndecidedError(f"intrinsics take blocks of {BLOCK}, not of {sizes[elements[0]]}")
     m, n = loops.rows[-1], loops.columns[-1]
-    outer = sorted(set(result.loops) - {m, n})
+    outer = tuple(sorted(set(result.loops) - {m, n}))
     contraction = Contraction(
-        sizes,
-        tuple(outer),
-        (),
-        m,
-        n,
-        blocks[0],
-        lhs,
-        rhs,
-        result,
-        accumulates=not starts_from_fill(op),
-        is_plain=False,
+        *(sizes, outer, (), m, n, blocks[0], lhs, rhs, result), accumulates=not starts_from_fill(op)
     )
-    scaled = ScaledContraction(contraction, elements[0], (scales[0], scales[1]))
-    intrinsics = scaled_intrinsics(scaled.contraction, device, workload.root.context)
-    written = [
-        _ScaledRules(
-            workload.problem, scaled, device, intrinsics, pipeline, pads=pads, arranges=arranges
+    # The intrinsics that compute the contraction of scaled operands.
+    types = contraction.element_types
+    is_known = types[0] == types[1] in _ELEMENT_TYPES and types[2] == "f32"
+    if not (device.architecture == "gfx950" and is_known):
+        raise UndecidedError(f"no intrinsic of the target multiplies scaled {'x'.join(types)}")
+    operand_types = f"lhs_elem_type = {types[0]}, rhs_elem_type = {types[1]}, acc_elem_type = f32"
+    intrinsics = [
+        Intrinsic(
+            mlir.Attribute.parse(
+                f"#iree_gpu.scaled_mma_layout<intrinsic = {name}, {operand_types}>",
+                pipeline.context,
+            ),
+            *extents,
+            types,
+        )
+        for name, extents in INTRINSIC_SHAPES.items()
+    ]
+    return [
+        _scaled_space(
+            *(problem, device, pipeline, contraction, intrinsics),
+            block=elements[0],
+            scales=scales,
+            pads=pads,
+            arranges=arranges,
         )
         for pads, arranges in combinations((False, True), (True, False))
     ]
-    return [GpuSpace(rules.outline(), rules.build) for rules in written]
 
 
-class _ScaledRules(FormRules):
-    """The rules for contractions with block scales."""
+def _scaled_space(
+    problem: Problem,
+    device: Gpu,
+    pipeline: mlir.Attribute,
+    contraction: Contraction,
+    intrinsics: Sequence[Intrinsic],
+    *,
+    block: int,
+    scales: Sequence[Operand],
+    pads: bool,
+    arranges: bool,
+) -> GpuSpace:
+    """Return the space of a form, with the entries that configurations of other forms do not match."""
+    promotions = _ARRANGED_COPIES if arranges else _COPIES
+    # With padding, threads exchange the result next to operands that are not promoted.
+    promotions = dict([*promotions.items()][:1]) if pads else promotions
+    kind = intrinsic_slot(intrinsics)
+    with pipeline.context:
+        kinds = [[*map(mlir.Attribute.parse, texts)] for texts in promotions.values()]
+        indices = [[*map(integer, range(len(texts)))] for texts in kinds]
+        promotion_types = OptionSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, kinds)))
+        promoted_operands = ImpliedSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, indices)))
+        one = ConstantSlot(integer(1))
+        anything = IgnoredSlot(mlir.ArrayAttr.get([]))
+    first: dict[str, Slot] = {MMA_KIND: kind, PROMOTION_TYPES: promotion_types}
+    if pads:
+        first[PADDING] = anything
 
-    def __init__(
-        self,
-        problem: Problem,
-        scaled: ScaledContraction,
-        device: Gpu,
-        intrinsics: Sequence[Intrinsic],
-        pipeline: mlir.Attribute,
-        *,
-        pads: bool,
-        arranges: bool,
-    ) -> None:
-        contraction = scaled.contraction
-        super().__init__(problem, device, pipeline, len(contraction.sizes))
-        self._scaled = scaled
-        self._pads = pads
-        self._arranges = arranges
-        self._kind = intrinsic_slot(intrinsics)
-        self._tiling = TileAndFuseTiles(
-            *(contraction, self.rules, self.table, self.tiles), intrinsics=intrinsics, pads=pads
-        )
-        promotions = _ARRANGED_COPIES if arranges else _COPIES
-        # With padding, threads exchange the result next to operands that are not promoted.
-        self._promotions = dict([*promotions.items()][:1]) if pads else promotions
-        with pipeline.context:
-            kinds = [[*map(mlir.Attribute.parse, kind)] for kind in self._promotions.values()]
-            operands = [[*map(integer, range(len(kind)))] for kind in kinds]
-            self._promotion_types = OptionSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, kinds)))
-            self._promoted_operands = ImpliedSlot(_KNOB, tuple(map(mlir.ArrayAttr.get, operands)))
-
-    def outline(self) -> Outline:
-        """Return the outline that configurations of other forms do not match."""
-        first: dict[str, Slot] = {MMA_KIND: self._kind, PROMOTION_TYPES: self._promotion_types}
-        if self._pads:
-            with self.pipeline.context:
-                first[PADDING] = IgnoredSlot(mlir.ArrayAttr.get([]))
-        return Outline(frozenset({*first, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}), first)
-
-    def tile_loops(self) -> None:
-        """Add tiles of whole intrinsics, and take blocks as a whole."""
-        tiling, block = self._tiling, self._scaled.block
-        tiling.tile_loops()
-        for loop in () if self._pads else tiling.contraction.matrix_loops:
-            size, tile = tiling.contraction.size(loop), self.tiles[loop]
-            text = f"dimension {loop} must be divisible by its tile ({{}} % {{}} == 0)"
-            self.rules.sufficient(size % tile == 0, text, size, tile)
-        self.table.tile(REDUCTION_LEVEL, block, 1, zero=1)
-        self.tiles[block] = number(BLOCK)
-        steps = self.tiles[tiling.contraction.k] / tiling.shapes[tiling.contraction.k]
-        taken = (
-            select(piece == 0, self.tiles[loop], piece) for loop, piece in tiling.pieces.items()
-        )
-        self.rules.unrolled(product_of([steps, *taken]), "intrinsics", MOST_INTRINSICS)
-
-    def arrange_threads(self) -> None:
-        self.add_workgroup()
-        needed = product_of(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, needed, "that its tiles need")
-
-    def limit_memory(self) -> None:
-        """Limit the copies of promoted operands, and require that threads can share them."""
-        chosen = self.rules.choice(_KNOB, self._promotions)
-        names_of_promotions = [*self._promotions]
-        loads = chosen == names_of_promotions.index(_LOADS) if _LOADS in self._promotions else False
-        result = tile_bits(self._tiling.contraction.result, self.tiles)
-        copies: list[Number] = [result] if self._pads else []
-        for index, operand in enumerate(self._scaled.promoted):
-            counts = [len(kind) for kind in self._promotions.values()]
-            is_copied = any_of(*(chosen == at for at, count in enumerate(counts) if index < count))
-            bits = tile_bits(operand, self.tiles)
-            buffers = select(loads, select(self.stages < 1, 1, self.stages), 1)
-            rows = bits / (self.tiles[operand.loops[-1]] * operand.bits)
-            gaps = number(0) if self._arranges else rows * _GAP_BITS
+    def make() -> Form:
+        rules = TileAndFuseRules(*(problem, device, pipeline, contraction, intrinsics), pads=pads)
+        # Tiles are of whole intrinsics, and take blocks as a whole.
+        rules.tile_loops()
+        for loop in () if pads else contraction.matrix_loops:
+            size, tile = contraction.size(loop), rules.tiles[loop]
+            rules.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", "its tile")
+        rules.tile(REDUCTION_LEVEL, block, 1, zero=1)
+        rules.tiles[block] = number(BLOCK)
+        rules.limit_intrinsics()
+        rules.add_threads()
+        # Shared memory holds the copies of promoted operands, which threads share.
+        chosen = rules.choice(_KNOB, promotions)
+        loads = chosen == [*promotions].index(_LOADS) if _LOADS in promotions else False
+        copies: list[Number] = [tile_bits(contraction.result, rules.tiles)] if pads else []
+        for index, operand in enumerate((*contraction.operands, *scales)):
+            counts = enumerate(map(len, kinds))
+            is_copied = any_of(*(chosen == at for at, count in counts if index < count))
+            bits = tile_bits(operand, rules.tiles)
+            buffers = select(loads, select(rules.stages < 1, 1, rules.stages), 1)
+            rows = bits / (rules.tiles[operand.loops[-1]] * operand.bits)
+            gaps = number(0) if arranges else rows * _GAP_BITS
             copies.append(select(is_copied, bits * buffers + gaps, 0))
-            self._share(index, operand, bits, loads)
-        self.rules.memory_bounds([], copies, self.device)
-
-    def _share(self, index: int, operand: Operand, bits: Number, loads: Number) -> None:
-        """Require that threads can share the tile of an operand."""
-        rules, threads = self.rules, self.threads
-        # On some other configurations, the compiler crashes.
-        rules.sufficient(
-            any_of(self.stages < MOST_STAGES, bits / operand.bits % threads == 0),
-            "the {} threads must share the {} elements that are prefetched",
-            threads,
-            bits / operand.bits,
-        )
-        rules.sufficient(
-            any_of(negation(loads), operand.bits >= _BYTE),
-            f"operand {index} must have elements of a byte to be loaded into several buffers",
-        )
-        rules.sufficient(
-            any_of(negation(loads), bits % (TRANSFER_BITS * self.device.subgroup_size) == 0),
-            f"operand {index} must have a tile of whole transfers ({{}} bits)",
-            bits,
-        )
-        if self._scaled.block in operand.loops:
-            share = bits / threads
-            is_whole = any_of(*(share == width for width in _STORED_BITS), share >= LOAD_BITS)
-            rules.sufficient(
-                any_of(bits % threads != 0, is_whole),
-                "the bits of an operand that a thread stores must be a power of two, not {}",
-                share,
-            )
-
-    def limit_search(self) -> None:
-        """Exclude needless padding from proposals."""
-        contraction = self._tiling.contraction
-        is_even = any(
-            all(
-                contraction.size(loop) % step == 0
-                for loop, step in zip(contraction.matrix_loops, shape, strict=True)
-            )
-            for shape in INTRINSIC_SHAPES.values()
-        )
-        if self._pads and is_even:
-            self.rules.propose_nothing("tiles divide the dimensions without padding")
-
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
+            _share_scaled(rules, index, operand, loads, has_blocks=block in operand.loops)
+        rules.limit_memory([], copies)
+        rules.refuse_needless_padding()
+        # The entries of the lowering config.
         slots: dict[str, Slot] = {
-            MMA_KIND: self._kind,
-            PROMOTION_TYPES: self._promotion_types,
-            PROMOTED_OPERANDS: self._promoted_operands,
-            **self.table.slots(),
+            MMA_KIND: kind,
+            PROMOTION_TYPES: promotion_types,
+            PROMOTED_OPERANDS: promoted_operands,
+            **rules.tile_slots(),
         }
-        if self._pads:
-            padding = padding_slots(self._tiling, {*self.tiles} - {self._scaled.block})
-            with self.pipeline.context:
-                padding[self._scaled.block] = ConstantSlot(integer(1))
+        if pads:
+            padding = {**rules.pad_loops({*rules.tiles} - {block}), block: one}
             slots[PADDING] = ArraySlot(tuple(padding[loop] for loop in sorted(padding)))
-        return slots
+        return rules.form(slots, keeps_banks=arranges)
 
-    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        return gpu_template(self.pipeline, slots, keeps_banks=self._arranges)
+    return GpuSpace(frozenset({*first, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}), make, first)
+
+
+def _share_scaled(
+    rules: TileAndFuseRules, index: int, operand: Operand, loads: Number, *, has_blocks: bool
+) -> None:
+    """Require that threads can share the tile of an operand."""
+    threads, bits = rules.threads, tile_bits(operand, rules.tiles)
+    # On some other configurations, the compiler crashes.
+    elements = bits / operand.bits
+    rules.sufficient(
+        any_of(rules.stages < MOST_STAGES, elements % threads == 0),
+        "the {} threads must share the {} elements that are prefetched",
+        *(threads, elements),
+    )
+    rules.sufficient(
+        any_of(negation(loads), operand.bits >= _BYTE),
+        f"operand {index} must have elements of a byte to be loaded into several buffers",
+    )
+    rules.require_whole_transfers(index, bits, loads)
+    if has_blocks:
+        share = bits / threads
+        is_whole = any_of(*(share == width for width in _STORED_BITS), share >= LOAD_BITS)
+        text = "the bits of an operand that a thread stores must be a power of two, not {}"
+        rules.sufficient(any_of(bits % threads != 0, is_whole), text, share)

@@ -1,31 +1,36 @@
-"""Contractions with intrinsics in the pipeline VectorDistribute."""
+"""Contractions, convolutions and attention in the pipeline VectorDistribute."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar, Final
+from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree import (
+    LANE_BASIS,
     MMA_KIND,
+    PARTIAL_REDUCTION,
     REDUCTION_LEVEL,
     SUBGROUP_BASIS,
+    THREAD,
     WORKGROUP,
     ProductLoops,
     Role,
     StructuredOp,
     loops_in,
 )
-from tuninglink.solver import UndecidedError, all_of, any_of, negation, number
+from tuninglink.mlir import DECOMPOSITION_CONFIG
+from tuninglink.solver import Grade, UndecidedError, all_of, any_of, negation, number, select
 from tuninglink.spaces.gpu.contractions import (
+    FOR_FEW_ROWS,
     Contraction,
-    ContractionTiles,
+    ContractionRules,
     Operand,
     Promotion,
+    choose_intrinsic,
     intrinsic_slot,
     intrinsics_for,
     is_derivable,
@@ -37,19 +42,22 @@ from tuninglink.spaces.gpu.contractions import (
     require_derivable,
     starts_from_fill,
     static_sizes,
+    tile_bits,
     vector_distribute_limits,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
+    MOST_INTRINSICS,
+    Form,
+    FormRules,
     Gpu,
-    GpuRules,
     Intrinsic,
     Number,
-    clip,
     knob_name,
+    look_up,
     product_of,
 )
-from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline, has_consumers
-from tuninglink.spaces.model import Problem, Slot, Workload
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, has_consumers
+from tuninglink.spaces.model import ArraySlot, IntegerSlot, OptionSlot, Workload
 
 _BYTE: Final = 8
 _MOST_PIECES: Final = 32
@@ -62,10 +70,12 @@ this number took 7 s of processor time to compile, and twice the number took 71 
 took 8 s; on sm_80, four times the number took 10 s.
 """
 
-WITH_INTRINSIC: Final[Outline] = Outline(
-    frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION_LEVEL, WORKGROUP})
+WITH_INTRINSIC: Final = frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION_LEVEL, WORKGROUP})
+"""The entries of configurations with an intrinsic, for contractions and for convolutions."""
+
+_UNKNOWN: Final = (
+    "further requirements of code generation on a convolution in VectorDistribute are unknown"
 )
-"""The outline of configurations with an intrinsic, for contractions and for convolutions."""
 
 
 def vector_distribute_spaces(
@@ -75,152 +85,95 @@ def vector_distribute_spaces(
 
     A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
     """
-    contraction = read_contraction(workload)
+    contraction, problem = read_contraction(workload), workload.problem
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    rules = _VectorDistributeRules(
-        *(workload.problem, contraction, intrinsics, device, pipeline),
-        is_fused=has_consumers(workload) and device.architecture.startswith("gfx"),
+    is_fused = has_consumers(workload) and device.is_amd
+
+    def make() -> Form:
+        rules = ContractionRules(problem, device, pipeline, contraction, intrinsics)
+        return _contraction_form(rules, is_fused=is_fused)
+
+    return [GpuSpace(WITH_INTRINSIC, make)]
+
+
+def _contraction_form(rules: ContractionRules, *, is_fused: bool) -> Form:
+    contraction, tiles, counts = rules.contraction, rules.tiles, rules.counts
+    grid = (*contraction.outer, contraction.m, contraction.n)
+    count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in grid}
+    # Tiles are multiples of the intrinsics of their subgroups.
+    rules.add_intrinsic()
+    steps: dict[int, Number] = {}
+    for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
+        entry, size = WORKGROUP if loop in grid else REDUCTION_LEVEL, contraction.size(loop)
+        tile = tiles[loop] = rules.tile(entry, loop, size, zero=size)
+        if loop in grid:
+            most = size if loop in contraction.outer else rules.most_subgroups
+            counts[loop] = rules.knob(count_names[loop], 1, most)
+        name, step = knob_name(entry, loop), rules.shapes[loop] * counts.get(loop, 1)
+        steps[loop] = step
+        rules.divide(Grade.COMPILER, size, tile, f"dimension {loop}", name)
+        part = "the part that its subgroups take at a time"
+        rules.divide(Grade.COMPILER, tile, step, name, part)
+    taken = {loop: tile / steps[loop] for loop, tile in tiles.items()}
+    for loop in contraction.matrix_loops:
+        rules.few(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
+    rules.unrolled(product_of(taken.values()), "intrinsics", _MOST_INTRINSICS)
+    # A workgroup has exactly the threads of its subgroups.
+    rules.add_workgroup()
+    rules.match_threads(product_of(counts.values()) * rules.subgroup_size, "of its subgroups")
+    if is_fused:
+        result = contraction.result
+        bits = product_of(tiles[loop] for loop in result.loops) * result.bits
+        registers = bits / (rules.threads * _REGISTER)
+        rules.unrolled(registers, "registers for fused results", _MOST_FUSED)
+    # Shared memory holds the copies of promoted operands. The inputs of a computed operand may be copied in its place.
+    promotion = Promotion(rules)
+    clipped = promotion.bits(contraction, rules.clipped(contraction.sizes))
+    least = [
+        bits if not operand.inputs else number(0)
+        for operand, bits in zip(contraction.operands, clipped, strict=True)
+    ]
+    copies = zip(promotion.bits(contraction, tiles), least, strict=True)
+    rules.limit_memory(least, [large - small for large, small in copies])
+    for index, operand in enumerate(contraction.operands):
+        # The compiler reads a tile of at most the size of the loop, rounded up to whole steps. A last tile beyond the
+        # end of the loop is masked.
+        exempt = [negation(promotion.of(index))]
+        for loop in operand.loops:
+            is_long = tiles[loop] > contraction.size(loop)
+            exempt.append(any_of(is_long, tiles[loop] % steps[loop] != 0))
+        require_derivable(rules, operand, f"operand {index}", unless=any_of(*exempt))
+        _share_inputs(rules, operand, promotion.of(index))
+    if contraction.is_plain:
+        vector_distribute_limits(rules, promotion)
+    return rules.form(
+        {
+            MMA_KIND: intrinsic_slot(rules.intrinsics),
+            SUBGROUP_BASIS: rules.basis(count_names),
+            **promotion.slots,
+            **rules.tile_slots(),
+        }
     )
-    return [GpuSpace(WITH_INTRINSIC, rules.build)]
 
 
-class _VectorDistributeRules(FormRules):
-    """The rules for contractions with intrinsics in the pipeline VectorDistribute."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        contraction: Contraction,
-        intrinsics: Sequence[Intrinsic],
-        device: Gpu,
-        pipeline: mlir.Attribute,
-        *,
-        is_fused: bool,
-    ) -> None:
-        super().__init__(problem, device, pipeline, len(contraction.sizes))
-        self._contraction = contraction
-        self._is_fused = is_fused
-        self._intrinsics = intrinsics
-        self._tiling = ContractionTiles(contraction, self.rules, self.table, self.tiles)
-        self._count_names = {
-            loop: knob_name(SUBGROUP_BASIS, loop)
-            for loop in (*contraction.outer, contraction.m, contraction.n)
-        }
-
-    def tile_loops(self) -> None:
-        """Add tiles that are multiples of the intrinsics of their subgroups."""
-        contraction, tiling = self._contraction, self._tiling
-        self._kind = tiling.choose_intrinsic(self._intrinsics)
-        for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
-            self._tile_loop(loop)
-        taken = {loop: tile / self._step(loop) for loop, tile in self.tiles.items()}
-        for loop in contraction.matrix_loops:
-            self.rules.few(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
-        self.rules.unrolled(product_of(taken.values()), "intrinsics", _MOST_INTRINSICS)
-
-    def _tile_loop(self, loop: int) -> None:
-        contraction, rules, size = self._contraction, self.rules, self._contraction.size(loop)
-        entry = REDUCTION_LEVEL if loop in (*contraction.outer_k, contraction.k) else WORKGROUP
-        tile = self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
-        if loop in self._count_names:
-            most = size if loop in contraction.outer else self.most_subgroups
-            self._tiling.counts[loop] = rules.knob(self._count_names[loop], 1, most)
-        name, step = knob_name(entry, loop), self._step(loop)
-        rules.compilers(
-            size % tile == 0,
-            f"dimension {loop} must be divisible by {name} ({{}} % {{}} == 0)",
-            size,
-            tile,
-        )
-        rules.compilers(
-            tile % step == 0,
-            f"{name} must be divisible by the part that its subgroups take at a time ({{}} % {{}} == 0)",
-            tile,
-            step,
-        )
-
-    def _step(self, loop: int) -> Number:
-        return self._tiling.shapes[loop] * self._tiling.counts.get(loop, 1)
-
-    def arrange_threads(self) -> None:
-        """Require a workgroup to have exactly the threads of its subgroups."""
-        self.add_workgroup()
-        threads = product_of(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, threads, "of its subgroups")
-        if self._is_fused:
-            result = self._contraction.result
-            bits = product_of(self.tiles[loop] for loop in result.loops) * result.bits
-            registers = bits / (self.threads * _REGISTER)
-            self.rules.unrolled(registers, "registers for fused results", _MOST_FUSED)
-
-    def limit_memory(self) -> None:
-        """Limit the copies of promoted operands, and require that threads can share them."""
-        contraction, rules, tiles = self._contraction, self.rules, self.tiles
-        promotion = self._promotion = Promotion(rules, self.pipeline.context)
-        clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
-        operands = (contraction.lhs, contraction.rhs)
-        # The inputs of a computed operand may be copied in its place.
-        least = [
-            bits if not operand.inputs else number(0)
-            for operand, bits in zip(operands, promotion.bits(contraction, clipped), strict=True)
-        ]
-        copies = promotion.bits(contraction, tiles)
-        further = [large - small for large, small in zip(copies, least, strict=True)]
-        rules.memory_bounds(least, further, self.device)
-        for index, operand in enumerate(operands):
-            is_promoted = promotion.of(index)
-            rounded = [self._is_rounded(loop) for loop in operand.loops]
-            exempt = any_of(negation(is_promoted), *rounded)
-            name = f"operand {index}"
-            require_derivable(rules, operand, tiles, self.threads, name, unless=exempt)
-            _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
-
-    def _is_rounded(self, loop: int) -> Number:
-        """Return the condition that the compiler reads a tile of a size other than the configured one.
-
-        The size is at most that of the loop, and is rounded up to whole steps. A last tile beyond the end of the loop is masked.
-        """
-        tile = self.tiles[loop]
-        return any_of(tile > self._contraction.size(loop), tile % self._step(loop) != 0)
-
-    def limit_search(self) -> None:
-        if self._contraction.is_plain:
-            vector_distribute_limits(self._tiling, self.threads, self.stages, self._promotion)
-
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
-        return {
-            MMA_KIND: self._kind,
-            SUBGROUP_BASIS: self.table.basis(self._count_names),
-            **self._promotion.slots,
-            **self.table.slots(),
-        }
-
-
-def _cover_inputs(
-    rules: GpuRules,
-    operand: Operand,
-    tiles: Mapping[int, Number],
-    threads: Number,
-    is_promoted: Number,
-) -> None:
+def _share_inputs(rules: ContractionRules, operand: Operand, is_promoted: Number) -> None:
     """Require that the threads can share the tiles of all inputs of a promoted operand.
 
     Elements of less than a byte cannot be copied.
     """
     for input_ in operand.inputs:
-        shape = [tiles[loop] for loop in input_.loops]
-        can_share = is_derivable(shape, threads, input_.bits) if shape else True
+        shape = [rules.tiles[loop] for loop in input_.loops]
+        can_share = is_derivable(shape, rules.threads, input_.bits) if shape else True
         rules.sufficient(
             any_of(negation(is_promoted), all_of(input_.bits >= _BYTE, can_share)),
             f"the {{}} threads must be able to share reading the elements of type {input_.element_type} that a promoted "
             "operand is computed from",
-            threads,
+            rules.threads,
         )
 
 
-# --- Convolutions: as contractions (implicit GEMM), and directly in the pipeline VectorDistribute
+# --- Convolutions: as contractions (implicit GEMM), and directly
 
 _KNOWN = {
     *(Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL),
@@ -252,18 +205,10 @@ def read_igemm(workload: Workload) -> Contraction:
     if not loops.rows or not loops.columns or len(loops.reductions) != 1:
         raise UndecidedError(f"the contraction that {problem} becomes is of another form")
     (*outer_m, m), (*outer_n, n) = loops.rows, loops.columns
+    outer = tuple(sorted((*outer_m, *outer_n, *loops.batches)))
     return Contraction(
-        tuple(details.igemm_loop_bounds),
-        tuple(sorted((*outer_m, *outer_n, *loops.batches))),
-        (),
-        m,
-        n,
-        loops.reductions[0],
-        lhs,
-        rhs,
-        result,
+        *(tuple(details.igemm_loop_bounds), outer, (), m, n, loops.reductions[0], lhs, rhs, result),
         accumulates=not starts_from_fill(op),
-        is_plain=False,
         image=int(details.is_output_channel_first),
     )
 
@@ -289,14 +234,11 @@ def read_direct_convolution(workload: Workload) -> Contraction:
         static_sizes(workload),
         tuple(sorted((*loops[Role.BATCH], *rows, *outer_n))),
         tuple(sorted((*loops[Role.FILTER], *outer_k))),
-        m,
-        n,
-        k,
+        *(m, n, k),
         operand_over(image, chain(*accesses)),
         read_operand(weights, op.maps[1]),
         read_operand(result, op.maps[2]),
         accumulates=not starts_from_fill(op),
-        is_plain=False,
         filter_loops=tuple(loops[Role.FILTER]),
     )
 
@@ -332,100 +274,272 @@ def direct_convolution_spaces(
         raise UndecidedError(f"the channels of {problem} are not innermost")
     if set(op.strides) != {1}:
         raise UndecidedError(f"{problem} has strides")
-    *rows, channel = (
-        loop for loop, role in enumerate(op.roles) if role not in (Role.FILTER, Role.INPUT_CHANNEL)
-    )
-    inputs = len(op.roles) - 1
+    roles, sizes = op.roles, static_sizes(workload)
+    *rows, channel = (loop for loop, role in enumerate(roles) if role not in _REDUCING)
+    inputs = len(roles) - 1
     image, filters = op.operation.operands[:2]
     # For a single element of the filter, the tile of the image is that of the output.
     operands = (operand_over(image, (*rows, inputs)), read_operand(filters, op.maps[1]))
-    convolution = _Convolution(
-        static_sizes(workload), op.roles, (rows[-1], channel, inputs), operands
-    )
-    rules = _ConvolutionRules(problem, convolution, intrinsics, device, pipeline)
-    return [GpuSpace(WITH_INTRINSIC, rules.build)]
 
-
-@dataclass(frozen=True)
-class _Convolution:
-    """A convolution without strides."""
-
-    sizes: tuple[int, ...]
-    roles: Sequence[Role]
-    matrix_loops: tuple[int, int, int]
-    operands: tuple[Operand, Operand]
-
-
-class _ConvolutionRules(FormRules):
-    """The rules for direct convolutions in the pipeline VectorDistribute."""
-
-    unknown: ClassVar[str] = (
-        "further requirements of code generation on a convolution in VectorDistribute are unknown"
-    )
-
-    def __init__(
-        self,
-        problem: Problem,
-        convolution: _Convolution,
-        intrinsics: Sequence[Intrinsic],
-        device: Gpu,
-        pipeline: mlir.Attribute,
-    ) -> None:
-        super().__init__(problem, device, pipeline, len(convolution.sizes))
-        self._convolution = convolution
-        self._intrinsics = intrinsics
-        self._kind = intrinsic_slot(intrinsics)
-        m, n, _ = convolution.matrix_loops
-        self._count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in (m, n)}
-
-    def tile_loops(self) -> None:
-        """Add tiles of any size. Along the filter, the tile is one element."""
-        convolution = self._convolution
-        self._chosen = self.rules.choice(self._kind.name, self._kind.options)
-        for loop, (size, role) in enumerate(zip(convolution.sizes, convolution.roles, strict=True)):
+    def make() -> Form:
+        rules, tiles = FormRules(problem, device, pipeline, len(sizes)), dict[int, Number]()
+        # Tiles are of any size. Along the filter, the tile is one element.
+        _, shapes = choose_intrinsic(rules, MMA_KIND, intrinsics)
+        for loop, (size, role) in enumerate(zip(sizes, roles, strict=True)):
             if role is Role.FILTER:
-                self.table.tile(REDUCTION_LEVEL, loop, 1)
-                self.tiles[loop] = number(1)
+                rules.tile(REDUCTION_LEVEL, loop, 1)
+                tiles[loop] = number(1)
             else:
                 entry = REDUCTION_LEVEL if role is Role.INPUT_CHANNEL else WORKGROUP
-                self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
-
-    def arrange_threads(self) -> None:
-        """Add the numbers of subgroups and of threads."""
-        self._counts = {
-            loop: self.rules.knob(name, 1, self.most_subgroups)
-            for loop, name in self._count_names.items()
-        }
-        self.add_workgroup()
-
-    def limit_memory(self) -> None:
-        """Require that the threads can share the copies of the operands."""
-        sizes, tiles = self._convolution.sizes, self.tiles
-        # Tiles that are rounded up are masked, so the tiles that are read differ from the configured ones.
+                tiles[loop] = rules.tile(entry, loop, size, zero=size)
+        rules.tiles.update(tiles)
+        count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in (rows[-1], channel)}
+        most = rules.most_subgroups
+        counts = {loop: rules.knob(name, 1, most) for loop, name in count_names.items()}
+        rules.add_workgroup()
+        # Threads share the copies of the operands. Tiles that are rounded up are masked, so the tiles that are read
+        # differ from the configured ones.
+        steps = zip((rows[-1], channel, inputs), shapes, strict=True)
         uneven = any_of(
             *(sizes[loop] % tile != 0 for loop, tile in tiles.items()),
-            *(tiles[loop] % step != 0 for loop, step in self._steps().items()),
+            *(tiles[loop] % (shape * counts.get(loop, 1)) != 0 for loop, shape in steps),
         )
-        for index, operand in enumerate(self._convolution.operands):
-            name = f"operand {index}"
-            require_derivable(self.rules, operand, tiles, self.threads, name, unless=uneven)
+        for index, operand in enumerate(operands):
+            require_derivable(rules, operand, f"operand {index}", unless=uneven)
+        rules.propose_nothing("the compiler's own constraints propose")
+        slots = {MMA_KIND: intrinsic_slot(intrinsics), SUBGROUP_BASIS: rules.basis(count_names)}
+        promotion = promotion_slots((0, 1), rules.context)
+        return rules.form({**slots, **promotion, **rules.tile_slots()}, unknown=_UNKNOWN)
 
-    def _steps(self) -> dict[int, Number]:
-        """Return the step of the subgroups along each loop of the intrinsic."""
-        steps = {}
-        for loop, side in zip(self._convolution.matrix_loops, "mnk", strict=True):
-            extents = [getattr(intrinsic, side) for intrinsic in self._intrinsics]
-            steps[loop] = self.rules.look_up(self._chosen, extents) * self._counts.get(loop, 1)
-        return steps
+    return [GpuSpace(WITH_INTRINSIC, make)]
 
-    def limit_search(self) -> None:
-        self.rules.propose_nothing("the compiler's own constraints propose")
 
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
-        return {
-            MMA_KIND: self._kind,
-            SUBGROUP_BASIS: self.table.basis(self._count_names),
-            **promotion_slots((0, 1), self.pipeline.context),
-            **self.table.slots(),
+# --- Attention with intrinsics
+
+_ACCUMULATED: Final = "f32"
+"""The type in which attention accumulates."""
+
+_ROW_BITS: Final = 2 * 32
+"""The size in bits of the maximum and the sum of a row of scores."""
+
+
+class _Attention(NamedTuple):
+    """The loops of an attention, its operands, and the intrinsics of both of its matmuls."""
+
+    sizes: tuple[int, ...]
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k1: int
+    k2: int
+    operands: tuple[Operand, Operand, Operand]
+    intrinsics: Mapping[str, Sequence[Intrinsic]]
+
+
+def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
+    """Return the configurations with intrinsics for both of its matmuls.
+
+    A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
+    """
+    op, problem = StructuredOp(workload.root), workload.problem
+    sizes = static_sizes(workload)
+    single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
+    if any(len(loops) != 1 for loops in single):
+        raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
+    (m,), (n,), (k1,), (k2,) = single
+    query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
+    intrinsics = {}
+    for part, lhs, rhs in (("qk", query, key), ("pv", value, value)):
+        fitting = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
+        # The intrinsics for few rows do not compile in this pipeline.
+        intrinsics[part] = [each for each in fitting if not each.is_named(FOR_FEW_ROWS)]
+        if not intrinsics[part]:
+            what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
+            raise UndecidedError(f"{what}, and attention without one is not known")
+    batch = problem.loops(Role.BATCH)
+    attention = _Attention(sizes, batch, m, n, k1, k2, (query, key, value), intrinsics)
+
+    def make() -> Form:
+        return _attention_form(FormRules(problem, device, pipeline, len(sizes)), attention)
+
+    return [GpuSpace(frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG}), make)]
+
+
+class _Fit(NamedTuple):
+    """The relation of tiles to the intrinsics of one of the matmuls."""
+
+    taken: Number
+    is_whole: Number
+    order: Number
+    rows: Number
+
+
+def _attention_form(rules: FormRules, attention: _Attention) -> Form:
+    sizes, batch, m, n, k1, k2, operands, intrinsics = attention
+    tiles = rules.tiles
+    # Tiles are multiples of the intrinsics of both matmuls. `emitVectorDistributeAttentionConstraints` requires them to
+    # divide their loops, too.
+    tiles[k1] = number(sizes[k1])
+    for loop in (*batch, m, n):
+        tiles[loop] = rules.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
+    tiles[k2] = rules.tile(REDUCTION_LEVEL, k2, sizes[k2])
+    tile_names = {loop: knob_name(WORKGROUP, loop) for loop in (*batch, m, n)}
+    tile_names |= {k2: knob_name(REDUCTION_LEVEL, k2)}
+    for loop, name in tile_names.items():
+        rules.divide(Grade.COMPILER, sizes[loop], tiles[loop], f"dimension {loop}", name)
+    tile_names[k1] = f"dimension {k1}"
+    count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in (m, n)}
+    most = rules.most_subgroups
+    counts = {loop: rules.knob(name, 1, most) for loop, name in count_names.items()}
+    qk, pv = (
+        _fit(rules, part, intrinsics[part], {loop: tile_names[loop] for loop in loops}, counts)
+        for part, loops in (("qk", (m, k2, k1)), ("pv", (m, n, k2)))
+    )
+    message = "either both intrinsics or none must have col_major results"
+    rules.sufficient(qk.order == pv.order, message)
+    taken = product_of([qk.taken + pv.taken, *(tiles[loop] for loop in batch)])
+    rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
+    rules.add_workgroup()
+    rules.match_threads(product_of(counts.values()) * rules.subgroup_size, "of its subgroups")
+    # Shared memory holds the copies of the operands and the values that threads may exchange: the scores, unless both
+    # matmuls use the same layout for them; and the maximum and the sum of each row, if the intrinsics of the matmuls
+    # have different m. On NVIDIA GPUs, the layouts agree.
+    clipped = rules.clipped(sizes)
+    copies = [tile_bits(operand, clipped) for operand in operands]
+    rows = product_of([clipped[m], *(clipped[loop] for loop in batch)])
+    scores = rows * clipped[k2] * operands[2].bits
+    exchanged = [scores, rows * _ROW_BITS] if rules.device.is_amd else []
+    has_same_rows = qk.rows == pv.rows
+    certain = [select(has_same_rows, 0, bits) for bits in exchanged]
+    possible = [select(has_same_rows, bits, 0) for bits in exchanged]
+    rules.limit_memory([*copies, *certain], possible)
+    for name, operand in zip(("query", "key", "value"), operands, strict=True):
+        # Tiles are at most as large as their loops, and rounded up to whole steps.
+        is_rounded = any_of(
+            *(tiles[loop] > sizes[loop] for loop in operand.loops),
+            negation(all_of(qk.is_whole, pv.is_whole)),
+        )
+        require_derivable(rules, operand, f"the {name}", unless=is_rounded)
+    # The lowering config of a matmul lacks one of the loops.
+    parts = {}
+    for part, promoted, absent in (("qk", (0, 1), n), ("pv", (1,), k1)):
+        loops = (loop for loop in range(rules.loop_count) if loop != absent)
+        attributes = tuple(intrinsic.attribute for intrinsic in intrinsics[part])
+        parts[f"{part}_attrs"] = {
+            MMA_KIND: OptionSlot(f"{part}_attrs.mma_kind", attributes),
+            SUBGROUP_BASIS: rules.basis(count_names, loops),
+            **promotion_slots(promoted, rules.context),
         }
+    promotion = promotion_slots((0, 1, 2), rules.context)
+    return rules.form({**promotion, **rules.tile_slots()}, decomposition=parts)
+
+
+def _fit(
+    rules: FormRules,
+    part: str,
+    intrinsics: Sequence[Intrinsic],
+    names: Mapping[int, str],
+    counts: Mapping[int, Number],
+) -> _Fit:
+    """Require tiles to be multiples of the intrinsic of one of the matmuls.
+
+    Args:
+        rules: the rules of the form.
+        part: the name of the matmul.
+        intrinsics: the intrinsics to choose from.
+        names: the names of its tiles, by its loops: m, n and k.
+        counts: the numbers of subgroups, by loop.
+    """
+    chosen, shapes = choose_intrinsic(rules, f"{part}_attrs.mma_kind", intrinsics)
+    taken, whole = number(1), []
+    for (loop, name), shape in zip(names.items(), shapes, strict=True):
+        tile, step = rules.tiles[loop], shape * counts.get(loop, 1)
+        taken = taken * (tile / step)
+        whole.append(tile % step == 0)
+        by = f"the part that the intrinsics of {part} take at a time"
+        rules.divide(Grade.COMPILER, tile, step, name, by)
+    order = look_up(chosen, [int(intrinsic.is_transposed) for intrinsic in intrinsics])
+    return _Fit(taken, all_of(*whole), order, rows=shapes[0])
+
+
+# --- Attention without intrinsics: the lanes of subgroups share keys and values
+
+_MOST_WIDTH: Final = 16
+_MOST_ELEMENTS: Final = 256
+"""The maximum number of elements that one thread takes at a time, or of one operand. Larger numbers are not covered."""
+
+
+def attention_lanes_spaces(
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
+) -> list[GpuSpace]:
+    """Return the configurations without an intrinsic.
+
+    A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
+    keys of a step. Lanes share the keys, and the elements of each key and each value.
+    """
+    problem, sizes = workload.problem, static_sizes(workload)
+    single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
+    if any(len(each) != 1 for each in single):
+        raise UndecidedError(f"{problem} has other dimensions than one each of n, k1 and k2")
+
+    def make() -> Form:
+        return _attention_lanes_form(FormRules(problem, device, pipeline, len(sizes)), sizes)
+
+    return [GpuSpace(frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG}), make)]
+
+
+def _attention_lanes_form(rules: FormRules, sizes: Sequence[int]) -> Form:
+    problem, most, tiles = rules.problem, rules.most_subgroups, rules.tiles
+    (n,), (k1,), (k2,) = (problem.loops(role) for role in (Role.N, Role.K1, Role.K2))
+    rules.add_workgroup()
+    # Tiles are multiples of the steps of their threads.
+    for loop in (*problem.loops(Role.BATCH), *problem.loops(Role.M)):
+        tile = rules.tile(WORKGROUP, loop, sizes[loop], zero=sizes[loop])
+        rules.sufficient(tile == 1, f"workgroup[{loop}] must be 1, not {{}}", tile)
+    subgroups = rules.knob(knob_name(SUBGROUP_BASIS, k2), 1, most)
+    rules.powers_of_two(subgroups, most)
+    lane_names = {loop: knob_name(LANE_BASIS, loop) for loop in (n, k1, k2)}
+    most_lanes = rules.device.subgroup_size
+    lanes = {loop: rules.knob(name, 1, most_lanes) for loop, name in lane_names.items()}
+    width_names = {loop: knob_name(THREAD, loop) for loop in (n, k1)}
+    widths = {loop: rules.knob(name, 1, _MOST_WIDTH) for loop, name in width_names.items()}
+    tiles[n] = rules.tile(WORKGROUP, n, sizes[n], zero=sizes[n])
+    tiles[k1] = number(sizes[k1])
+    tiles[k2] = rules.tile(PARTIAL_REDUCTION, k2, sizes[k2], zero=sizes[k2])
+    for loop, sharing, name in (
+        (n, widths[n], knob_name(WORKGROUP, n)),
+        (k1, widths[k1], f"dimension {k1}"),
+        (k2, subgroups, knob_name(PARTIAL_REDUCTION, k2)),
+    ):
+        rules.powers_of_two(lanes[loop], most_lanes)
+        rules.divide(Grade.SUFFICIENT, sizes[loop], tiles[loop], f"dimension {loop}", name)
+        part = "the part that its threads take at a time"
+        rules.divide(Grade.SUFFICIENT, tiles[loop], lanes[loop] * sharing, name, part)
+    # The numbers of lanes and threads match the sizes of a subgroup and a workgroup.
+    for loop in (n, k1):
+        rules.powers_of_two(widths[loop], _MOST_WIDTH)
+        spread = lanes[loop] * lanes[k2]
+        rules.sufficient(
+            rules.subgroup_size % spread == 0,
+            f"the {{}} threads of a subgroup must be divisible by the lanes along dimensions {loop} and {k2} ({{}})",
+            *(rules.subgroup_size, spread),
+        )
+        elements = tiles[loop] / lanes[loop] * (tiles[k2] / (lanes[k2] * subgroups))
+        rules.few(elements, "elements", _MOST_ELEMENTS)
+    needed = subgroups * rules.subgroup_size
+    rules.match_threads(needed, "of its subgroups", Grade.SUFFICIENT)
+    rules.limit_memory([], [tiles[n] * subgroups * (rules.device.subgroup_size * 32)])
+    # The lowering config of a matmul lacks one of the loops.
+    parts, promotion = {}, promotion_slots((), rules.context)
+    for part, inner, absent in (("qk_attrs", k1, n), ("pv_attrs", n, k1)):
+        loops = [loop for loop in range(rules.loop_count) if loop != absent]
+        thread = [
+            IntegerSlot(width_names[loop]) if loop == inner else rules.constant(0) for loop in loops
+        ]
+        parts[part] = {
+            SUBGROUP_BASIS: rules.basis({k2: knob_name(SUBGROUP_BASIS, k2)}, loops),
+            LANE_BASIS: rules.basis({loop: lane_names[loop] for loop in (inner, k2)}, loops),
+            THREAD: ArraySlot(tuple(thread)),
+            **promotion,
+        }
+    return rules.form({**rules.tile_slots(), **promotion}, decomposition=parts)

@@ -1,11 +1,10 @@
-"""Ops without intrinsics in the pipeline TileAndFuse: each thread computes a tile by itself."""
+"""Ops without intrinsics: in TileAndFuse, VectorDistribute and Distribute."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -35,21 +34,19 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.gpu_rules import (
     SUBGROUP_SIZE_KNOB,
+    Form,
+    FormRules,
     Gpu,
     GpuRules,
     Number,
     check_element_types,
-    clip,
-    gpu_template,
     knob_name,
     product_of,
 )
 from tuninglink.spaces.gpu.gpu_space import (
     Beside,
-    FormRules,
     GpuSpace,
     NeighboringOp,
-    Outline,
     RootLoops,
     has_consumers,
     ops_beside,
@@ -61,7 +58,6 @@ from tuninglink.spaces.model import (
     Configuration,
     DictionarySlot,
     IntegerSlot,
-    KnobTemplate,
     MismatchError,
     MissingEntryError,
     Problem,
@@ -69,6 +65,8 @@ from tuninglink.spaces.model import (
     Space,
     Workload,
 )
+
+# --- The pipeline TileAndFuse: each thread computes a tile by itself
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
@@ -85,18 +83,24 @@ def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
 
     Tiles need not divide the loops: the generated code checks bounds.
     """
-    loops = read_loops(workload, device)
-    if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
-        raise UndecidedError(f"{workload.problem} adds to given values, without an intrinsic")
+    loops, problem = read_loops(workload, device), workload.problem
+    if loops.accumulates and problem.kind is OpKind.CONTRACTION:
+        raise UndecidedError(f"{problem} adds to given values, without an intrinsic")
+    beside = tuple(ops_beside(workload, loops))
+    try:
+        contraction = read_contraction(workload)
+    except UndecidedError:
+        contraction = None
     neighborhood = _Neighborhood(
-        beside=tuple(ops_beside(workload, loops)),
-        contraction=_read_product(workload),
-        is_followed=bool(loops.reductions) and has_consumers(workload),
+        beside, contraction, is_followed=bool(loops.reductions) and has_consumers(workload)
     )
+
+    def make() -> Form:
+        rules = FormRules(problem, device, pipeline, len(loops.sizes))
+        return _threads_form(rules, loops, neighborhood)
+
     reduction = {REDUCTION_LEVEL} if loops.reductions else set[str]()
-    outline = Outline(frozenset({WORKGROUP, THREAD} | reduction))
-    rules = _ThreadsRules(workload.problem, loops, device, pipeline, neighborhood)
-    return [GpuSpace(outline, rules.build)]
+    return [GpuSpace(frozenset({WORKGROUP, THREAD} | reduction), make)]
 
 
 def threads_space(
@@ -106,14 +110,15 @@ def threads_space(
 
     The compiler itself chooses numbers of threads that differ from those that the tiles need.
     """
-    rules = _ThreadsRules(
-        *(problem, loops, device, pipeline), _Neighborhood(), grade=Grade.HEURISTIC
-    )
-    return GpuSpace(Outline(frozenset({WORKGROUP, THREAD})), rules.build)
+
+    def make() -> Form:
+        rules = FormRules(problem, device, pipeline, len(loops.sizes))
+        return _threads_form(rules, loops, _Neighborhood(), grade=Grade.HEURISTIC)
+
+    return GpuSpace(frozenset({WORKGROUP, THREAD}), make)
 
 
-@dataclass(frozen=True)
-class _Neighborhood:
+class _Neighborhood(NamedTuple):
     """The computations before, next to and after a root op."""
 
     beside: tuple[Beside, ...] = ()
@@ -121,137 +126,87 @@ class _Neighborhood:
     is_followed: bool = False
 
 
-class _ThreadsRules(FormRules):
-    """The rules for ops without intrinsics in the pipeline TileAndFuse."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        loops: RootLoops,
-        device: Gpu,
-        pipeline: mlir.Attribute,
-        neighborhood: _Neighborhood,
-        *,
-        grade: Grade = Grade.COMPILER,
-    ) -> None:
-        super().__init__(problem, device, pipeline, len(loops.sizes))
-        self._loops = loops
-        self._neighborhood = neighborhood
-        self._grade = grade
-        self._counts: list[Number] = [number(1)]
-        self._pieces: list[Number] = [number(1)]
-
-    def tile_loops(self) -> None:
-        """Add workgroup and thread tiles of any size."""
-        for loop in self._loops.parallel:
-            self._tile_parallel(loop)
-        for loop in self._loops.reductions:
-            size = self._loops.sizes[loop]
-            tile = self.tiles[loop] = self.table.tile(
-                REDUCTION_LEVEL, loop, size or _MOST_TILE, zero=size
-            )
-            self.rules.powers_of_two(tile, _MOST_SUMS, size)
-            self.table.ignore(WORKGROUP, loop)
-            self.table.ignore(THREAD, loop)
-
-    def _tile_parallel(self, loop: int) -> None:
-        rules, size = self.rules, self._loops.sizes[loop]
-        most = _most_tile(size)
-        tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)
-        piece = self.table.tile(THREAD, loop, most, low=0)
+def _threads_form(
+    rules: FormRules,
+    loops: RootLoops,
+    neighborhood: _Neighborhood,
+    *,
+    grade: Grade = Grade.COMPILER,
+) -> Form:
+    """Return the form; the grade is that of the rule about the number of threads."""
+    beside, contraction, is_followed = neighborhood
+    counts: list[Number] = [number(1)]
+    pieces: list[Number] = [number(1)]
+    # Workgroup and thread tiles are of any size.
+    for loop in loops.parallel:
+        size = loops.sizes[loop]
+        most = _MOST_TILE if size is None else _LEAST_BOUND
+        while size is not None and most < min(size, _MOST_TILE):
+            most *= 2
+        tile = rules.tiles[loop] = rules.tile(WORKGROUP, loop, most, zero=size)
+        piece = rules.tile(THREAD, loop, most, low=0)
         rules.powers_of_two(piece, most)
         rules.powers_of_two(tile, most, size)
-        self._pieces.append(select(piece == 0, tile, piece))
-        self._counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
-        rules.compilers(
-            piece <= tile,
-            f"thread[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})",
-            piece,
-            tile,
+        pieces.append(select(piece == 0, tile, piece))
+        counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
+        text = f"thread[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})"
+        rules.compilers(piece <= tile, text, piece, tile)
+    for loop in loops.reductions:
+        size = loops.sizes[loop]
+        tile = rules.tile(REDUCTION_LEVEL, loop, size or _MOST_TILE, zero=size)
+        rules.tiles[loop] = tile
+        rules.powers_of_two(tile, _MOST_SUMS, size)
+        rules.ignore(WORKGROUP, loop)
+        rules.ignore(THREAD, loop)
+    # A workgroup has the threads that the tiles need, with little work for each.
+    rules.add_workgroup()
+    summed = product_of([number(1), *(rules.tiles[loop] for loop in loops.reductions)])
+    rules.few(summed, "sums of one result", _MOST_SUMS)
+    rules.few(product_of(pieces) * summed, "sums")
+    needed, most = product_of(counts), rules.device.threads
+    text = f"tiles must not need more than {most} threads ({{}} <= {most})"
+    rules.compilers(needed <= most, text, needed)
+    rules.match_threads(needed, "that its tiles need", grade)
+    # Shared memory holds the copies of promoted operands and the data that threads exchange.
+    clipped = rules.clipped(loops.sizes)
+    results = product_of([number(1), *(clipped[loop] for loop in loops.parallel)])
+    promotion, copies = promotion_slots((), rules.context), list[Number]()
+    if contraction is not None:
+        promotion, copies = _promote(rules, contraction, clipped)
+    exchanged = [results * (op.elements * op.bits) for op in beside]
+    bits = results * loops.bits
+    exchanged.append(bits if is_followed else select(rules.threads == needed, 0, bits))
+    for op in beside:
+        elements = product_of(pieces) * op.elements
+        rules.unrolled(elements, "elements of another op", _MOST_BESIDE)
+    loops.refuse_mixed_types(rules)
+    rules.limit_memory(copies, exchanged)
+    return rules.form({**rules.tile_slots(), **promotion}, is_flat=False)
+
+
+def _promote(
+    rules: FormRules, contraction: Contraction, tiles: Mapping[int, Number]
+) -> tuple[dict[str, Slot], list[Number]]:
+    """Add the promotion of operands, and return its entries and the sizes of the copies.
+
+    The compiler crashes if it prefetches copies that only some of the threads make.
+    """
+    promotion, threads, stages = Promotion(rules), rules.threads, rules.stages
+    copies = promotion.bits(contraction, tiles)
+    for operand, copy in zip(contraction.operands, copies, strict=True):
+        elements = copy / operand.bits
+        # On AMD GPUs, threads without a part of the copy prevent a second step in flight.
+        is_free = any_of(stages == _LEAST_STAGES, not rules.device.is_amd)
+        fewer = all_of(is_free, copy > 0, threads % elements == 0)
+        rules.sufficient(
+            any_of(stages < _LEAST_STAGES, elements % threads == 0, fewer),
+            "the {} threads must share the {} elements that are prefetched",
+            *(threads, elements),
         )
-
-    def arrange_threads(self) -> None:
-        """Require the number of threads that the tiles need, and little work for each thread."""
-        self.add_workgroup()
-        rules, most = self.rules, self.device.threads
-        summed = product_of([number(1), *(self.tiles[loop] for loop in self._loops.reductions)])
-        rules.few(summed, "sums of one result", _MOST_SUMS)
-        rules.few(product_of(self._pieces) * summed, "sums")
-        needed = product_of(self._counts)
-        rules.compilers(
-            needed <= most,
-            f"tiles must not need more than {most} threads ({{}} <= {most})",
-            needed,
-        )
-        rules.threads(self.threads, needed, "that its tiles need", self._grade)
-
-    def limit_memory(self) -> None:
-        """Limit the copies of promoted operands and the data that threads exchange."""
-        loops, rules, neighborhood = self._loops, self.rules, self._neighborhood
-        clipped = {loop: clip(tile, loops.sizes[loop]) for loop, tile in self.tiles.items()}
-        results = product_of([number(1), *(clipped[loop] for loop in loops.parallel)])
-        copies = self._promote(clipped)
-        exchanged = [results * (op.elements * op.bits) for op in neighborhood.beside]
-        bits = results * loops.bits
-        is_exact = self.threads == product_of(self._counts)
-        exchanged.append(bits if neighborhood.is_followed else select(is_exact, 0, bits))
-        for op in neighborhood.beside:
-            elements = product_of(self._pieces) * op.elements
-            rules.unrolled(elements, "elements of another op", _MOST_BESIDE)
-        loops.refuse_mixed_types(rules)
-        rules.memory_bounds(copies, exchanged, self.device)
-
-    def _promote(self, tiles: Mapping[int, Number]) -> list[Number]:
-        """Add the promotion of operands, which only products have, and return the sizes of the copies.
-
-        The compiler crashes if it prefetches copies that only some of the threads make.
-        """
-        contraction, threads = self._neighborhood.contraction, self.threads
-        if contraction is None:
-            self._promotion_slots = promotion_slots((), self.pipeline.context)
-            return []
-        promotion = Promotion(self.rules, self.pipeline.context)
-        self._promotion_slots = promotion.slots
-        copies = promotion.bits(contraction, tiles)
-        for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
-            elements = copy / operand.bits
-            # On AMD GPUs, threads without a part of the copy prevent a second step in flight.
-            is_amd = self.device.architecture.startswith("gfx")
-            is_free = any_of(self.stages == _LEAST_STAGES, not is_amd)
-            fewer = all_of(is_free, copy > 0, threads % elements == 0)
-            self.rules.sufficient(
-                any_of(self.stages < _LEAST_STAGES, elements % threads == 0, fewer),
-                "the {} threads must share the {} elements that are prefetched",
-                threads,
-                elements,
-            )
-        return copies
-
-    def slots(self) -> dict[str, Slot]:
-        return {**self.table.slots(), **self._promotion_slots}
-
-    def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        return gpu_template(self.pipeline, slots, is_flat=False)
+    return promotion.slots, copies
 
 
-def _read_product(workload: Workload) -> Contraction | None:
-    """Read the contraction of a root op, None if it is not a supported one."""
-    try:
-        return read_contraction(workload)
-    except UndecidedError:
-        return None
-
-
-def _most_tile(size: int | None) -> int:
-    if size is None:
-        return _MOST_TILE
-    most = _LEAST_BOUND
-    while most < min(size, _MOST_TILE):
-        most *= 2
-    return most
-
-
-# --- Ops without intrinsics in the pipeline VectorDistribute: the lanes of subgroups share each tile
+# --- The pipeline VectorDistribute: the lanes of subgroups share each tile
 
 _FEW_ROWS: Final = 16
 _MOST_LANE_TILE: Final = 1 << 14
@@ -288,10 +243,13 @@ def lanes_space(
     workload: Workload, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
 ) -> GpuSpace:
     """Return the configurations of an op with these loops; see `lanes_spaces`."""
-    neighbors = read_neighbors(workload, len(loops.parallel))
-    outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
-    rules = _LanesRules(workload.problem, loops, neighbors, device, pipeline)
-    return GpuSpace(outline, rules.build)
+    problem, neighbors = workload.problem, read_neighbors(workload, len(loops.parallel))
+
+    def make() -> Form:
+        return _LanesRules(problem, device, pipeline, loops, neighbors).write()
+
+    entries = frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS})
+    return GpuSpace(entries, make)
 
 
 class _LanesRules(FormRules):
@@ -300,10 +258,10 @@ class _LanesRules(FormRules):
     def __init__(
         self,
         problem: Problem,
-        loops: RootLoops,
-        neighbors: Sequence[NeighboringOp],
         device: Gpu,
         pipeline: mlir.Attribute,
+        loops: RootLoops,
+        neighbors: Sequence[NeighboringOp],
     ) -> None:
         super().__init__(problem, device, pipeline, len(loops.sizes))
         self._loops = loops
@@ -312,197 +270,151 @@ class _LanesRules(FormRules):
         self._lanes: dict[int, Number] = {}
         self._vectors: dict[int, Number] = {}
 
-    def tile_loops(self) -> None:
-        """Add tiles that are multiples of the steps of their threads."""
-        self.table.untiled(WORKGROUP)
-        self._loops.refuse_mixed_types(self.rules)
-        self._loops.refuse_reused_sums(self.rules)
+    def write(self) -> Form:
+        """Add all rules, and return the form."""
+        loops = self._loops
+        self.leave_untiled(WORKGROUP)
+        loops.refuse_mixed_types(self)
+        # Lanes apply one combining operation for each result to partial results.
+        if loops.reuses_sums:
+            reason = "lanes cannot combine partial results of a body that uses an accumulator more than once"
+            self.necessary(False, reason)  # noqa: FBT003 - that is the rule
         self.add_workgroup()
-        for loop in range(len(self._loops.sizes)):
+        for loop in range(self.loop_count):
             self._tile_loop(loop)
+        self._arrange_threads()
+        # Shared memory holds the partial sums of subgroups. Other ops may reuse the elements that the root op reads: if
+        # the reduction takes one step, they do not read them again, but threads exchange those that each op needs.
+        shared = product_of([1, *(self._subgroups[loop] for loop in loops.reductions)])
+        exchanged = [self._results * shared * max(loops.bits, 32)]
+        if self._neighbors:
+            steps = [(loops.sizes[loop], self._vectors[loop]) for loop in loops.reductions]
+            reread: Number = number(0)
+            if all(size is not None for size, _ in steps):
+                is_one_step = all_of(*(tile >= size for size, tile in steps))
+                read = self._results * product_of(tile for _, tile in steps) * loops.bits
+                reread = select(is_one_step, read, 0)
+            exchanged.append(reread)
+        self.limit_memory([], exchanged)
+        return self.form(
+            {
+                **self.tile_slots(),
+                **promotion_slots((), self.context),
+                SUBGROUP_BASIS: self.basis(
+                    {loop: knob_name(SUBGROUP_BASIS, loop) for loop in self.tiles}
+                ),
+                LANE_BASIS: self.basis({loop: knob_name(LANE_BASIS, loop) for loop in self.tiles}),
+            }
+        )
 
     def _tile_loop(self, loop: int) -> None:
-        loops, rules, device, size = self._loops, self.rules, self.device, self._loops.sizes[loop]
+        """Add a tile that is a multiple of the step of its threads."""
+        loops, device, size = self._loops, self.device, self._loops.sizes[loop]
+        is_parallel = loop in loops.parallel
         # Knobs: the tile, its subgroups and lanes, and the elements of a lane.
-        entry = PARTIAL_REDUCTION if loop in loops.reductions else WORKGROUP
-        tile = self.tiles[loop] = self.table.tile(entry, loop, size or _MOST_LANE_TILE, zero=size)
+        entry = WORKGROUP if is_parallel else PARTIAL_REDUCTION
+        tile = self.tiles[loop] = self.tile(entry, loop, size or _MOST_LANE_TILE, zero=size)
         most = self.most_subgroups
-        subgroups = self._subgroups[loop] = rules.knob(_subgroups_knob(loop), 1, most)
-        lanes = self._lanes[loop] = rules.knob(_lanes_knob(loop), 1, max(device.subgroup_sizes))
-        width = self.table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
-        rules.powers_of_two(subgroups, most)
-        rules.powers_of_two(lanes, device.subgroup_size)
-        rules.powers_of_two(width, _MOST_PROPOSED)
-        # Rules: positive counts, and tiles that divide the loop.
-        rules.necessary(
-            subgroups >= 1, f"{_subgroups_knob(loop)} must be at least 1, not {{}}", subgroups
-        )
-        rules.necessary(lanes >= 1, f"{_lanes_knob(loop)} must be at least 1, not {{}}", lanes)
-        self._share(loop, tile, subgroups * lanes * width, width)
-        if size is None and loop in loops.parallel:
-            rules.sufficient(
-                tile == 1,
-                f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}",
-                tile,
-            )
-        elif size is not None:
-            rules.sufficient(
-                size % tile == 0,
-                f"dimension {loop} must be divisible by {knob_name(entry, loop)} ({{}} % {{}} == 0)",
-                size,
-                tile,
-            )
-
-    def _share(self, loop: int, tile: Number, step: Number, width: Number) -> None:
-        """Require the threads to take a tile in whole steps, or in a part of one step.
-
-        `setGPULoweringConfigLayout` rounds up to whole steps. A neighboring op that shares a result then gets another size
-        (`MaterializeVectorTileSizesPass`).
-        """
+        subgroups_name, lanes_name = knob_name(SUBGROUP_BASIS, loop), knob_name(LANE_BASIS, loop)
+        subgroups = self._subgroups[loop] = self.knob(subgroups_name, 1, most)
+        lanes = self._lanes[loop] = self.knob(lanes_name, 1, max(device.subgroup_sizes))
+        width = self.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
+        self.powers_of_two(subgroups, most)
+        self.powers_of_two(lanes, device.subgroup_size)
+        self.powers_of_two(width, _MOST_PROPOSED)
+        for name, count in ((subgroups_name, subgroups), (lanes_name, lanes)):
+            self.necessary(count >= 1, f"{name} must be at least 1, not {{}}", count)
+        # Threads take a tile in whole steps, or in a part of one step. `setGPULoweringConfigLayout` rounds up to whole
+        # steps. A neighboring op that shares a result then gets another size (`MaterializeVectorTileSizesPass`).
+        step = subgroups * lanes * width
         self._vectors[loop] = select(tile < step, step, tile)
-        is_parallel = loop in self._loops.parallel
-        name = knob_name(WORKGROUP if is_parallel else PARTIAL_REDUCTION, loop)
         is_whole = tile % step == 0
-        shared = is_parallel and self._neighbors and not self._loops.accumulates
+        shared = is_parallel and self._neighbors and not loops.accumulates
         is_part = False if shared else all_of(step % tile == 0, is_parallel or tile % width == 0)
-        message = f"{name} must be divisible by the part that its threads take at a time ({{}} % {{}} == 0)"
-        require = self.rules.necessary if shared else self.rules.sufficient
+        name, part = knob_name(entry, loop), "the part that its threads take at a time"
+        message = f"{name} must be divisible by {part} ({{}} % {{}} == 0)"
+        require = self.necessary if shared else self.sufficient
         require(any_of(is_whole, is_part), message, tile, step)
-        self.rules.not_chosen(is_whole, message, tile, step)
+        self.not_chosen(is_whole, message, tile, step)
+        # Tiles divide the loop.
+        if size is None and is_parallel:
+            text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
+            self.sufficient(tile == 1, text, tile)
+        elif size is not None:
+            self.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", name)
 
-    def arrange_threads(self) -> None:
+    def _arrange_threads(self) -> None:
         """Require the numbers of lanes and threads to match the sizes of a subgroup and a workgroup."""
-        rules = self.rules
-        lanes = product_of(self._lanes.values())
+        lanes, subgroup_size = product_of(self._lanes.values()), self.subgroup_size
         message = "the lanes of lane_basis must be those of a subgroup ({} == {})"
-        rules.sufficient(self.subgroup_size % lanes == 0, message, lanes, self.subgroup_size)
-        rules.compilers(lanes >= self.subgroup_size, message, lanes, self.subgroup_size)
+        self.sufficient(subgroup_size % lanes == 0, message, lanes, subgroup_size)
+        self.compilers(lanes >= subgroup_size, message, lanes, subgroup_size)
         for loop in self._loops.reductions:
-            self._reduce(loop)
-        threads = product_of(self._subgroups.values()) * self.subgroup_size
-        rules.threads(self.threads, threads, "of its subgroups")
+            self._combine_results(loop)
+        self.match_threads(product_of(self._subgroups.values()) * subgroup_size, "of its subgroups")
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
-            rules.propose_nothing("intrinsics multiply large matrices")
+            self.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE_LANES if self._neighbors else _MOST_ELEMENTS
-        rules.few(product_of(self._vectors.values()) / self.threads, "elements", most_elements)
+        self.few(product_of(self._vectors.values()) / self.threads, "elements", most_elements)
         for loops in self._loops.inputs:
-            taken = [
-                self._vectors[loop] / (self._subgroups[loop] * self._lanes[loop]) for loop in loops
-            ]
-            rules.unrolled(product_of([number(1), *taken]), "elements of an input", _MOST_OF_INPUT)
-        for neighbor in self._neighbors:
-            self._agree_with(neighbor)
+            sharing = {loop: self._subgroups[loop] * self._lanes[loop] for loop in loops}
+            taken = [self._vectors[loop] / count for loop, count in sharing.items()]
+            self.unrolled(product_of([number(1), *taken]), "elements of an input", _MOST_OF_INPUT)
+        # Another op is distributed over as many threads, or is repeated by a multiple of them. It iterates over its own
+        # tiles for each result of a workgroup.
+        for name, subgroups, its_lanes, step in self._neighbors:
+            self.sufficient(
+                self.threads % (subgroups * subgroup_size) == 0,
+                f"a workgroup must have the {subgroups} subgroups of {name} beside it, or a multiple",
+            )
+            elements = self._results * step / (subgroups * its_lanes)
+            self.few(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
 
-    def _reduce(self, loop: int) -> None:
+    def _combine_results(self, loop: int) -> None:
         """Require numbers of lanes and subgroups that can combine their results."""
         if self._loops.finds_places:
-            self.rules.necessary(
-                self._subgroups[loop] == 1,
-                f"{_subgroups_knob(loop)} must be 1: subgroups cannot combine indices ({{}})",
-                self._subgroups[loop],
-            )
+            subgroups = self._subgroups[loop]
+            text = f"{knob_name(SUBGROUP_BASIS, loop)} must be 1: subgroups cannot combine indices ({{}})"
+            self.necessary(subgroups == 1, text, subgroups)
         # `gpu.subgroup_reduce` accepts powers of two.
-        lanes, sizes = (
-            self._lanes[loop],
-            [1 << position for position in range(_MOST_LANES_BITS + 1)],
-        )
-        self.rules.necessary(
-            any_of(*(lanes == each for each in sizes)),
-            f"{_lanes_knob(loop)} must be a power of two, not {{}}",
-            lanes,
-        )
+        name, lanes = knob_name(LANE_BASIS, loop), self._lanes[loop]
+        is_power = any_of(*(lanes == 1 << position for position in range(_MOST_LANES_BITS + 1)))
+        self.necessary(is_power, f"{name} must be a power of two, not {{}}", lanes)
         # The op is lowered for the subgroups of the target, whatever `subgroup_size` is.
-        self.rules.necessary(
-            lanes <= self.device.subgroup_size,
-            f"{_lanes_knob(loop)} must not be more than the threads of a subgroup ({{}} <= {{}})",
-            lanes,
-            number(self.device.subgroup_size),
-        )
+        most = self.device.subgroup_size
+        text = f"{name} must not be more than the threads of a subgroup ({{}} <= {{}})"
+        self.necessary(lanes <= most, text, lanes, number(most))
 
     @property
     def _results(self) -> Number:
         return product_of([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
-    def _agree_with(self, neighbor: NeighboringOp) -> None:
-        """Require the number of threads that another op is distributed over, or a multiple, which repeats the op.
-
-        The op iterates over its own tiles for each result of a workgroup.
-        """
-        self.rules.sufficient(
-            self.threads % (neighbor.subgroups * self.subgroup_size) == 0,
-            f"a workgroup must have the {neighbor.subgroups} subgroups of {neighbor.name} beside it, or a multiple",
-        )
-        taken = self._results * neighbor.step / (neighbor.subgroups * neighbor.lanes)
-        self.rules.few(taken, f"elements of {neighbor.name} beside it", _MOST_BESIDE_LANES)
-
-    def limit_memory(self) -> None:
-        """Limit the data that threads exchange."""
-        exchanged = [_sums(self._loops, self._results, self._subgroups)]
-        if self._neighbors:
-            exchanged.append(_reread(self._loops, self._results, self._vectors))
-        self.rules.memory_bounds([], exchanged, self.device)
-
-    def slots(self) -> dict[str, Slot]:
-        """Return the entries of the lowering config."""
-        return {
-            **self.table.slots(),
-            **promotion_slots((), self.pipeline.context),
-            SUBGROUP_BASIS: self.table.basis({loop: _subgroups_knob(loop) for loop in self.tiles}),
-            LANE_BASIS: self.table.basis({loop: _lanes_knob(loop) for loop in self.tiles}),
-        }
-
-
-def _subgroups_knob(loop: int) -> str:
-    return f"subgroup_basis[{loop}]"
-
-
-def _lanes_knob(loop: int) -> str:
-    return f"lane_basis[{loop}]"
-
 
 def _is_large(problem: Problem) -> bool:
     """Return whether a product has many rows and many columns."""
-    sides = [problem.loops(role) for role in (Role.M, Role.N)]
-    for loops in sides:
-        sizes = [problem.dimensions[loop].size for loop in loops]
+    for role in (Role.M, Role.N):
+        sizes = [problem.dimensions[loop].size for loop in problem.loops(role)]
         static = [size for size in sizes if size is not None]
         if len(static) != len(sizes) or prod(static) <= _FEW_ROWS:
             return False
     return True
 
 
-def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:
-    shared = product_of([1, *(subgroups[loop] for loop in loops.reductions)])
-    return results * shared * max(loops.bits, 32)
-
-
-def _reread(loops: RootLoops, results: Number, tiles: Mapping[int, Number]) -> Number:
-    """Return the size in bits of the elements read by the root op that other ops may reuse.
-
-    If the reduction takes one step, the other ops do not read the elements again: threads exchange the elements that
-    each op needs.
-    """
-    sizes = [(loops.sizes[loop], tiles[loop]) for loop in loops.reductions]
-    if any(size is None for size, _ in sizes):
-        return number(0)
-    is_one_step = all_of(*(tile >= size for size, tile in sizes))
-    return select(is_one_step, results * product_of(tile for _, tile in sizes) * loops.bits, 0)
-
-
-# --- Ops whose threads process parts of a tile element by element: the pipeline Distribute, and indexed accesses
+# --- The pipeline Distribute, whose threads process parts of a tile element by element, and indexed accesses
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
 _LEVELS: Final = "tile_sizes"
 _THREADS: Final = tuple(f"{WORKGROUP_SIZE}[{axis}]" for axis in range(3))
 _MOST_DISTRIBUTED_TILE: Final = 1 << 20
+_BYTE: Final = 8
 
 
 def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
     """Return the configurations of an elementwise op that is alone in its function."""
-    if ops_beside(workload, read_loops(workload, device)):
+    loops = read_loops(workload, device)
+    if ops_beside(workload, loops):
         raise UndecidedError(f"other ops are beside {workload.problem}")
-    sizes = tuple(dimension.size for dimension in workload.problem.dimensions)
-    return [DistributeSpace(workload, device, pipeline, sizes)]
+    return [DistributeSpace(workload, device, pipeline, loops.sizes)]
 
 
 class DistributeSpace(Space):
@@ -525,17 +437,13 @@ class DistributeSpace(Space):
         threads = [rules.knob(name, 1, device.threads) for name in _THREADS]
         for thread in threads:
             rules.powers_of_two(thread, device.threads)
+        total, most = product_of(threads), device.threads
         rules.sufficient(
-            product_of(threads) <= device.threads,
-            f"a workgroup must have at most {device.threads} threads, not {{}}",
-            product_of(threads),
+            total <= most, f"a workgroup must have at most {most} threads, not {{}}", total
         )
         subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(device.subgroup_sizes))
-        rules.not_chosen(
-            subgroup_size == device.subgroup_size,
-            f"a subgroup must have {device.subgroup_size} threads, not {{}}",
-            subgroup_size,
-        )
+        text = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
+        rules.not_chosen(subgroup_size == device.subgroup_size, text, subgroup_size)
         if workload.root.results and workload.root.name != _TOPK:
             rules.propose_nothing("other pipelines make vectors of tensors")
         self.constraints = rules.build(workload.problem, str(pipeline))
@@ -596,9 +504,7 @@ def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
     """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes."""
     operation = _alone(workload, _SCATTER)
     sizes, bits = _sizes(operation.operands[0], device)
-    loops = RootLoops(
-        sizes, tuple(range(len(sizes))), (), bits, accumulates=False, mixes_types=False
-    )
+    loops = RootLoops(sizes, tuple(range(len(sizes))), (), bits)
     return [threads_space(workload.problem, loops, device, pipeline)]
 
 
@@ -610,12 +516,7 @@ def arg_compare_spaces(
     sizes, bits = _sizes(operation.operands[0], device)
     dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
     parallel = tuple(loop for loop in range(len(sizes)) if loop != dimension)
-    loops = RootLoops(
-        *(sizes, parallel, (dimension,), bits),
-        accumulates=False,
-        mixes_types=False,
-        finds_places=True,
-    )
+    loops = RootLoops(sizes, parallel, (dimension,), bits, finds_places=True)
     return [lanes_space(workload, loops, device, pipeline)]
 
 
@@ -638,6 +539,3 @@ def _sizes(value: mlir.Value[Any], device: Gpu) -> tuple[Sizes, int]:
     assert isinstance(element, mlir.IntegerType | mlir.FloatType)
     check_element_types([str(element)], device)
     return sizes, element.width
-
-
-_BYTE: Final = 8

@@ -21,6 +21,7 @@ from tuninglink.spaces.gpu import (
     Contraction,
     Number,
     clip,
+    look_up,
     product_of,
     read_contraction,
     static_sizes,
@@ -274,8 +275,7 @@ class _CooperativeRules(SpirvRules):
         # A choice of matrices fixes the units of the inner loops.
         index = rules.choice(_MATRIX, map(list, self._matrices))
         m, n, k = (
-            rules.look_up(index, [sizes[position] for sizes in self._matrices])
-            for position in range(3)
+            look_up(index, [sizes[position] for sizes in self._matrices]) for position in range(3)
         )
         for loop, unit in ((contraction.m, m), (contraction.n, n)):
             tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
