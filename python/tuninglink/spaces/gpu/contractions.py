@@ -36,6 +36,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     Gpu,
     Intrinsic,
     Number,
+    Setting,
     check_element_types,
     look_up,
     product_of,
@@ -47,7 +48,6 @@ from tuninglink.spaces.model import (
     ImpliedSlot,
     InvalidFormError,
     OptionSlot,
-    Problem,
     Slot,
     Workload,
     integer,
@@ -386,14 +386,9 @@ class ContractionRules(FormRules):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        device: Gpu,
-        pipeline: mlir.Attribute,
-        contraction: Contraction,
-        intrinsics: Sequence[Intrinsic],
+        self, setting: Setting, contraction: Contraction, intrinsics: Sequence[Intrinsic]
     ) -> None:
-        super().__init__(problem, device, pipeline, len(contraction.sizes))
+        super().__init__(setting, len(contraction.sizes))
         self.contraction = contraction
         self.intrinsics = intrinsics
         self.shapes: dict[int, Number] = {}
@@ -467,26 +462,26 @@ def vector_distribute_limits(rules: ContractionRules, promotion: Promotion) -> N
     for name, loop in (("left", m), ("right", n)):
         elements = tiles[loop] * tiles[k]
         message = f"the {name} tile's {{}} elements must be divisible by the {{}} threads"
-        rules.not_chosen(elements % threads == 0, message, elements, threads)
-    rules.not_chosen(
+        rules.limit_search(elements % threads == 0, message, elements, threads)
+    rules.limit_search(
         any_of(threads <= tiles[m], threads <= tiles[n]),
         f"the {{}} threads must not be more than workgroup[{m}] ({{}}) and workgroup[{n}] ({{}})",
         *(threads, tiles[m], tiles[n]),
     )
     message = f"reduction[{k}] must be a multiple of the intrinsic's m ({{}} % {{}} == 0)"
-    rules.not_chosen(tiles[k] % shapes[m] == 0, message, tiles[k], shapes[m])
+    rules.limit_search(tiles[k] % shapes[m] == 0, message, tiles[k], shapes[m])
     _limit_rest(rules, promotion)
 
 
 def _limit_tiles(rules: ContractionRules, subgroups: Number) -> None:
     for loop in rules.contraction.matrix_loops:
         message = f"the tile of dimension {loop} must be at most {_MOST_TILE}, not {{}}"
-        rules.not_chosen(rules.tiles[loop] <= _MOST_TILE, message, rules.tiles[loop])
+        rules.limit_search(rules.tiles[loop] <= _MOST_TILE, message, rules.tiles[loop])
     message = f"a workgroup must have at most {_MOST_SUBGROUPS} subgroups, not {{}}"
-    rules.not_chosen(subgroups <= _MOST_SUBGROUPS, message, subgroups)
+    rules.limit_search(subgroups <= _MOST_SUBGROUPS, message, subgroups)
 
 
 def _limit_rest(rules: ContractionRules, promotion: Promotion) -> None:
     message = f"prefetch_num_stages must be {_STAGES}, not {{}}"
-    rules.not_chosen(rules.stages == _STAGES, message, rules.stages)
-    rules.not_chosen(promotion.any(), "operands must be promoted")
+    rules.limit_search(rules.stages == _STAGES, message, rules.stages)
+    rules.limit_search(promotion.any(), "operands must be promoted")

@@ -6,7 +6,6 @@ best configurations.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -38,104 +37,63 @@ DENORMALS: Final = "iree_codegen.denormal_fp_math_f32"
 REORDERING: Final = "reorder_workgroups_strategy"
 CONDITIONAL_REORDERING: Final = "workgroup_reordering_strategy"
 
+_LOWERING: Final = "lowering_config"
+_OTHERS: Final = "configuration"
+
 
 _DIES: Final = {"gfx942": (8, 38), "gfx950": (8, 32)}
 """The numbers of dies and of compute units per die, by architecture (CDNA 3 and 4 ISA guides, MI300X and MI350X)."""
 
 
 @dataclass(frozen=True)
-class CodeOption(ABC):
+class CodeOption:
     """An option of code generation.
 
     Attributes:
         name: its name in configurations.
         values: the values by their texts in configurations. An absent option has the value 0.
+        place: the part of a configuration that contains it.
+        attribute: its attribute, with a place for the text of a value.
     """
 
     name: str
     values: Mapping[str, int] = field(hash=False)
+    place: str
+    attribute: str = "{}"
 
-    @abstractmethod
-    def write(self, configuration: _Parts, value: int) -> None:
-        """Set the option in a configuration; the value 0 removes it. The context is current."""
-
-    @abstractmethod
-    def read(self, configuration: _Parts) -> int:
-        """Return the value in a configuration; 0 for one that is not among `values`."""
-
-
-@dataclass
-class _Parts:
-    """The parts of a configuration."""
-
-    lowering: dict[str, mlir.Attribute]
-    options: dict[str, Any]
-    others: dict[str, mlir.Attribute]
+    def text_of(self, value: int) -> str:
+        """Return the attribute of a value as text."""
+        return self.attribute.format(
+            next(text for text, number in self.values.items() if number == value)
+        )
 
 
-class _FunctionAttribute(CodeOption):
-    """An attribute of the LLVM function."""
-
-    def write(self, configuration: _Parts, value: int) -> None:
-        attributes = dict(entries_of(configuration.others.get(FUNCTION_ATTRIBUTES)))
-        attributes.pop(self.name, None)
-        if value:
-            attributes[self.name] = mlir.StringAttr.get(_text_of(self, value))
-        configuration.others.pop(FUNCTION_ATTRIBUTES, None)
-        if attributes:
-            configuration.others[FUNCTION_ATTRIBUTES] = mlir.DictAttr.get(attributes)
-
-    def read(self, configuration: _Parts) -> int:
-        attribute = entries_of(configuration.others.get(FUNCTION_ATTRIBUTES)).get(self.name)
-        text = attribute.value if isinstance(attribute, mlir.StringAttr) else ""
-        return self.values.get(text, 0)
+_Parts = dict[str, dict[str, Any]]
+"""The entries of a configuration by place: of the lowering config, the pipeline's options, the function, and others."""
 
 
-class _Denormals(CodeOption):
-    """The mode for denormals, which can eliminate the code for denormals in exponentials."""
-
-    def write(self, configuration: _Parts, value: int) -> None:
-        configuration.others.pop(self.name, None)
-        if value:
-            text = f'#iree_codegen.denormal_fp_math<"{_text_of(self, value)}">'
-            configuration.others[self.name] = mlir.Attribute.parse(text)
-
-    def read(self, configuration: _Parts) -> int:
-        attribute = configuration.others.get(self.name)
-        return int(attribute is not None and any(text in str(attribute) for text in self.values))
-
-
-class _PipelineOption(CodeOption):
-    """An entry of the pipeline's options: a switch, or the order of workgroups."""
-
-    def write(self, configuration: _Parts, value: int) -> None:
-        configuration.options.pop(self.name, None)
-        if self.name == REORDERING and value:
-            text = f"#iree_gpu.reorder_workgroups_strategy<{_text_of(self, value)}>"
-            configuration.options[self.name] = mlir.Attribute.parse(text)
-        elif value or self.name != REORDERING:
-            configuration.options[self.name] = bool(value)
-
-    def read(self, configuration: _Parts) -> int:
-        value = configuration.options.get(self.name)
-        if self.name == REORDERING:
-            return int(value is not None and any(text in str(value) for text in self.values))
-        return int(bool(value))
+def _write(option: CodeOption, parts: _Parts, value: int) -> None:
+    """Set an option in a configuration; the value 0 removes it, or switches it off. The context is current."""
+    entries = parts[option.place]
+    entries.pop(option.name, None)
+    if option.name == NO_BANK_CONFLICT_REDUCTION:
+        entries[option.name] = bool(value)
+        return
+    if option.name == CONDITIONAL_REORDERING:
+        # Code generation fails on other numbers of tiled loops.
+        tiles = read_integers(entries.get(WORKGROUP, mlir.ArrayAttr.get([]))) or ()
+        if sum(tile != 0 for tile in tiles) != 2:  # noqa: PLR2004
+            return
+    if value:
+        entries[option.name] = mlir.Attribute.parse(option.text_of(value))
 
 
-class _ConditionalReordering(CodeOption):
-    """The order of workgroups in TileAndFuse, which is transposed if that order loads fewer tiles."""
-
-    def write(self, configuration: _Parts, value: int) -> None:
-        configuration.lowering.pop(self.name, None)
-        tiles = read_integers(configuration.lowering.get(WORKGROUP, mlir.ArrayAttr.get([]))) or ()
-        is_of_two_loops = sum(tile != 0 for tile in tiles) == 2  # noqa: PLR2004 - code generation fails on others
-        if value and is_of_two_loops:
-            configuration.lowering[self.name] = mlir.Attribute.parse(_text_of(self, value))
-
-    def read(self, configuration: _Parts) -> int:
-        value = configuration.lowering.get(self.name)
-        return self.values.get(str(value), 0)
+def _read(option: CodeOption, parts: _Parts) -> int:
+    """Return the value of an option in a configuration; 0 for one that is not among its values."""
+    value = parts[option.place].get(option.name)
+    if isinstance(value, bool):
+        return int(value)
+    return next((each for each in option.values.values() if str(value) == option.text_of(each)), 0)
 
 
 def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
@@ -149,18 +107,23 @@ def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
     if target is None or not target.gpu or pipeline not in (TILE_AND_FUSE, VECTOR_DISTRIBUTE):
         return ()
     architecture = target.gpu.architecture
-    options: list[CodeOption] = []
+    options = []
     if architecture.startswith("gfx"):
-        options.append(_FunctionAttribute(WAVES, {"1": 1, "2": 2, "4": 4}))
+        waves = {"1": 1, "2": 2, "4": 4}
+        options.append(CodeOption(WAVES, waves, FUNCTION_ATTRIBUTES, '"{}"'))
     if workload.problem.kind is OpKind.ATTENTION:
-        options.append(_Denormals(DENORMALS, {"preserve-sign": 1}))
-    options.append(_PipelineOption(NO_BANK_CONFLICT_REDUCTION, {"true": 1}))
+        # This mode can eliminate the code for denormals in exponentials.
+        mode = '#iree_codegen.denormal_fp_math<"{}">'
+        options.append(CodeOption(DENORMALS, {"preserve-sign": 1}, _OTHERS, mode))
+    options.append(CodeOption(NO_BANK_CONFLICT_REDUCTION, {"true": 1}, PIPELINE_OPTIONS))
     if pipeline == VECTOR_DISTRIBUTE:
-        options.append(_PipelineOption(REORDERING, {"Transpose": 1}))
+        order = "#iree_gpu.reorder_workgroups_strategy<{}>"
+        options.append(CodeOption(REORDERING, {"Transpose": 1}, PIPELINE_OPTIONS, order))
     elif architecture in _DIES:
+        # The order of workgroups is transposed if that order loads fewer tiles.
         dies, units = _DIES[architecture]
         text = f"#iree_gpu.conditional_transpose<{dies}, {units}>"
-        options.append(_ConditionalReordering(CONDITIONAL_REORDERING, {text: 1}))
+        options.append(CodeOption(CONDITIONAL_REORDERING, {text: 1}, _LOWERING))
     return tuple(options)
 
 
@@ -180,13 +143,13 @@ def with_options(
     with info.context:
         for option in options:
             if option.name in values:
-                option.write(parts, values[option.name])
-        configuration = {
-            PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**parts.options),
-            **parts.others,
-        }
+                _write(option, parts, values[option.name])
+        pipeline_options = iree_gpu.PipelineOptionsAttr.get(**parts[PIPELINE_OPTIONS])
+        configuration = {PIPELINE_OPTIONS: pipeline_options, **parts[_OTHERS]}
+        if attributes := parts[FUNCTION_ATTRIBUTES]:
+            configuration[FUNCTION_ATTRIBUTES] = mlir.DictAttr.get(attributes)
         return iree_codegen.CompilationInfoAttr.get(
-            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(parts.lowering)),
+            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(parts[_LOWERING])),
             iree_codegen.TranslationInfoAttr.get(
                 translation.pass_pipeline,
                 None,
@@ -206,7 +169,7 @@ def read_options(
     if not options:
         return {}
     parts = _parts(lowering, translation)
-    values = {option.name: option.read(parts) for option in options}
+    values = {option.name: _read(option, parts) for option in options}
     return {name: value for name, value in values.items() if value}
 
 
@@ -215,12 +178,9 @@ def _parts(lowering: mlir.Attribute, translation: iree_codegen.TranslationInfoAt
     options: Any = others.pop(PIPELINE_OPTIONS, None)
     names = (STAGES, NO_BANK_CONFLICT_REDUCTION, USE_IGEMM, REORDERING)
     given = {name: getattr(options, name) for name in names} if options is not None else {}
-    return _Parts(
-        dict(entries_of(getattr(lowering, "attributes", None))),
-        {name: value for name, value in given.items() if value is not None},
-        others,
-    )
-
-
-def _text_of(option: CodeOption, value: int) -> str:
-    return next(text for text, number in option.values.items() if number == value)
+    return {
+        _LOWERING: dict(entries_of(getattr(lowering, "attributes", None))),
+        PIPELINE_OPTIONS: {name: value for name, value in given.items() if value is not None},
+        FUNCTION_ATTRIBUTES: dict(entries_of(others.pop(FUNCTION_ATTRIBUTES, None))),
+        _OTHERS: others,
+    }

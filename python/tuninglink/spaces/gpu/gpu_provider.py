@@ -22,7 +22,7 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import error, visit
 from tuninglink.solver import AssignmentError, UndecidedError
-from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Gpu, GpuRules, read_device
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Gpu, GpuRules, Setting, read_device
 from tuninglink.spaces.gpu.gpu_space import FamilySpaces
 from tuninglink.spaces.gpu.tile_and_fuse import (
     is_scaled,
@@ -151,10 +151,11 @@ class GpuProvider(Provider):
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
+        setting = Setting(workload.problem, device, attribute)
         if is_scaled(workload.root):
             if pipeline != TILE_AND_FUSE:
                 raise UndecidedError("products of scaled operands are known in TileAndFuse alone")
-            return scaled_spaces(workload, device, attribute)
+            return scaled_spaces(workload, setting)
         if missing := next(
             (type_ for type_ in _computed_types(workload) if _is_missing(type_, device)), ""
         ):
@@ -164,7 +165,7 @@ class GpuProvider(Provider):
         reasons: list[str] = []
         for make in _FORMS[pipeline].get(workload.problem.kind, ()):
             try:
-                result += make(workload, device, attribute)
+                result += make(workload, setting)
             except UndecidedError as failure:
                 reasons.append(failure.reason)
         if reasons and not result:
@@ -183,7 +184,7 @@ class GpuProvider(Provider):
         return device
 
 
-_Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
+_Form = Callable[["Workload", "Setting"], "Sequence[Space]"]
 
 _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
     TILE_AND_FUSE: {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
@@ -127,11 +127,11 @@ class GpuRules:
         """Add a rule whose violation leads to code that compiles but does not run."""
         self.require(Grade.UNSAFE, condition, message, *values)
 
-    def compilers(self, condition: Number, message: str, *values: Number) -> None:
+    def follow_compiler(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule of the compiler's own constraints."""
         self.require(Grade.COMPILER, condition, message, *values)
 
-    def not_chosen(self, condition: Number, message: str, *values: Number) -> None:
+    def limit_search(self, condition: Number, message: str, *values: Number) -> None:
         """Add a limit of the compiler's own search; configurations beyond it compile."""
         self.require(Grade.HEURISTIC, condition, message, *values)
 
@@ -160,12 +160,12 @@ class GpuRules:
             grade=Grade.HEURISTIC,
         )
 
-    def few(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
+    def limit_work(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
         """Limit the number of operations in the code of one thread; more are not covered."""
         message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
         self.sufficient(count <= most, message, count)
 
-    def unrolled(self, count: Number, what: str, most: int) -> None:
+    def limit_compilation(self, count: Number, what: str, most: int) -> None:
         """Limit the number of operations in the code of one thread, as more took minutes to compile."""
         message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
         self.require(Grade.SLOW, count <= most, message, count)
@@ -327,8 +327,15 @@ def knob_name(entry: str, loop: int) -> str:
     return f"{entry}[{loop}]"
 
 
-@dataclass(frozen=True)
-class Form:
+class Setting(NamedTuple):
+    """The problem, the GPU and the pipeline that a form of configurations is for."""
+
+    problem: Problem
+    device: Gpu
+    pipeline: mlir.Attribute
+
+
+class Form(NamedTuple):
     """A form of configurations: its constraints, and the template with their knobs."""
 
     constraints: ConstraintSet
@@ -347,22 +354,15 @@ class FormRules(GpuRules):
     subgroup_size: Number
     stages: Number
 
-    def __init__(
-        self, problem: Problem, device: Gpu, pipeline: mlir.Attribute, loop_count: int
-    ) -> None:
-        sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
+    def __init__(self, setting: Setting, loop_count: int) -> None:
+        self.problem, self.device, self.pipeline = setting
+        sizes: list[Any] = [dimension.size for dimension in self.problem.dimensions]
         super().__init__(size.term.name for size in sizes if isinstance(size, SizeParameter))
-        self.problem = problem
-        self.device = device
-        self.pipeline = pipeline
         self.loop_count = loop_count
-        self.most_subgroups = max(1, device.threads // device.subgroup_size)
+        self.context = self.pipeline.context
+        self.most_subgroups = max(1, self.device.threads // self.device.subgroup_size)
         self.tiles: dict[int, Number] = {}
         self._slots: dict[str, dict[int, Slot]] = {}
-
-    @property
-    def context(self) -> mlir.Context:
-        return self.pipeline.context
 
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
@@ -410,7 +410,7 @@ class FormRules(GpuRules):
             is_supported = any_of(*(size == each for each in AMD_SUBGROUP_SIZES))
             self.necessary(is_supported, "a subgroup must have 32 or 64 threads, not {}", size)
         message = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
-        self.compilers(size == device.subgroup_size, message, size)
+        self.follow_compiler(size == device.subgroup_size, message, size)
 
     def match_threads(self, needed: Number, source: str, grade: Grade = Grade.COMPILER) -> None:
         """Require the number of threads in a workgroup that the tiles of a `source` need."""

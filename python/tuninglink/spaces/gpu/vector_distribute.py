@@ -49,9 +49,9 @@ from tuninglink.spaces.gpu.gpu_rules import (
     MOST_INTRINSICS,
     Form,
     FormRules,
-    Gpu,
     Intrinsic,
     Number,
+    Setting,
     knob_name,
     look_up,
     product_of,
@@ -78,20 +78,18 @@ _UNKNOWN: Final = (
 )
 
 
-def vector_distribute_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> list[GpuSpace]:
+def vector_distribute_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations with an intrinsic.
 
     A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
     """
-    contraction, problem = read_contraction(workload), workload.problem
+    contraction = read_contraction(workload)
     static_sizes(workload)
-    intrinsics = intrinsics_for(contraction, device)
-    is_fused = has_consumers(workload) and device.is_amd
+    intrinsics = intrinsics_for(contraction, setting.device)
+    is_fused = has_consumers(workload) and setting.device.is_amd
 
     def make() -> Form:
-        rules = ContractionRules(problem, device, pipeline, contraction, intrinsics)
+        rules = ContractionRules(setting, contraction, intrinsics)
         return _contraction_form(rules, is_fused=is_fused)
 
     return [GpuSpace(WITH_INTRINSIC, make)]
@@ -117,8 +115,8 @@ def _contraction_form(rules: ContractionRules, *, is_fused: bool) -> Form:
         rules.divide(Grade.COMPILER, tile, step, name, part)
     taken = {loop: tile / steps[loop] for loop, tile in tiles.items()}
     for loop in contraction.matrix_loops:
-        rules.few(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
-    rules.unrolled(product_of(taken.values()), "intrinsics", _MOST_INTRINSICS)
+        rules.limit_work(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
+    rules.limit_compilation(product_of(taken.values()), "intrinsics", _MOST_INTRINSICS)
     # A workgroup has exactly the threads of its subgroups.
     rules.add_workgroup()
     rules.match_threads(product_of(counts.values()) * rules.subgroup_size, "of its subgroups")
@@ -126,7 +124,7 @@ def _contraction_form(rules: ContractionRules, *, is_fused: bool) -> Form:
         result = contraction.result
         bits = product_of(tiles[loop] for loop in result.loops) * result.bits
         registers = bits / (rules.threads * _REGISTER)
-        rules.unrolled(registers, "registers for fused results", _MOST_FUSED)
+        rules.limit_compilation(registers, "registers for fused results", _MOST_FUSED)
     # Shared memory holds the copies of promoted operands. The inputs of a computed operand may be copied in its place.
     promotion = Promotion(rules)
     clipped = promotion.bits(contraction, rules.clipped(contraction.sizes))
@@ -260,15 +258,13 @@ def has_innermost_channels(workload: Workload) -> bool:
     )
 
 
-def direct_convolution_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> list[GpuSpace]:
+def direct_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations that take one element of the filter at a time, and promote both operands.
 
     The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose tiles
     the threads cannot share evenly.
     """
-    intrinsics = intrinsics_for(read_igemm(workload), device)
+    intrinsics = intrinsics_for(read_igemm(workload), setting.device)
     op, problem = StructuredOp(workload.root), workload.problem
     if not has_innermost_channels(workload):
         raise UndecidedError(f"the channels of {problem} are not innermost")
@@ -282,7 +278,7 @@ def direct_convolution_spaces(
     operands = (operand_over(image, (*rows, inputs)), read_operand(filters, op.maps[1]))
 
     def make() -> Form:
-        rules, tiles = FormRules(problem, device, pipeline, len(sizes)), dict[int, Number]()
+        rules, tiles = FormRules(setting, len(sizes)), dict[int, Number]()
         # Tiles are of any size. Along the filter, the tile is one element.
         _, shapes = choose_intrinsic(rules, MMA_KIND, intrinsics)
         for loop, (size, role) in enumerate(zip(sizes, roles, strict=True)):
@@ -336,7 +332,7 @@ class _Attention(NamedTuple):
     intrinsics: Mapping[str, Sequence[Intrinsic]]
 
 
-def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
+def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
@@ -350,7 +346,7 @@ def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) 
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
     intrinsics = {}
     for part, lhs, rhs in (("qk", query, key), ("pv", value, value)):
-        fitting = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
+        fitting = setting.device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
         # The intrinsics for few rows do not compile in this pipeline.
         intrinsics[part] = [each for each in fitting if not each.is_named(FOR_FEW_ROWS)]
         if not intrinsics[part]:
@@ -358,11 +354,8 @@ def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) 
             raise UndecidedError(f"{what}, and attention without one is not known")
     batch = problem.loops(Role.BATCH)
     attention = _Attention(sizes, batch, m, n, k1, k2, (query, key, value), intrinsics)
-
-    def make() -> Form:
-        return _attention_form(FormRules(problem, device, pipeline, len(sizes)), attention)
-
-    return [GpuSpace(frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG}), make)]
+    entries = frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG})
+    return [GpuSpace(entries, lambda: _attention_form(FormRules(setting, len(sizes)), attention))]
 
 
 class _Fit(NamedTuple):
@@ -398,7 +391,7 @@ def _attention_form(rules: FormRules, attention: _Attention) -> Form:
     message = "either both intrinsics or none must have col_major results"
     rules.sufficient(qk.order == pv.order, message)
     taken = product_of([qk.taken + pv.taken, *(tiles[loop] for loop in batch)])
-    rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
+    rules.limit_compilation(taken, "intrinsics", MOST_INTRINSICS)
     rules.add_workgroup()
     rules.match_threads(product_of(counts.values()) * rules.subgroup_size, "of its subgroups")
     # Shared memory holds the copies of the operands and the values that threads may exchange: the scores, unless both
@@ -469,9 +462,7 @@ _MOST_ELEMENTS: Final = 256
 """The maximum number of elements that one thread takes at a time, or of one operand. Larger numbers are not covered."""
 
 
-def attention_lanes_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> list[GpuSpace]:
+def attention_lanes_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
     A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
@@ -481,11 +472,8 @@ def attention_lanes_spaces(
     single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of n, k1 and k2")
-
-    def make() -> Form:
-        return _attention_lanes_form(FormRules(problem, device, pipeline, len(sizes)), sizes)
-
-    return [GpuSpace(frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG}), make)]
+    entries = frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG})
+    return [GpuSpace(entries, lambda: _attention_lanes_form(FormRules(setting, len(sizes)), sizes))]
 
 
 def _attention_lanes_form(rules: FormRules, sizes: Sequence[int]) -> Form:
@@ -525,7 +513,7 @@ def _attention_lanes_form(rules: FormRules, sizes: Sequence[int]) -> Form:
             *(rules.subgroup_size, spread),
         )
         elements = tiles[loop] / lanes[loop] * (tiles[k2] / (lanes[k2] * subgroups))
-        rules.few(elements, "elements", _MOST_ELEMENTS)
+        rules.limit_work(elements, "elements", _MOST_ELEMENTS)
     needed = subgroups * rules.subgroup_size
     rules.match_threads(needed, "of its subgroups", Grade.SUFFICIENT)
     rules.limit_memory([], [tiles[n] * subgroups * (rules.device.subgroup_size * 32)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -39,6 +39,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     Gpu,
     GpuRules,
     Number,
+    Setting,
     check_element_types,
     knob_name,
     product_of,
@@ -78,12 +79,12 @@ _MOST_TILE: Final = 1024
 """The maximum tile of a loop. Tiles may exceed the computed part, as the compiler's own tiles do."""
 
 
-def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
+def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
     Tiles need not divide the loops: the generated code checks bounds.
     """
-    loops, problem = read_loops(workload, device), workload.problem
+    loops, problem = read_loops(workload, setting.device), workload.problem
     if loops.accumulates and problem.kind is OpKind.CONTRACTION:
         raise UndecidedError(f"{problem} adds to given values, without an intrinsic")
     beside = tuple(ops_beside(workload, loops))
@@ -94,28 +95,8 @@ def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
     neighborhood = _Neighborhood(
         beside, contraction, is_followed=bool(loops.reductions) and has_consumers(workload)
     )
-
-    def make() -> Form:
-        rules = FormRules(problem, device, pipeline, len(loops.sizes))
-        return _threads_form(rules, loops, neighborhood)
-
-    reduction = {REDUCTION_LEVEL} if loops.reductions else set[str]()
-    return [GpuSpace(frozenset({WORKGROUP, THREAD} | reduction), make)]
-
-
-def threads_space(
-    problem: Problem, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
-) -> GpuSpace:
-    """Return the configurations of a single op without reductions and promotion.
-
-    The compiler itself chooses numbers of threads that differ from those that the tiles need.
-    """
-
-    def make() -> Form:
-        rules = FormRules(problem, device, pipeline, len(loops.sizes))
-        return _threads_form(rules, loops, _Neighborhood(), grade=Grade.HEURISTIC)
-
-    return GpuSpace(frozenset({WORKGROUP, THREAD}), make)
+    entries = {WORKGROUP, THREAD} | ({REDUCTION_LEVEL} if loops.reductions else set())
+    return [GpuSpace(frozenset(entries), lambda: _threads_form(setting, loops, neighborhood))]
 
 
 class _Neighborhood(NamedTuple):
@@ -127,13 +108,14 @@ class _Neighborhood(NamedTuple):
 
 
 def _threads_form(
-    rules: FormRules,
+    setting: Setting,
     loops: RootLoops,
     neighborhood: _Neighborhood,
     *,
     grade: Grade = Grade.COMPILER,
 ) -> Form:
     """Return the form; the grade is that of the rule about the number of threads."""
+    rules = FormRules(setting, len(loops.sizes))
     beside, contraction, is_followed = neighborhood
     counts: list[Number] = [number(1)]
     pieces: list[Number] = [number(1)]
@@ -150,7 +132,7 @@ def _threads_form(
         pieces.append(select(piece == 0, tile, piece))
         counts.append(select(piece == 0, 1, (tile + piece - 1) / piece))
         text = f"thread[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})"
-        rules.compilers(piece <= tile, text, piece, tile)
+        rules.follow_compiler(piece <= tile, text, piece, tile)
     for loop in loops.reductions:
         size = loops.sizes[loop]
         tile = rules.tile(REDUCTION_LEVEL, loop, size or _MOST_TILE, zero=size)
@@ -161,11 +143,11 @@ def _threads_form(
     # A workgroup has the threads that the tiles need, with little work for each.
     rules.add_workgroup()
     summed = product_of([number(1), *(rules.tiles[loop] for loop in loops.reductions)])
-    rules.few(summed, "sums of one result", _MOST_SUMS)
-    rules.few(product_of(pieces) * summed, "sums")
+    rules.limit_work(summed, "sums of one result", _MOST_SUMS)
+    rules.limit_work(product_of(pieces) * summed, "sums")
     needed, most = product_of(counts), rules.device.threads
     text = f"tiles must not need more than {most} threads ({{}} <= {most})"
-    rules.compilers(needed <= most, text, needed)
+    rules.follow_compiler(needed <= most, text, needed)
     rules.match_threads(needed, "that its tiles need", grade)
     # Shared memory holds the copies of promoted operands and the data that threads exchange.
     clipped = rules.clipped(loops.sizes)
@@ -178,7 +160,7 @@ def _threads_form(
     exchanged.append(bits if is_followed else select(rules.threads == needed, 0, bits))
     for op in beside:
         elements = product_of(pieces) * op.elements
-        rules.unrolled(elements, "elements of another op", _MOST_BESIDE)
+        rules.limit_compilation(elements, "elements of another op", _MOST_BESIDE)
     loops.refuse_mixed_types(rules)
     rules.limit_memory(copies, exchanged)
     return rules.form({**rules.tile_slots(), **promotion}, is_flat=False)
@@ -227,43 +209,32 @@ _MOST_OF_INPUT: Final = 512
 """The maximum number of elements of an input for one thread: 1,024 take 25 to 40 seconds to compile, 2,048 minutes."""
 
 
-def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
+def lanes_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
     A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each
     tile, the lanes of a subgroup share its part, and a lane takes some elements at a time.
     """
-    loops = read_loops(workload, device)
+    loops = read_loops(workload, setting.device)
     if not loops.reductions:
         raise UndecidedError(f"{workload.problem} reduces nothing")
-    return [lanes_space(workload, loops, device, pipeline)]
+    return [lanes_space(workload, loops, setting)]
 
 
-def lanes_space(
-    workload: Workload, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
-) -> GpuSpace:
+def lanes_space(workload: Workload, loops: RootLoops, setting: Setting) -> GpuSpace:
     """Return the configurations of an op with these loops; see `lanes_spaces`."""
-    problem, neighbors = workload.problem, read_neighbors(workload, len(loops.parallel))
-
-    def make() -> Form:
-        return _LanesRules(problem, device, pipeline, loops, neighbors).write()
-
+    neighbors = read_neighbors(workload, len(loops.parallel))
     entries = frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS})
-    return GpuSpace(entries, make)
+    return GpuSpace(entries, lambda: _LanesRules(setting, loops, neighbors).write())
 
 
 class _LanesRules(FormRules):
     """The rules for ops without intrinsics in the pipeline VectorDistribute."""
 
     def __init__(
-        self,
-        problem: Problem,
-        device: Gpu,
-        pipeline: mlir.Attribute,
-        loops: RootLoops,
-        neighbors: Sequence[NeighboringOp],
+        self, setting: Setting, loops: RootLoops, neighbors: Sequence[NeighboringOp]
     ) -> None:
-        super().__init__(problem, device, pipeline, len(loops.sizes))
+        super().__init__(setting, len(loops.sizes))
         self._loops = loops
         self._neighbors = neighbors
         self._subgroups: dict[int, Number] = {}
@@ -335,7 +306,7 @@ class _LanesRules(FormRules):
         message = f"{name} must be divisible by {part} ({{}} % {{}} == 0)"
         require = self.necessary if shared else self.sufficient
         require(any_of(is_whole, is_part), message, tile, step)
-        self.not_chosen(is_whole, message, tile, step)
+        self.limit_search(is_whole, message, tile, step)
         # Tiles divide the loop.
         if size is None and is_parallel:
             text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
@@ -348,18 +319,22 @@ class _LanesRules(FormRules):
         lanes, subgroup_size = product_of(self._lanes.values()), self.subgroup_size
         message = "the lanes of lane_basis must be those of a subgroup ({} == {})"
         self.sufficient(subgroup_size % lanes == 0, message, lanes, subgroup_size)
-        self.compilers(lanes >= subgroup_size, message, lanes, subgroup_size)
+        self.follow_compiler(lanes >= subgroup_size, message, lanes, subgroup_size)
         for loop in self._loops.reductions:
             self._combine_results(loop)
         self.match_threads(product_of(self._subgroups.values()) * subgroup_size, "of its subgroups")
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             self.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE_LANES if self._neighbors else _MOST_ELEMENTS
-        self.few(product_of(self._vectors.values()) / self.threads, "elements", most_elements)
+        self.limit_work(
+            product_of(self._vectors.values()) / self.threads, "elements", most_elements
+        )
         for loops in self._loops.inputs:
             sharing = {loop: self._subgroups[loop] * self._lanes[loop] for loop in loops}
             taken = [self._vectors[loop] / count for loop, count in sharing.items()]
-            self.unrolled(product_of([number(1), *taken]), "elements of an input", _MOST_OF_INPUT)
+            self.limit_compilation(
+                product_of([number(1), *taken]), "elements of an input", _MOST_OF_INPUT
+            )
         # Another op is distributed over as many threads, or is repeated by a multiple of them. It iterates over its own
         # tiles for each result of a workgroup.
         for name, subgroups, its_lanes, step in self._neighbors:
@@ -368,7 +343,7 @@ class _LanesRules(FormRules):
                 f"a workgroup must have the {subgroups} subgroups of {name} beside it, or a multiple",
             )
             elements = self._results * step / (subgroups * its_lanes)
-            self.few(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
+            self.limit_work(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
 
     def _combine_results(self, loop: int) -> None:
         """Require numbers of lanes and subgroups that can combine their results."""
@@ -409,21 +384,19 @@ _MOST_DISTRIBUTED_TILE: Final = 1 << 20
 _BYTE: Final = 8
 
 
-def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
+def distribute_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     """Return the configurations of an elementwise op that is alone in its function."""
-    loops = read_loops(workload, device)
+    loops = read_loops(workload, setting.device)
     if ops_beside(workload, loops):
         raise UndecidedError(f"other ops are beside {workload.problem}")
-    return [DistributeSpace(workload, device, pipeline, loops.sizes)]
+    return [DistributeSpace(workload, setting, loops.sizes)]
 
 
 class DistributeSpace(Space):
     """The tiles of a workgroup and its number of threads, which are independent of each other."""
 
-    def __init__(
-        self, workload: Workload, device: Gpu, pipeline: mlir.Attribute, sizes: Sizes
-    ) -> None:
-        self._pipeline = pipeline
+    def __init__(self, workload: Workload, setting: Setting, sizes: Sizes) -> None:
+        device, self._pipeline = setting.device, setting.pipeline
         rules = GpuRules()
         # The tiles of the only level.
         tiles = tuple(f"{_LEVELS}[{loop}]" for loop in range(len(sizes)))
@@ -443,10 +416,10 @@ class DistributeSpace(Space):
         )
         subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(device.subgroup_sizes))
         text = f"a subgroup must have {device.subgroup_size} threads, not {{}}"
-        rules.not_chosen(subgroup_size == device.subgroup_size, text, subgroup_size)
+        rules.limit_search(subgroup_size == device.subgroup_size, text, subgroup_size)
         if workload.root.results and workload.root.name != _TOPK:
             rules.propose_nothing("other pipelines make vectors of tensors")
-        self.constraints = rules.build(workload.problem, str(pipeline))
+        self.constraints = rules.build(workload.problem, str(self._pipeline))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Read the tiles of the only level, the number of threads and the size of a subgroup."""
@@ -484,58 +457,56 @@ _SCATTER: Final = "iree_linalg_ext.scatter"
 _ARG_COMPARE: Final = "iree_linalg_ext.arg_compare"
 
 
-def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
+def gather_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     """Return the configurations of a gather, whose loops are the dimensions of its result."""
-    operation = _alone(workload, _GATHER)
-    sizes, _ = _sizes(operation.operands[len(operation.operands) - 1], device)
-    return [DistributeSpace(workload, device, pipeline, sizes)]
+    _, sizes, _ = _read_alone(workload, setting.device, _GATHER, operand=-1)
+    return [DistributeSpace(workload, setting, sizes)]
 
 
-def topk_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
+def topk_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     """Return the configurations of a top-k selection, whose loops are the rows that it selects from."""
-    operation = _alone(workload, _TOPK)
-    sizes, _ = _sizes(operation.operands[0], device)
-    dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
+    root, sizes, _ = _read_alone(workload, setting.device, _TOPK)
+    dimension = mlir.IntegerAttr(root.attributes["dimension"]).value
     rows = tuple(size for position, size in enumerate(sizes) if position != dimension)
-    return [DistributeSpace(workload, device, pipeline, rows)]
+    return [DistributeSpace(workload, setting, rows)]
 
 
-def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
+def scatter_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes."""
-    operation = _alone(workload, _SCATTER)
-    sizes, bits = _sizes(operation.operands[0], device)
+    _, sizes, bits = _read_alone(workload, setting.device, _SCATTER)
     loops = RootLoops(sizes, tuple(range(len(sizes))), (), bits)
-    return [threads_space(workload.problem, loops, device, pipeline)]
+
+    def make() -> Form:
+        # The compiler itself chooses numbers of threads that differ from those that the tiles need.
+        return _threads_form(setting, loops, _Neighborhood(), grade=Grade.HEURISTIC)
+
+    return [GpuSpace(frozenset({WORKGROUP, THREAD}), make)]
 
 
-def arg_compare_spaces(
-    workload: Workload, device: Gpu, pipeline: mlir.Attribute
-) -> Sequence[Space]:
+def arg_compare_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     """Return the configurations of an arg_compare, whose loops are the dimensions of the values that it compares."""
-    operation = _alone(workload, _ARG_COMPARE)
-    sizes, bits = _sizes(operation.operands[0], device)
-    dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
+    root, sizes, bits = _read_alone(workload, setting.device, _ARG_COMPARE)
+    dimension = mlir.IntegerAttr(root.attributes["dimension"]).value
     parallel = tuple(loop for loop in range(len(sizes)) if loop != dimension)
     loops = RootLoops(sizes, parallel, (dimension,), bits, finds_places=True)
-    return [lanes_space(workload, loops, device, pipeline)]
+    return [lanes_space(workload, loops, setting)]
 
 
-def _alone(workload: Workload, name: str) -> mlir.Operation:
+def _read_alone(
+    workload: Workload, device: Gpu, name: str, operand: int = 0
+) -> tuple[mlir.Operation, Sizes, int]:
+    """Return the only op of a function, and the sizes of an operand and the bits of an element of it."""
     root = workload.root
     if root.name != name:
         raise UndecidedError(f"no constraints are known for {root.name}")
     for op in function_ops(workload.function).computing:
         if op != root and op.name != names.FILL:
             raise UndecidedError(f"{op.name} is beside {root.name}")
-    return root
-
-
-def _sizes(value: mlir.Value[Any], device: Gpu) -> tuple[Sizes, int]:
-    """Return the sizes of an operand, and the bits of an element."""
-    sizes, element = shape(value.type), element_type(value.type)
+    type_ = list(root.operands)[operand].type
+    sizes, element = shape(type_), element_type(type_)
     is_known = isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE
     if not sizes or None in sizes or not is_known:
-        raise UndecidedError(f"an operand is of type {value.type}")
+        raise UndecidedError(f"an operand is of type {type_}")
     assert isinstance(element, mlir.IntegerType | mlir.FloatType)
     check_element_types([str(element)], device)
-    return sizes, element.width
+    return root, sizes, element.width

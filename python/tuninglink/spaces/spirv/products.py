@@ -135,9 +135,9 @@ class _PromotedRules(SpirvRules):
             any_of(x > 1, y == 1), "x must have several threads where y has ({}, {})", x, y
         )
         rules.sufficient(x > 1, "x must have several threads, not {}", x)
-        rules.not_chosen(z == 1, "z should have one thread, not {}", z)
+        rules.limit_search(z == 1, "z should have one thread, not {}", z)
         total = product_of(self.threads)
-        rules.not_chosen(
+        rules.limit_search(
             total >= self.device.gpu.subgroup_size,
             f"a workgroup should have at least {self.device.gpu.subgroup_size} threads, not {{}}",
             total,
@@ -149,7 +149,7 @@ class _PromotedRules(SpirvRules):
             tile = self._tiles[loop]
             piece = (tile + count - 1) / count
             work = work * piece
-            rules.not_chosen(
+            rules.limit_search(
                 all_of(tile % count == 0, piece <= _MOST_PIECE),
                 f"{name} should divide workgroup[{loop}] into at most {_MOST_PIECE} ({{}} % {{}} == 0)",
                 tile,
@@ -164,7 +164,7 @@ class _PromotedRules(SpirvRules):
         rules, contraction = self.rules, self._contraction
         self._depth = rules.knob(PIPELINE_DEPTH, 0, _MOST_PROMOTED_DEPTH)
         self._stage = rules.knob(STORE_STAGE, 0, 1)
-        rules.not_chosen(self._depth > 0, "a depth of 0 is a depth of 1")
+        rules.limit_search(self._depth > 0, "a depth of 0 is a depth of 1")
         depth = select(self._depth == 0, 1, self._depth)
         stages = select(self._stage == 1, depth, depth + 1)
         bits = copied_bits(contraction, self._tiles) * stages
@@ -313,7 +313,7 @@ class _CooperativeRules(SpirvRules):
 
     def unroll_matrices(self, count: Number) -> None:
         """Propose few products of matrices in a step."""
-        self.rules.not_chosen(
+        self.rules.limit_search(
             count <= _MOST_MATRICES,
             f"a subgroup should have at most {_MOST_MATRICES} products of matrices in a step ({{}})",
             count,
@@ -327,7 +327,7 @@ class _CooperativeRules(SpirvRules):
         self.add_workgroup()
         gpu, rules, contraction = self.device.gpu, self.rules, self._contraction
         x, y, z = self.threads
-        rules.not_chosen(
+        rules.limit_search(
             any_of(*(self.subgroup_size == size for size in gpu.subgroup_sizes)),
             f"a subgroup should have {' or '.join(map(str, gpu.subgroup_sizes))} threads, not {{}}",
             self.subgroup_size,
@@ -337,8 +337,8 @@ class _CooperativeRules(SpirvRules):
         rows = self._tiles[contraction.m] / self._subtiles[contraction.m]
         message = "a workgroup must have the subgroups that its tiles have, along {axis} ({} == {})"
         for axis, count, needed in (("x", x, size * columns), ("y", y, rows), ("z", z, number(1))):
-            rules.compilers(count == needed, message.replace("{axis}", axis), count, needed)
-        rules.not_chosen(
+            rules.follow_compiler(count == needed, message.replace("{axis}", axis), count, needed)
+        rules.limit_search(
             rows * columns <= _MOST_SUBGROUPS,
             f"a workgroup should have at most {_MOST_SUBGROUPS} subgroups ({{}})",
             rows * columns,
@@ -349,7 +349,7 @@ class _CooperativeRules(SpirvRules):
         rules, contraction = self.rules, self._contraction
         self._depth = rules.knob(PIPELINE_DEPTH, 0, _MOST_DEPTH)
         stage = rules.knob(STORE_STAGE, 0, 1)
-        rules.not_chosen(stage == 0, "store_stage should be 0, not {}", stage)
+        rules.limit_search(stage == 0, "store_stage should be 0, not {}", stage)
         room = self.device.gpu.memory
         stages = select(self._depth == 0, 1, self._depth + 1)
         bits = copied_bits(contraction, self._tiles) * stages

@@ -134,7 +134,7 @@ class _ThreadTileRules(SpirvRules):
         self.propose(tile, f"workgroup[{loop}]", values)
         pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
         self.propose(given, f"thread[{loop}]", sorted(pieces))
-        self.rules.not_chosen(
+        self.rules.limit_search(
             all_of(given <= tile, tile % piece == 0),
             f"thread[{loop}] should divide workgroup[{loop}] ({{}} % {{}} == 0)",
             tile,
@@ -150,7 +150,7 @@ class _ThreadTileRules(SpirvRules):
             # Limit the vectors of a thread, which are unrolled.
             self.unroll(product_of([results, *self._steps.values()]))
             vectors = product_of([1, *list(self._pieces.values())[:-1]])
-            self.rules.unrolled(vectors, "vectors of results", _MOST_VECTORS)
+            self.rules.limit_compilation(vectors, "vectors of results", _MOST_VECTORS)
             if self.problem.kind is OpKind.REDUCTION:
                 self.rules.sufficient(
                     results <= _MOST_THREAD_RESULTS,
@@ -159,7 +159,7 @@ class _ThreadTileRules(SpirvRules):
                 )
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
-            self.rules.not_chosen(
+            self.rules.limit_search(
                 self._tiles[loop] == 1,
                 f"workgroup[{loop}] should be 1, not {{}}",
                 self._tiles[loop],
@@ -169,7 +169,7 @@ class _ThreadTileRules(SpirvRules):
             if position < min(len(distributed), _DISTRIBUTED):
                 loop = distributed[position]
                 needed = self._tiles[loop] / self._pieces[loop]
-            self.rules.not_chosen(
+            self.rules.limit_search(
                 count == needed,
                 f"{name} should be the number of threads of the tiles ({{}} == {{}})",
                 count,
@@ -180,7 +180,7 @@ class _ThreadTileRules(SpirvRules):
         elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
         least = min(self.device.gpu.subgroup_size, max(1, elements // _WORK)) // 2
         total = product_of(self.threads)
-        self.rules.not_chosen(
+        self.rules.limit_search(
             total >= least, f"a workgroup should have at least {least} threads, not {{}}", total
         )
 
@@ -314,13 +314,13 @@ class _SubgroupRules(SpirvRules):
         self.prefer_subgroup_size()
         rules, gpu = self.rules, self.device.gpu
         x, y, z = self.threads
-        rules.compilers(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
+        rules.follow_compiler(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
         # Whole subgroups along x, whose results one subgroup combines.
         size = select(self.subgroup_size == 0, gpu.subgroup_size, self.subgroup_size)
-        rules.compilers(
+        rules.follow_compiler(
             x % size == 0, "a workgroup must have whole subgroups ({} % {} == 0)", x, size
         )
-        rules.compilers(
+        rules.follow_compiler(
             x <= size * size,
             "a subgroup must be able to combine the results of all subgroups ({} <= {} * {})",
             x,
@@ -340,7 +340,7 @@ class _SubgroupRules(SpirvRules):
         )
         last = self._steps[self._loops.reductions[-1]]
         outer = [step for loop, step in self._steps.items() if loop != self._loops.reductions[-1]]
-        rules.not_chosen(
+        rules.limit_search(
             any_of(last == self.sizes[self._loops.reductions[-1]], *[product_of([1, *outer]) == 1]),
             "outer reductions should be tiled only if the innermost is not",
         )

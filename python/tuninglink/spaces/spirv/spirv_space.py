@@ -318,7 +318,7 @@ class SpirvRules(ABC):
 
     def prefer_subgroup_size(self) -> None:
         """Propose no size of a subgroup, as the compiler does."""
-        self.rules.not_chosen(
+        self.rules.limit_search(
             self.subgroup_size == 0,
             "the driver should choose the size of a subgroup, not {}",
             self.subgroup_size,
@@ -326,7 +326,7 @@ class SpirvRules(ABC):
 
     def propose(self, tile: Number, name: str, values: Sequence[int]) -> None:
         """Propose only some values for a tile."""
-        self.rules.not_chosen(
+        self.rules.limit_search(
             any_of(*(tile == value for value in values)),
             f"{name} should be one of {', '.join(map(str, values))}, not {{}}",
             tile,
@@ -334,8 +334,8 @@ class SpirvRules(ABC):
 
     def unroll(self, count: Number) -> None:
         """Limit the multiplications, or other operations, of a thread in a step."""
-        self.rules.unrolled(count, "operations", _MOST_UNROLLED)
-        self.rules.not_chosen(
+        self.rules.limit_compilation(count, "operations", _MOST_UNROLLED)
+        self.rules.limit_search(
             count <= _MOST_PROPOSED,
             f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})",
             count,
