@@ -72,20 +72,13 @@ class Operand:
 
 @dataclass(frozen=True)
 class Contraction:
-    """A sum of products of two operands.
-
-    An intrinsic runs over the innermost loops of rows, columns and products.
+    """A sum of products of two operands. An intrinsic runs over the innermost loops of rows, columns and products.
 
     Attributes:
         sizes: the sizes of the loops. None is a dynamic loop: one of `outer`, or m and n of an open contraction.
         outer: the other parallel loops: batch loops, and outer loops over rows and columns.
         outer_k: the outer reduction loops.
-        m: the innermost loop over the rows of the result.
-        n: the innermost loop over its columns.
-        k: the innermost reduction loop.
-        lhs: the first operand.
-        rhs: the second operand.
-        result: the result.
+        m, n, k: the innermost loops over the rows of the result, over its columns, and of the reduction.
         accumulates: whether sums start from given values instead of a constant.
         is_plain: whether it is a product of two matrices; the compiler's own constraints cover only these.
         image: the operand made from the image of a convolution, None if it was not a convolution.
@@ -160,7 +153,7 @@ def read_contraction(workload: Workload, *, may_be_open: bool = False) -> Contra
     sizes = tuple(dimension.size for dimension in problem.dimensions)
     if any(sizes[loop] is None for loop in (*outer_k, k)):
         raise UndecidedError(f"{problem} has reductions of unknown size")
-    if not may_be_open and None in (sizes[m], sizes[n]):
+    if not may_be_open and (sizes[m] is None or sizes[n] is None):
         raise UndecidedError(f"{problem} has inner dimensions of unknown size")
     # Only the innermost loop of each role is tiled by intrinsics.
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))

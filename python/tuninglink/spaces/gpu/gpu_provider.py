@@ -6,7 +6,7 @@ A GPU that cannot convert the 8-bit floats of an op has no valid configuration f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -73,8 +73,8 @@ class UnsupportedSpace(Space):
         raise AssignmentError(error("no configuration is valid"))
 
 
-def _computed_types(workload: Workload) -> Iterator[str]:
-    """Yield the narrow float types of the operands of ops in the body of the root op."""
+def _unsupported_type(workload: Workload, device: Gpu) -> str | None:
+    """Return a narrow float type of the body of the root op that a GPU cannot convert, None without one."""
     types: dict[str, None] = {}
 
     def add(operation: mlir.Operation) -> None:
@@ -86,17 +86,16 @@ def _computed_types(workload: Workload) -> Iterator[str]:
         for block in region.blocks:
             for op in block.operations:
                 visit(op.operation, add)
-    return (type_ for type_ in types if type_ in _BYTES)
-
-
-def _is_missing(type_: str, device: Gpu) -> bool:
+    supported = {type_ for intrinsic in device.intrinsics for type_ in intrinsic.element_types}
     capability = re.match(r"sm_(\d+)", device.architecture)
-    if capability is not None:
-        return type_.endswith(_OF_AMD) or int(capability[1]) < _CONVERTING
-    supported = {
-        element_type for intrinsic in device.intrinsics for element_type in intrinsic.element_types
-    }
-    return device.architecture.startswith("gfx") and type_ not in supported
+    for type_ in filter(_BYTES.__contains__, types):
+        if capability is not None:
+            is_missing = type_.endswith(_OF_AMD) or int(capability[1]) < _CONVERTING
+        else:
+            is_missing = device.is_amd and type_ not in supported
+        if is_missing:
+            return type_
+    return None
 
 
 DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
@@ -156,9 +155,7 @@ class GpuProvider(Provider):
             if pipeline != TILE_AND_FUSE:
                 raise UndecidedError("products of scaled operands are known in TileAndFuse alone")
             return scaled_spaces(workload, setting)
-        if missing := next(
-            (type_ for type_ in _computed_types(workload) if _is_missing(type_, device)), ""
-        ):
+        if missing := _unsupported_type(workload, device):
             reason = f"{device.architecture} cannot convert {missing}"
             return [UnsupportedSpace(workload.problem, pipeline, reason)]
         result: list[Space] = []

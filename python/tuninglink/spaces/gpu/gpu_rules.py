@@ -345,9 +345,7 @@ class Form(NamedTuple):
 class FormRules(GpuRules):
     """The rules of a form of configurations, and the positions of its knobs in the lowering config.
 
-    Attributes:
-        tiles: the tiles of a workgroup by loop, which forms fill.
-        threads, subgroup_size, stages: the knobs of a workgroup, after `add_workgroup`.
+    Forms fill `tiles` with the tiles of a workgroup, by loop.
     """
 
     threads: Number
@@ -440,16 +438,10 @@ class FormRules(GpuRules):
         keeps_banks: bool = False,
         decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
     ) -> Form:
-        """Return the form; the rules must not be used afterwards.
+        """Return the form with the entries of its lowering config; the rules must not be used afterwards.
 
-        Args:
-            lowering: the entries of the lowering config.
-            unknown: why no configuration is known to be valid; empty if the rules decide.
-            ignored: further entries, which do not matter.
-            is_flat: whether the threads of a workgroup are along one axis.
-            is_igemm: whether a convolution is converted to a contraction.
-            keeps_banks: whether padding against bank conflicts is off.
-            decomposition: the lowering configs of the matmuls of an attention, by name.
+        The entries `ignored` do not matter, and `keeps_banks` switches padding against bank conflicts off. The
+        lowering configs of the matmuls of an attention, by name, are its `decomposition`.
         """
         entries: dict[str, Slot] = dict(lowering)
         if decomposition is not None:

@@ -41,7 +41,6 @@ from tuninglink.spaces.model import (
     DictionarySlot,
     Dimension,
     KnobTemplate,
-    Problem,
     Slot,
     Space,
     Workload,
@@ -190,7 +189,10 @@ class FamilySpaces:
             return None
         # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
         assumptions = Assumptions(values)
-        problem = parameterized(workload.problem, assumptions)
+        roles = (dimension.role for dimension in workload.problem.dimensions)
+        parameters: list[Any] = [assumptions.parameter(name) for name in values]
+        dimensions = tuple(map(Dimension, roles, parameters))
+        problem = replace(workload.problem, dimensions=dimensions)
         try:
             spaces = self._make(replace(workload, problem=problem))
         except UndecidedError:
@@ -201,15 +203,6 @@ class FamilySpaces:
             return None
         self._variants.insert(0, _Variant(assumptions, gpu_spaces))
         return self._variants[0]
-
-
-def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
-    """Return a problem with static sizes as one whose sizes are parameters."""
-    sizes: list[Any] = [
-        assumptions.parameter(f"size {loop}") for loop in range(len(problem.dimensions))
-    ]
-    roles = (dimension.role for dimension in problem.dimensions)
-    return replace(problem, dimensions=tuple(map(Dimension, roles, sizes)))
 
 
 class SharedSpace(Space):
