@@ -26,7 +26,7 @@ LIMITS: Final = {
     "spaces.model": (1698, 111),
     "upgrading": (4086, 217),
     "spaces.cpu": (1586, 94),
-    "spaces.gpu": (4728, 302),
+    "spaces.gpu": (3791, 205),
     "specs": (5116, 322),
     "matching": (5516, 268),
     "spaces.spirv": (1137, 67),
