@@ -60,7 +60,6 @@ class DeviceOptions:
 
 
 DEVICE_FLAGS: Final = flags_of(DeviceOptions)
-"""The flags of measurements."""
 
 
 def device_options(values: dict[str, Any]) -> DeviceOptions:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.help import help_text, overview
-from tuninglink.cli.terminal import columns, is_quiet
+from tuninglink.cli.terminal import columns, folded, is_quiet
 from tuninglink.cli.usage import (
     COMPLETE_HELP,
     COMPLETION_REQUEST,
@@ -37,8 +37,9 @@ from tuninglink.mlir import (
     error,
     is_undecodable,
     note,
-    print_diagnostic,
+    render,
     show_lines_of,
+    wants_color,
 )
 
 if TYPE_CHECKING:
@@ -176,10 +177,13 @@ def keep(*objects: object) -> None:
 
 def show(*diagnostics: Diagnostic) -> None:
     """Print diagnostics to standard error; remarks are omitted with `--quiet`."""
-    width = columns(sys.stderr) if sys.stderr.isatty() else LONGEST_LINE
+    stream = sys.stderr
+    width = columns(stream) if stream.isatty() else LONGEST_LINE
     for diagnostic in diagnostics:
         if diagnostic.severity is not Severity.REMARK or not is_quiet():
-            print_diagnostic(diagnostic, _sources, width=width)
+            text = render(diagnostic, _sources, color=wants_color(stream), width=width)
+            stream.write(folded(text, stream))  # a worker, which tunes, has the plain stream
+            stream.flush()
 
 
 def shown_diagnostics() -> DiagnosticSink:

@@ -191,11 +191,8 @@ def _run(options: TuneOptions, arguments: Sequence[str]) -> None:
         raise TuninglinkError(*diagnostics)
 
 
-# --- A part of a run: --dry-run and --stop-after ---
-
-
 def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
-    """Run some of the stages of tuning, and show the sizes of spaces or the candidates."""
+    """Run the stages of --dry-run or --stop-after, and show the sizes of spaces or the candidates."""
     if not options.dry_run and options.output != STANDARD_STREAM:
         check_output_directory(options.output)
     set_up_compiler(PROGRAM, options.flags)

@@ -17,6 +17,7 @@ from tuninglink.cli.process import run
 from tuninglink.cli.terminal import Verbosity, folded, render_table
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.usage import SUMMARIES
+from tuninglink.errors import Diagnostic, Severity
 from tuninglink.tuning.flag_sets import FlagSet
 
 WIDTHS = (60, 80, 120)
@@ -184,7 +185,9 @@ def test_progress_of_a_worker_fits_the_terminal(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("COLUMNS", "60")
-    ProgressLines("tune", Verbosity.NORMAL).tuning_under(FlagSet("data tiling, " * 8, ()))
-    lines = stream.getvalue().replace("\r\033[K", "").splitlines()
-    assert len(lines) > 1
+    progress = ProgressLines("tune", Verbosity.NORMAL)
+    progress.tuning_under(FlagSet("data tiling, " * 8, ()))
+    progress.noticed(Diagnostic(Severity.WARNING, "the budget is too short, " * 8))
+    lines = re.sub(r"\r?\x1b\[[0-9;]*[mK]", "", stream.getvalue()).splitlines()
+    assert len(lines) > 4
     assert max(map(len, lines)) <= 60
