@@ -64,78 +64,51 @@ class DedupeSequences(Pass):
         deduplicate_sequences(operation)
 
 
-@dataclass(frozen=True)
-class Deduplication:
-    """The numbers of sequences removed from a module and its nested modules.
+def deduplicate_sequences(module: mlir.Operation) -> int:
+    """Merge identical named sequences of a module, and remove those that no entry point reaches.
 
-    Attributes:
-        merged: sequences identical to another one.
-        unused: sequences without references.
+    The first one stays, also in a `foreach_match`, which never reaches a second pair with the same matcher. Symbols
+    other than sequences stay, with everything that they refer to. A module without an entry point keeps everything,
+    since its use is unknown.
+
+    Returns:
+        The number of sequences that were identical to another one.
     """
-
-    merged: int = 0
-    unused: int = 0
-
-    def __add__(self, other: Deduplication) -> Deduplication:
-        return Deduplication(self.merged + other.merged, self.unused + other.unused)
-
-
-def deduplicate_sequences(module: mlir.Operation) -> Deduplication:
-    """Merge identical named sequences, and remove those that no entry point reaches.
-
-    Sequences are identical if they apply the same ops to the same arguments. Names and locations do not count, and the
-    sequences that they include may be identical instead of the same. The first one stays, also in a `foreach_match`,
-    which never reaches a second pair with the same matcher. Symbols other than sequences stay, with everything that
-    they refer to. Each nested module is handled separately. A module without an entry point keeps everything, since
-    its use is unknown.
-
-    Args:
-        module: a `builtin.module`.
-    """
-    removed = Deduplication()
+    count = 0
     for scope in scopes(module):
-        removed += _deduplicate(scope)
-    return removed
-
-
-def _deduplicate(scope: SequenceScope) -> Deduplication:
-    if not scope.is_used:
-        return Deduplication()
-    identical = _identical(scope)
-    merged = {old: new for old, new in identical.items() if old not in scope.pinned}
-    for name in merged:
-        scope.sequences.pop(name).erase()
-    rename_symbols(scope.module, merged)
-    for sequence in scope.sequences.values():
-        for foreach_match in collect(sequence, names.FOREACH_MATCH):
-            # Remove the unreachable pairs, whose matcher is that of an earlier pair. The compiler crashes when it warns
-            # about them.
-            pairs = pairs_of(foreach_match)
-            first: dict[mlir.Attribute, mlir.Attribute] = {}
-            for matcher, action in pairs:
-                first.setdefault(matcher, action)
-            if len(first) < len(pairs):
-                set_pairs(foreach_match, first.items())
-    unused = scope.unused()
-    for sequence in unused:
-        sequence.erase()
-    return Deduplication(len(merged), len(unused))
+        if not scope.is_used:
+            continue
+        merged = {old: new for old, new in _identical(scope).items() if old not in scope.pinned}
+        count += len(merged)
+        for name in merged:
+            scope.sequences.pop(name).erase()
+        rename_symbols(scope.module, merged)
+        for sequence in scope.sequences.values():
+            for foreach_match in collect(sequence, names.FOREACH_MATCH):
+                # Remove the unreachable pairs, whose matcher is that of an earlier pair. The compiler crashes when it
+                # warns about them.
+                pairs = pairs_of(foreach_match)
+                first: dict[mlir.Attribute, mlir.Attribute] = {}
+                for matcher, action in pairs:
+                    first.setdefault(matcher, action)
+                if len(first) < len(pairs):
+                    set_pairs(foreach_match, first.items())
+        for sequence in scope.unused():
+            sequence.erase()
+    return count
 
 
 def _identical(scope: SequenceScope) -> dict[str, str]:
     """Return the remaining sequence for each one that is identical to it."""
     first: dict[object, str] = {}
     replaced: dict[str, str] = {}
+    # Callees come first, so that sequences with identical callees are identical.
     for name in postorder(scope.sequences, scope.uses):
         key = structural_key(scope.sequences[name], replaced)
         kept = first.setdefault(key, name)
         if kept != name:
             replaced[name] = kept
-    return _in_order(scope, replaced)
-
-
-def _in_order(scope: SequenceScope, replaced: dict[str, str]) -> dict[str, str]:
-    """Keep the first of each group, or a pinned one. In `replaced`, callees come first."""
+    # Keep the first of each group, or a pinned one.
     groups: dict[str, list[str]] = {}
     kept_names = set(replaced.values())
     for name in scope.sequences:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import Place
 from tuninglink.matching import EntryConditions, find_unreachable
 from tuninglink.mlir import DiagnosticSink, Pass, option
-from tuninglink.specs import Spec, erase_unused, pairs_of, set_pairs, specs_in, unused_sequences
+from tuninglink.specs import erase_unused, pairs_of, set_pairs, specs_in, unused_sequences
 
 
 @dataclass(frozen=True)
@@ -71,33 +72,17 @@ class DropShadowed(Pass):
         """Remove the unreachable entries of `operation` and of the specs nested in it."""
         dropping = drop_shadowed(operation)
         if self.report_dropped:
-            for entry in dropping.entries:
-                diagnostics.remark(f"dropped: {entry.message}", entry.place)
+            for message, place in dropping.entries:
+                diagnostics.remark(f"dropped: {message}", place)
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """A removed entry, without reference to its IR.
+class Dropping(NamedTuple):
+    """The messages about the entries removed from a module and its nested specs, with the places of their matchers.
 
-    Attributes:
-        place: the definition of its matcher, or None without a location.
-        message: its name, and the reason why it was unreachable.
+    `sequences` is the number of sequences that became unused.
     """
 
-    place: Place | None
-    message: str
-
-
-@dataclass(frozen=True)
-class Dropping:
-    """The entries and sequences removed from a module and its nested specs.
-
-    Attributes:
-        entries: the entries, in order.
-        sequences: the number of sequences that became unused.
-    """
-
-    entries: tuple[Dropped, ...]
+    entries: Sequence[tuple[str, Place | None]]
     sequences: int
 
 
@@ -107,43 +92,32 @@ def drop_shadowed(module: mlir.Operation) -> Dropping:
     A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is not a spec is
     not changed, but the specs nested in it are, each separately.
 
-    Args:
-        module: a `builtin.module`.
-
-    Returns:
-        The removed entries and sequences.
-
     Raises:
         SpecError: an entry point has a signature that cannot be linked. In that case nothing has changed.
     """
-    plans = [plan for spec in specs_in(module) for plan in _plans(spec)]
+    # Find the entries to remove from each `foreach_match`, by position, without handles to their IR.
+    plans: list[tuple[mlir.Operation, dict[int, tuple[str, Place | None]]]] = []
+    for spec in specs_in(module):
+        conditions = EntryConditions(spec)
+        unreachable = {
+            finding.position: (str(finding), finding.entry.place)
+            for finding in find_unreachable(spec, conditions=conditions)
+        }
+        for entries in conditions.lists:
+            count, start = len(entries.conditions), entries.start
+            dropped = {
+                at: unreachable[start + at] for at in range(count) if start + at in unreachable
+            }
+            if len(dropped) == count:
+                del dropped[0]
+            if dropped:
+                plans.append((entries.operation, dropped))
     if not plans:
         return Dropping((), 0)
+    # Remove them.
     unused = set(unused_sequences(module))
     for foreach_match, dropped in plans:
         kept = [pair for at, pair in enumerate(pairs_of(foreach_match)) if at not in dropped]
         set_pairs(foreach_match, kept)
     sequences = erase_unused(module, unused)
-    return Dropping(tuple(entry for _, dropped in plans for entry in dropped.values()), sequences)
-
-
-def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
-    """Return the entries to remove from each `foreach_match`, by position, without handles to their IR."""
-    conditions = EntryConditions(spec)
-    unreachable = {
-        finding.position: Dropped(finding.entry.place, str(finding))
-        for finding in find_unreachable(spec, conditions=conditions)
-    }
-    plans = []
-    for entries in conditions.lists:
-        positions = range(len(entries.conditions))
-        dropped = {
-            at: unreachable[entries.start + at]
-            for at in positions
-            if entries.start + at in unreachable
-        }
-        if len(dropped) == len(positions):
-            del dropped[0]
-        if dropped:
-            plans.append((entries.operation, dropped))
-    return plans
+    return Dropping([entry for _, dropped in plans for entry in dropped.values()], sequences)

@@ -98,20 +98,18 @@ class StripConfigs(Pass):
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - it cannot fail after the checks
         """Strip `operation` and everything inside it."""
-        keep = [_kind(name) for name in self.keep]
+        keep = []
+        kinds = [kind.value for kind in ConfigurationKind]
+        for name in self.keep:
+            if name not in kinds:
+                nearest = difflib.get_close_matches(name, kinds, n=1)
+                hint = f"did you mean '{nearest[0]}'?" if nearest else ""
+                hint = hint or f"expected one of {', '.join(kinds)}"
+                message = f"{self.name}: unknown kind '{name}' in option 'keep'; {hint}"
+                raise PipelineError(error(message))
+            keep.append(ConfigurationKind(name))
         check_is_program(operation)
         strip_configurations(operation, keep, self.markers)
-
-
-def _kind(name: str) -> ConfigurationKind:
-    try:
-        return ConfigurationKind(name)
-    except ValueError:
-        kinds = [kind.value for kind in ConfigurationKind]
-        nearest = difflib.get_close_matches(name, kinds, n=1)
-        hint = f"did you mean '{nearest[0]}'?" if nearest else f"expected one of {', '.join(kinds)}"
-        message = f"tuninglink-strip-configs: unknown kind '{name}' in option 'keep'; {hint}"
-        raise PipelineError(error(message)) from None
 
 
 def strip_configurations(
@@ -125,13 +123,8 @@ def strip_configurations(
     inside another attribute. Dictionaries that become empty are removed as well. Transform sequences are skipped,
     since a spec is not a configuration before it is applied.
 
-    Args:
-        root: the operation to strip.
-        keep: the kinds to keep.
-        markers: the attributes that mark an operation as configured.
-
-    Returns:
-        The number of removed or changed attributes and erased operations.
+    `markers` are the attributes that mark an operation as configured. Return the number of removed or changed attributes
+    and erased operations.
     """
     stripping = _Stripping(frozenset(keep), frozenset(markers))
     visit(root, stripping.inspect)
@@ -231,7 +224,15 @@ class _Stripping:
             return attribute
         if isinstance(attribute, mlir.DictAttr):
             dropped = _DECOMPOSED if name == names.DECOMPOSITION_CONFIG else frozenset[str]()
-            return self._clean_dictionary(attribute, dropped)
+            entries = entries_of(attribute)
+            left: dict[str, mlir.Attribute] = {}
+            for key, entry in entries.items():
+                cleaned = None if key in dropped else self._clean(key, entry)
+                if cleaned is not None:
+                    left[key] = cleaned
+            if left == entries:
+                return attribute
+            return mlir.DictAttr.get(left, context=attribute.context) if left else None
         if isinstance(attribute, mlir.ArrayAttr):
             # Clean the elements of an array. Emptied elements stay, to keep the positions of the others.
             elements: list[mlir.Attribute] = []
@@ -243,16 +244,3 @@ class _Stripping:
                 return attribute
             return mlir.ArrayAttr.get(elements, context=attribute.context)
         return attribute
-
-    def _clean_dictionary(
-        self, dictionary: mlir.DictAttr, dropped: frozenset[str]
-    ) -> mlir.Attribute | None:
-        entries = entries_of(dictionary)
-        left: dict[str, mlir.Attribute] = {}
-        for name, entry in entries.items():
-            cleaned = None if name in dropped else self._clean(name, entry)
-            if cleaned is not None:
-                left[name] = cleaned
-        if left == entries:
-            return dictionary
-        return mlir.DictAttr.get(left, context=dictionary.context) if left else None

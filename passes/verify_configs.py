@@ -13,8 +13,6 @@ from tuninglink.specs import check_is_program
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces import ProviderRegistry
-
 
 @dataclass(frozen=True)
 class VerifyConfigs(Pass):
@@ -64,45 +62,30 @@ class VerifyConfigs(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Check the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
-        from tuninglink.spaces import ProviderRegistry  # noqa: PLC0415
+        from tuninglink.solver import Limits, Verdict  # noqa: PLC0415
+        from tuninglink.spaces import (  # noqa: PLC0415
+            ProviderRegistry,
+            verify_configuration,
+            verify_like_compiler,
+        )
+        from tuninglink.spaces.model import read_configuration, read_workload  # noqa: PLC0415
 
         check_is_program(operation)
-        registry = ProviderRegistry(diagnostics.emit)
-        for function_roots in find_root_ops(operation):
-            for root in function_roots.roots:
-                self._verify(root, function_roots.function, registry, diagnostics)
-
-    def _verify(
-        self,
-        root: mlir.Operation,
-        function: mlir.Operation,
-        registry: ProviderRegistry,
-        diagnostics: DiagnosticSink,
-    ) -> None:
-        from tuninglink.solver import Limits, Verdict  # noqa: PLC0415
-        from tuninglink.spaces import verify_configuration, verify_like_compiler  # noqa: PLC0415
-        from tuninglink.spaces.model import (  # noqa: PLC0415
-            read_configuration,
-            read_workload,
-        )
-
-        configuration = read_configuration(root, function)
-        if configuration is None:
-            return
-        workload = read_workload(root, function)
-        answer = (
-            verify_like_compiler(workload, configuration, Limits(self.limit))
-            if self.follow_compiler
-            else verify_configuration(workload, configuration, registry, Limits(self.limit))
-        )
-        if answer.severity is None and not self.report_valid:
-            return
-        if (
-            answer.verdict is Verdict.NOT_DECIDED
-            and answer.severity is Severity.REMARK
-            and not self.report_undecided
-        ):
-            return
-        notes = tuple(note(text, root) for text in answer.notes)
-        severity = answer.severity or Severity.REMARK
-        diagnostics.emit(Diagnostic(severity, str(answer), place_of(root.location), notes))
+        registry, limits = ProviderRegistry(diagnostics.emit), Limits(self.limit)
+        roots = ((root, each.function) for each in find_root_ops(operation) for root in each.roots)
+        for root, function in roots:
+            configuration = read_configuration(root, function)
+            if configuration is None:
+                continue
+            workload = read_workload(root, function)
+            answer = (
+                verify_like_compiler(workload, configuration, limits)
+                if self.follow_compiler
+                else verify_configuration(workload, configuration, registry, limits)
+            )
+            severity = answer.severity or Severity.REMARK
+            is_undecided = answer.verdict is Verdict.NOT_DECIDED and severity is Severity.REMARK
+            is_reported = self.report_undecided if is_undecided else True
+            if is_reported and (answer.severity is not None or self.report_valid):
+                notes = tuple(note(text, root) for text in answer.notes)
+                diagnostics.emit(Diagnostic(severity, str(answer), place_of(root.location), notes))

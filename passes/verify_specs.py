@@ -11,7 +11,7 @@ from tuninglink.errors import Diagnostic, Severity
 from tuninglink.matching import find_unreachable
 from tuninglink.mlir import DiagnosticSink, Pass, note, option
 from tuninglink.rules import Rule
-from tuninglink.specs import Spec, specs_in
+from tuninglink.specs import specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
 
 
@@ -84,27 +84,18 @@ class VerifySpecs(Pass):
 
 
 def report_unreachable(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warn of unreachable entries in a spec, or in each nested spec of a module.
-
-    Args:
-        module: a `builtin.module` that `verify_spec` accepts.
-        diagnostics: the sink of the warnings.
-    """
+    """Warn of unreachable entries in a spec that `verify_spec` accepts, or in each nested spec of a module."""
     for spec in specs_in(module):
-        _report(spec, diagnostics)
-
-
-def _report(spec: Spec, diagnostics: DiagnosticSink) -> None:
-    table = spec.anatomy.table
-    for unreachable in find_unreachable(spec):
-        remedy, notes = "remove it", []
-        for earlier in unreachable.subsumed_by:
-            remedy = f"remove it, or move it before '@{earlier.matcher}'"
-            notes = [note("the earlier matcher", table.lookup(earlier.matcher))]
-        diagnostics.warning(
-            f"entry '@{unreachable.entry.matcher} -> @{unreachable.entry.action}' is unreachable: "
-            f"{unreachable.why_unreachable}; {remedy}",
-            table.lookup(unreachable.entry.matcher),
-            notes,
-            Rule.UNREACHABLE,
-        )
+        table = spec.anatomy.table
+        for unreachable in find_unreachable(spec):
+            remedy, notes = "remove it", []
+            for earlier in unreachable.subsumed_by:
+                remedy = f"remove it, or move it before '@{earlier.matcher}'"
+                notes = [note("the earlier matcher", table.lookup(earlier.matcher))]
+            entry, why = unreachable.entry, unreachable.why_unreachable
+            diagnostics.warning(
+                f"entry '@{entry.matcher} -> @{entry.action}' is unreachable: {why}; {remedy}",
+                table.lookup(entry.matcher),
+                notes,
+                Rule.UNREACHABLE,
+            )

@@ -217,7 +217,7 @@ def test_check_does_not_call_that_compiled(name: str, verdict: Verdict) -> None:
     assert entry.compiles
     assert entry.compiles.verdict is verdict
     assert entry.compiles.reason.endswith(reason)
-    findings = [item.diagnostic for item in report.findings() if item.rule is Rule.NO_EFFECT]
+    findings = [item for item in report.findings() if item.rule is Rule.NO_EFFECT]
     assert all(finding.message.endswith(reason) for finding in findings)
     # Without a compilation it is found where the action alone shows it.
     is_plain = reason and "on the function" not in reason

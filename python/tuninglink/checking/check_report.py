@@ -70,23 +70,21 @@ class Selection:
 
     def reported(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings to report; undecided questions as errors if the check is strict."""
-        return [finding for finding in map(self._graded, findings) if self._reports(finding)]
-
-    def _graded(self, finding: Diagnostic) -> Diagnostic:
-        is_error = self.is_strict and finding.rule is Rule.UNDECIDED
-        return replace(finding, severity=Severity.ERROR) if is_error else finding
-
-    def _reports(self, finding: Diagnostic) -> bool:
-        rule = finding.rule
-        if rule is Rule.UNREADABLE:
-            return True  # Nothing else is known about the spec.
-        if rule in self.ignored or (self.selected and rule not in self.selected):
-            return False
-        is_minor = finding.severity is Severity.REMARK and rule not in _OF_SPECS
-        return not is_minor or self.is_complete or bool(self.selected)
+        reported = []
+        for finding in findings:
+            rule, severity = finding.rule, finding.severity
+            if self.is_strict and rule is Rule.UNDECIDED:
+                severity = Severity.ERROR
+            is_selected = rule not in self.ignored and (not self.selected or rule in self.selected)
+            is_minor = severity is Severity.REMARK and rule not in _OF_SPECS
+            is_shown = not is_minor or self.is_complete or bool(self.selected)
+            # Nothing else is known about an unreadable spec.
+            if rule is Rule.UNREADABLE or (is_selected and is_shown):
+                reported.append(replace(finding, severity=severity))
+        return reported
 
 
-# --- Reports about specs, as diagnostics and as data: the JSON document is `CheckReport` ---------
+# --- Reports about specs -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -174,23 +172,11 @@ class SpecReport:
         """Yield all faults and undecided questions, entry by entry."""
         for diagnostic in self.structure:
             rule = diagnostic.rule or (Rule.STRUCTURE if self.kind else Rule.UNREADABLE)
-            of_structure = replace(diagnostic, rule=rule)
-            yield of_structure
+            yield replace(diagnostic, rule=rule)
         for entry in self.entries:
-            yield from _refuted(entry)
-            yield from _discouraged(entry)
-            yield from _crashing(entry)
-            yield from _miscompiled(entry)
-            yield from _slow(entry)
-            # A finding if the code of an entry spills registers to memory.
-            answer = entry.compiles
-            if answer is not None and answer.spills:
-                message = f"configures slow code: {answer.spills}"
-                yield _finding(Rule.SPILLS, entry, message, [_FEWER_REGISTERS])
-            yield from _without_effect(entry)
-            yield from _open(entry)
+            yield from _findings(entry)
             for match in entry.in_model or ():
-                yield from _in_model(entry, match)
+                yield from _findings_in_model(entry, match)
 
     @written()
     def diagnostics(self) -> list[Diagnostic]:
@@ -234,93 +220,62 @@ _REFUTED: Final = {
 }
 """The rule that an entry breaks if a question is refuted, and the message about it."""
 
-_REJECTED: Final = (
-    Rule.DISCOURAGED,
-    "has a configuration that the compiler's own constraints reject",
-)
+_REJECTED: Final = "has a configuration that the compiler's own constraints reject"
 _CRASHING: Final = "configures what may crash on local-task"
 _SLOW: Final = "has a configuration that may take minutes to compile"
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
 """The message about an invalid configuration that compiles."""
-
-
-def _refuted(report: EntryReport) -> Iterator[Diagnostic]:
-    for question, answer in report.answers.items():
-        if answer is not None and answer.verdict is Verdict.REFUTED:
-            if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
-                continue  # An entry that matches nothing is never reached.
-            rule, what = _REFUTED[question]
-            severity = None
-            if question == "valid" and _compiles(report):
-                severity, what = Severity.WARNING, _NARROW
-            place = report.knob_place if question == "valid" else None
-            message = f"{what}: {answer.reason}"
-            yield _finding(rule, report, message, answer.details, place=place, severity=severity)
-
-
-def _discouraged(report: EntryReport) -> Iterator[Diagnostic]:
-    for answer in report.answers.values():
-        if answer is not None and answer.warning:
-            rule, what = _REJECTED
-            message, place = f"{what}: {answer.warning}", report.knob_place
-            severity = _of_discouraged(answer, report)
-            yield _finding(rule, report, message, answer.details, place=place, severity=severity)
-
-
-def _of_discouraged(answer: Answer, report: EntryReport) -> Severity:
-    is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
-    return Severity.REMARK if is_safe else Severity.WARNING
-
-
-def _crashing(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield the finding that the code of an entry may crash: by the compiler's report, else by the estimate."""
-    rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
-    answer = report.compiles if is_compiled else report.is_valid
-    if answer is not None and answer.crash:
-        place = None if is_compiled else report.knob_place
-        message = f"{_CRASHING}: {answer.crash}"
-        yield _finding(rule, report, message, answer.details, place=place)
-
-
-def _slow(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield a finding if a configuration may take minutes to compile, unless it was compiled."""
-    rule, answer = Rule.SLOW, report.is_valid
-    if answer is not None and answer.slow and not _compiles(report):
-        message, place = f"{_SLOW}: {answer.slow}", report.knob_place
-        yield _finding(rule, report, message, answer.details, place=place)
-
-
+_MISCOMPILED: Final = "has a configuration whose code computes wrong results"
 _FEWER_REGISTERS: Final = (
     "smaller tiles of a thread or a subgroup, or more threads, need fewer registers"
 )
 
 
-def _without_effect(report: EntryReport) -> Iterator[Diagnostic]:
-    rule, reason = Rule.NO_EFFECT, entry_without_effect(report.entry)
-    if reason:
-        yield _finding(rule, report, f"has no effect: {reason}", [IN_ONE])
-
-
-def _miscompiled(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield a finding if the compiler generates wrong code for the configuration of an entry."""
-    rule = Rule.WRONG_RESULT
-    for answer in report.answers.values():
-        if answer is not None and answer.miscompilation:
-            message = (
-                f"has a configuration whose code computes wrong results: {answer.miscompilation}"
-            )
-            yield _finding(rule, report, message, place=report.knob_place)
-
-
-def _open(report: EntryReport) -> Iterator[Diagnostic]:
-    """Yield the undecided questions."""
-    rule = Rule.UNDECIDED
+def _findings(report: EntryReport) -> Iterator[Diagnostic]:
+    """Yield the faults of an entry and the questions about it that were not decided."""
+    answers = [(what, answer) for what, answer in report.answers.items() if answer is not None]
+    is_valid, compiled = report.is_valid, report.compiles
+    compiles = _compiles(report)
+    place = report.knob_place
+    for question, answer in answers:
+        if answer.verdict is Verdict.REFUTED:
+            if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
+                continue  # An entry that matches nothing is never reached.
+            (rule, what), severity = _REFUTED[question], None
+            if question == "valid" and compiles:
+                severity, what = Severity.WARNING, _NARROW
+            at = place if question == "valid" else None
+            message = f"{what}: {answer.reason}"
+            yield _finding(rule, report, message, answer.details, place=at, severity=severity)
+    for _, answer in answers:
+        if answer.warning:
+            message, severity = f"{_REJECTED}: {answer.warning}", _discouragement(report, answer)
+            rule, details = Rule.DISCOURAGED, answer.details
+            yield _finding(rule, report, message, details, place=place, severity=severity)
+    # The compiler's report of the stack that the code needs has precedence over the estimate.
+    stack = compiled if compiles else is_valid
+    if stack is not None and stack.crash:
+        at = None if compiles else place
+        message = f"{_CRASHING}: {stack.crash}"
+        yield _finding(Rule.STACK_OVERFLOW, report, message, stack.details, place=at)
+    for _, answer in answers:
+        if answer.miscompilation:
+            message = f"{_MISCOMPILED}: {answer.miscompilation}"
+            yield _finding(Rule.WRONG_RESULT, report, message, place=place)
+    if is_valid is not None and is_valid.slow and not compiles:
+        message = f"{_SLOW}: {is_valid.slow}"
+        yield _finding(Rule.SLOW, report, message, is_valid.details, place=place)
+    if compiled is not None and compiled.spills:
+        message = f"configures slow code: {compiled.spills}"
+        yield _finding(Rule.SPILLS, report, message, [_FEWER_REGISTERS])
+    if reason := entry_without_effect(report.entry):
+        yield _finding(Rule.NO_EFFECT, report, f"has no effect: {reason}", [IN_ONE])
     for question, answer in report.open_answers.items():
         message = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
-        yield _finding(rule, report, message)
+        yield _finding(Rule.UNDECIDED, report, message)
 
 
-def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Diagnostic]:
+def _findings_in_model(report: EntryReport, match: ModelMatch) -> Iterator[Diagnostic]:
     """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
@@ -329,19 +284,17 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Diagnostic]:
         message = f"has an invalid configuration {where}: {answer.reason}"
         yield _finding(Rule.INVALID_IN_MODEL, report, message, notes)
     elif answer.verdict is Verdict.NOT_DECIDED:
-        rule, message = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
-        yield _finding(rule, report, message, notes)
+        message = f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(Rule.UNDECIDED, report, message, notes)
     if answer.warning:
-        rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
-        message = f"{what} reject {where}: {answer.warning}"
-        severity = _of_discouraged(answer, report)
-        yield _finding(rule, report, message, notes, severity=severity)
+        message = f"{_REJECTED} {where}: {answer.warning}"
+        severity = _discouragement(report, answer)
+        yield _finding(Rule.DISCOURAGED, report, message, notes, severity=severity)
     if answer.slow:
-        rule, message = Rule.SLOW, f"{_SLOW} {where}: {answer.slow}"
-        yield _finding(rule, report, message, notes)
+        yield _finding(Rule.SLOW, report, f"{_SLOW} {where}: {answer.slow}", notes)
     if answer.crash:
-        rule, message = Rule.STACK_OVERFLOW, f"{_CRASHING} {where}: {answer.crash}"
-        yield _finding(rule, report, message, notes)
+        message = f"{_CRASHING} {where}: {answer.crash}"
+        yield _finding(Rule.STACK_OVERFLOW, report, message, notes)
 
 
 def _finding(
@@ -360,11 +313,19 @@ def _finding(
     return Diagnostic(severity, message, place or report.entry.place, notes, fix, rule)
 
 
+def _discouragement(report: EntryReport, answer: Answer) -> Severity:
+    is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
+    return Severity.REMARK if is_safe else Severity.WARNING
+
+
 def _compiles(report: EntryReport) -> bool:
     return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN
 
 
-# --- Findings, which are diagnostics with a rule: their places and fixes, and their formats for code review tools
+# --- Places and fixes of findings, and their formats for code review tools -----------------------
+
+_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
+"""The knobs that a `translation_info` has."""
 
 
 def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
@@ -376,10 +337,6 @@ def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> P
     whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
     candidates = (places.find(at, entry) for entry in (*entries, whole))
     return next((place for place in candidates if place != at), None)
-
-
-_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
-"""The knobs that a `translation_info` has."""
 
 
 def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
@@ -395,77 +352,71 @@ _LEVELS: Final = {
     Severity.REMARK: "note",
     Severity.NOTE: "note",
 }
-_RULES: Final = tuple(Rule)
 
 
 def to_sarif(findings: Iterable[Diagnostic]) -> dict[str, Any]:
     """Return a SARIF log with one run, whose results are diagnostics with a rule."""
     from importlib import metadata  # noqa: PLC0415 - no other format needs the version
 
+    rules = [
+        {
+            "id": rule.value,
+            "shortDescription": {"text": rule.description},
+            "defaultConfiguration": {"level": _LEVELS[Severity(rule.severity)]},
+        }
+        for rule in Rule
+    ]
     version = metadata.version("tuninglink")
-    driver = {"name": "tuninglink", "version": version, "rules": list(map(_rule, _RULES))}
+    driver = {"name": "tuninglink", "version": version, "rules": rules}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": list(map(_result, findings))}],
+        "runs": [{"tool": {"driver": driver}, "results": list(map(_sarif_result, findings))}],
     }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {
-        "id": rule.value,
-        "shortDescription": {"text": rule.description},
-        "defaultConfiguration": {"level": _LEVELS[Severity(rule.severity)]},
-    }
-
-
-def _result(diagnostic: Diagnostic) -> dict[str, Any]:
-    assert diagnostic.rule is not None
+def _sarif_result(diagnostic: Diagnostic) -> dict[str, Any]:
+    rule = diagnostic.rule
+    assert rule is not None
     placeless = [note.message for note in diagnostic.notes if note.place is None]
     sarif_result: dict[str, Any] = {
-        "ruleId": diagnostic.rule.value,
-        "ruleIndex": _RULES.index(diagnostic.rule),
+        "ruleId": rule.value,
+        "ruleIndex": list(Rule).index(rule),
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": "\n".join([diagnostic.message, *placeless])},
-        "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
+        "locations": [] if diagnostic.place is None else [_sarif_location(diagnostic.place)],
     }
     related = [
-        {**_location(note.place), "message": {"text": note.message}}
+        {**_sarif_location(note.place), "message": {"text": note.message}}
         for note in diagnostic.notes
         if note.place is not None
     ]
     if related:
         sarif_result["relatedLocations"] = related
     if diagnostic.fix:
-        sarif_result["fixes"] = [_fix(diagnostic)]
+        # The replacements are all in one file.
+        is_name = rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
+        source = "suggested name" if is_name else "values of the nearest valid configuration"
+        replacements = [
+            {
+                "deletedRegion": {
+                    "startLine": part.start.line,
+                    "startColumn": part.start.column,
+                    "endLine": part.end.line,
+                    "endColumn": part.end.column,
+                },
+                "insertedContent": {"text": part.text},
+            }
+            for part in diagnostic.fix
+        ]
+        physical = _sarif_location(diagnostic.fix[0].start)["physicalLocation"]
+        change = {"artifactLocation": physical["artifactLocation"], "replacements": replacements}
+        description = {"text": f"Take the {source}."}
+        sarif_result["fixes"] = [{"description": description, "artifactChanges": [change]}]
     return sarif_result
 
 
-def _fix(diagnostic: Diagnostic) -> dict[str, Any]:
-    """Return the replacements of a finding, all in one file."""
-    is_name = diagnostic.rule in (Rule.UNREAD_KNOB, Rule.UNKNOWN_NAME)
-    source = "suggested name" if is_name else "values of the nearest valid configuration"
-    replacements = diagnostic.fix
-    written = [
-        {
-            "deletedRegion": {
-                "startLine": part.start.line,
-                "startColumn": part.start.column,
-                "endLine": part.end.line,
-                "endColumn": part.end.column,
-            },
-            "insertedContent": {"text": part.text},
-        }
-        for part in replacements
-    ]
-    artifact = _location(replacements[0].start)["physicalLocation"]["artifactLocation"]
-    return {
-        "description": {"text": f"Take the {source}."},
-        "artifactChanges": [{"artifactLocation": artifact, "replacements": written}],
-    }
-
-
-def _location(place: Place) -> dict[str, Any]:
+def _sarif_location(place: Place) -> dict[str, Any]:
     path = Path(place.file)
     physical: dict[str, Any] = {
         "artifactLocation": {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
@@ -475,35 +426,28 @@ def _location(place: Place) -> dict[str, Any]:
     return {"physicalLocation": physical}
 
 
-_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
-
-
 def to_github(diagnostic: Diagnostic) -> str:
     """Return the workflow command for a diagnostic with a rule, one line without its terminator."""
     assert diagnostic.rule is not None
     properties: dict[str, str] = {}
-    if diagnostic.place is not None:
-        properties["file"] = diagnostic.place.file
-        if diagnostic.place.line > 0:
-            properties |= {
-                "line": str(diagnostic.place.line),
-                "col": str(max(diagnostic.place.column, 1)),
-            }
+    if (place := diagnostic.place) is not None:
+        properties["file"] = place.file
+        if place.line > 0:
+            properties |= {"line": str(place.line), "col": str(max(place.column, 1))}
     properties["title"] = diagnostic.rule.description
-    written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+
+    def escape(text: str) -> str:
+        return escaped(text, lines=True).replace("%", "%25").replace("\n", "%0A")
+
+    written = ",".join(
+        f"{name}={escape(value).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+    )
+    command = {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(
+        diagnostic.severity, "notice"
+    )
     text = "\n".join([f"{diagnostic.message}{code_of(diagnostic)}", *map(str, diagnostic.notes)])
-    return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
-
-
-def _escape(text: str) -> str:
-    return escaped(text, lines=True).replace("%", "%25").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# --- Specs with the replacements of findings applied: right names, and values of the nearest valid configuration
+    return f"::{command} {written}::{escape(text)}"
 
 
 @dataclass(frozen=True)
@@ -539,29 +483,27 @@ def fixed_files(findings: Iterable[Diagnostic]) -> list[FixedFile]:
     for finding in findings:
         if finding.fix:
             fixes[finding.fix[0].start.file].append(finding.fix)
-    return [_fixed(path, of_file) for path, of_file in fixes.items()]
-
-
-def _fixed(path: str, fixes: Iterable[tuple[Replacement, ...]]) -> FixedFile:
-    try:
-        before = Path(path).read_bytes().decode()
-    except OSError as failure:
-        raise TuninglinkError(cannot("read", path, failure)) from None
-    source = SpecText(before, path)
-    spans: dict[tuple[int, int], str] = {}
-    count = 0
-    for fix in fixes:
-        parts = {(source.offset(part.start), source.offset(part.end)): part.text for part in fix}
-        overlaps = any(
-            start < other_end and other_start < end and (start, end, text) != (*other, spans[other])
-            for (start, end), text in parts.items()
-            for other in spans
-            for other_start, other_end in [other]
-        )
-        if not overlaps:
-            spans |= parts
-            count += 1
-    after = before
-    for (start, end), text in sorted(spans.items(), reverse=True):
-        after = after[:start] + text + after[end:]
-    return FixedFile(path, before, after, count)
+    files = []
+    for path, of_file in fixes.items():
+        try:
+            before = Path(path).read_bytes().decode()
+        except OSError as failure:
+            raise TuninglinkError(cannot("read", path, failure)) from None
+        source = SpecText(before, path)
+        spans: dict[tuple[int, int], str] = {}
+        count = 0
+        for fix in of_file:
+            parts = {(source.offset(at.start), source.offset(at.end)): at.text for at in fix}
+            overlaps = any(
+                start < other[1] and other[0] < end and (start, end, text) != (*other, spans[other])
+                for (start, end), text in parts.items()
+                for other in spans
+            )
+            if not overlaps:
+                spans |= parts
+                count += 1
+        after = before
+        for (start, end), text in sorted(spans.items(), reverse=True):
+            after = after[:start] + text + after[end:]
+        files.append(FixedFile(path, before, after, count))
+    return files

@@ -14,15 +14,14 @@ from tuninglink.checking.judging import (
     MOST_PROPOSALS,
     NO_PROGRAM,
     Answer,
-    Asked,
     ConfigurationChecks,
     Judge,
     Judgement,
     JudgingOptions,
-    ParallelJudge,
     Proposals,
     Reachability,
     check_sizes,
+    judge_in_parallel,
 )
 from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
@@ -47,39 +46,30 @@ if TYPE_CHECKING:
     import os
 
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.specs import Entry
 
 
 class CheckState:
     """The entries of a spec that have been checked individually; thread-safe."""
 
     def __init__(self) -> None:
-        self._source = ""
-        self._kind = ""
-        self._count = 0
+        self.end()
+
+    def begin(self, source: str, kind: str = "", count: int = 0) -> None:
+        """Note the start of loading a spec, or with its kind, of checking its entries."""
+        self._source, self._kind, self._count = source, kind, count
         self._entries: dict[int, EntryReport] = {}
-
-    @property
-    def entries(self) -> Sequence[EntryReport]:
-        return sorted(self._entries.values(), key=attrgetter("position"))
-
-    def load(self, source: str) -> None:
-        self.begin(source, "", 0)
-
-    def begin(self, source: str, kind: str, count: int) -> None:
-        """Note the start of checking the entries of a spec."""
-        self._source, self._kind, self._count, self._entries = source, kind, count, {}
 
     def add(self, report: EntryReport) -> None:
         self._entries[report.position] = report
 
     def end(self) -> None:
-        self.begin("", "", 0)
+        self.begin("")
 
     def partial(self) -> SpecReport | None:
         if not self._kind:
             return None
-        return SpecReport(self._source, self._kind, entries=tuple(self.entries))
+        entries = sorted(self._entries.values(), key=attrgetter("position"))
+        return SpecReport(self._source, self._kind, entries=tuple(entries))
 
     def __str__(self) -> str:
         if not self._source:
@@ -142,7 +132,7 @@ class Checker:
         diagnostics: list[Diagnostic] = []
         sink = DiagnosticSink(diagnostics.append)
         source_name = printable(name or ("<memory>" if isinstance(source, bytes) else source))
-        self.progress.load(source_name)
+        self.progress.begin(source_name)
         try:
             data = read_source(source)
             preprocessing = preprocessing_spec(
@@ -160,62 +150,80 @@ class Checker:
         verify_spec(spec.module, sink)
         if sink.error_count:
             return SpecReport(spec.source, spec.kind_words, tuple(diagnostics))
-        check_configurations(spec, sink, self._described_target(spec))
+        target = self._target
+        if target is not None:  # with the compiler's description of it
+            attribute = executable_target(compile_flags(target), spec.module.context)
+            target = replace(target, intrinsics=Target.from_attribute(attribute).intrinsics)
+        check_configurations(spec, sink, target)
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
         report = SpecReport(spec.source, spec.kind_words, tuple(diagnostics), tuple(entries))
         self.progress.end()
         return report
 
-    def _described_target(self, spec: Spec) -> Target | None:
-        """Return the target with the compiler's description of it."""
-        if self._target is None:
-            return None
-        attribute = executable_target(compile_flags(self._target), spec.module.context)
-        return replace(self._target, intrinsics=Target.from_attribute(attribute).intrinsics)
-
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind_words, len(spec.entries))
-        question = self._judging_options(spec)
         # Every process warns about the same plug-ins.
         warn = once(diagnostics).emit
         matchers = MatcherConditions(spec.anatomy.table)
         check_sizes(spec.entries, matchers, diagnostics)
-        judge = Judge(question, warn, matchers)
+        flags = [] if self._target is None else compile_flags(self._target)
+        attribute = str(executable_target(flags, spec.module.context)) if flags else ""
+        wants_programs = self._target is not None and self._compile_limits is not None
+        options = JudgingOptions(self._target, attribute, self._limits, wants_programs)
+        judge = Judge(options, warn, matchers)
         entries = [
-            Asked(position, entry, (self._target is not None and is_bound_for(entry, self._target)))
-            for position, entry in enumerate(spec.entries)
+            (entry, self._target is not None and is_bound_for(entry, self._target))
+            for entry in spec.entries
         ]
-        parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
-        with parallel.begin(entries) as judgements:
-            # While the other processes run, this one answers what concerns several entries.
-            completion = Completion(
-                Reachability(spec, matchers), in_model, judge, Proposals(self._most_proposals)
+
+        def unfinished(position: int, judgement: Judgement) -> EntryReport:
+            """Return the findings about an entry before the spec is checked as a whole."""
+            return EntryReport(
+                position=position,
+                entry=entries[position][0],
+                payload=judgement.payload,
+                matches=judgement.matches,
+                is_valid=judgement.is_valid,
+                compiles=None,
+                is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
+                overlap=None,
             )
-            reports: list[EntryReport] = []
-            programs: list[str | None] = []
-            for entry, judgement in zip(entries, judgements, strict=True):
-                reports.append(completion.report(entry, judgement))
-                programs.append(judgement.program if entry.is_asked else None)
-                self.progress.add(reports[-1])
-        if self._target is None or self._compile_limits is None:
-            return reports
-        compiled = self._compile(spec.entries, programs, self._target, self._compile_limits)
-        return [
-            replace(report, compiles=answer)
-            for report, answer in zip(reports, compiled, strict=True)
-        ]
 
-    def _judging_options(self, spec: Spec) -> JudgingOptions:
-        if self._target is None:
-            return JudgingOptions(None, "", self._limits, wants_programs=False)
-        target = executable_target(compile_flags(self._target), spec.module.context)
-        wants_programs = self._compile_limits is not None
-        return JudgingOptions(self._target, str(target), self._limits, wants_programs)
-
-    def _note(self, asked: Asked, judgement: Judgement) -> None:
-        self.progress.add(unfinished(asked, judgement))
+        reports: list[EntryReport] = []
+        programs: list[str | None] = []
+        with judge_in_parallel(
+            judge,
+            options,
+            entries,
+            processes=self._processes,
+            warn=warn,
+            finished=lambda *found: self.progress.add(unfinished(*found)),
+        ) as judgements:
+            # While the other processes run, this one answers what concerns several entries.
+            reachability, places = Reachability(spec, matchers), KnobPlaces()
+            proposals = Proposals(self._most_proposals)
+            for position, judgement in enumerate(judgements):
+                entry, is_asked = entries[position]
+                answer, matches = judgement.is_valid, None
+                if answer is not None:
+                    answer = proposals.answer(answer, partial(judge.completed, entry))
+                if in_model is not None:
+                    matches = tuple(in_model.get((entry.matcher, entry.action), ()))
+                report = replace(
+                    unfinished(position, judgement),
+                    is_valid=answer,
+                    knob_place=knob_place(answer, entry.place, places),
+                    fix=fix(answer, entry.place, places),
+                    is_reachable=reachability.answer(position),
+                    overlap=reachability.overlap(position),
+                    in_model=matches,
+                )
+                reports.append(report)
+                programs.append(judgement.program if is_asked else None)
+                self.progress.add(report)
+        return self._compiled(reports, programs, flags) if wants_programs else reports
 
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink
@@ -234,73 +242,24 @@ class Checker:
                 diagnostics.emit(replace(diagnostic, rule=Rule.MODEL))
             return None
 
-    def _compile(
-        self,
-        entries: Sequence[Entry],
-        programs: Sequence[str | None],
-        target: Target,
-        limits: CompileLimits,
-    ) -> Sequence[Answer | None]:
-        flags = tuple(compile_flags(target))
+    def _compiled(
+        self, reports: Sequence[EntryReport], programs: Sequence[str | None], flags: Sequence[str]
+    ) -> Sequence[EntryReport]:
+        """Complete reports on entries with whether their programs compile; a program is empty if it could not be made."""
+        assert self._target is not None
+        assert self._compile_limits is not None
         jobs = []
-        for entry, program in zip(entries, programs, strict=True):
+        for report, program in zip(reports, programs, strict=True):
             if program:
-                content = spec_of(entry)
-                is_needed = target.backend == "rocm" and b"ukernel_descriptor<" in content
-                own = (*flags, TENSOR_UKERNELS_FLAG) if is_needed else flags
+                content = spec_of(report.entry)
+                has_ukernel = b"ukernel_descriptor<" in content and self._target.backend == "rocm"
+                own = (*flags, TENSOR_UKERNELS_FLAG) if has_ukernel else tuple(flags)
                 jobs.append(Job(program, content, own))
-        answers = iter(compile_all(jobs, limits))
+        answers = iter(compile_all(jobs, self._compile_limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
-            next(answers) if program else None if program is None else nothing
-            for program in programs
+            report
+            if program is None
+            else replace(report, compiles=next(answers) if program else nothing)
+            for report, program in zip(reports, programs, strict=True)
         ]
-
-
-class Completion:
-    """Completes the findings about entries, except for the compilation of their programs."""
-
-    def __init__(
-        self,
-        reachability: Reachability,
-        in_model: Mapping[tuple[str, str], Sequence[ModelMatch]] | None,
-        judge: Judge,
-        proposals: Proposals,
-    ) -> None:
-        self._reachability = reachability
-        self._in_model = in_model
-        self._judge = judge
-        self._proposals = proposals
-        self._places = KnobPlaces()
-
-    def report(self, asked: Asked, judgement: Judgement) -> EntryReport:
-        """Return the complete findings about an entry."""
-        entry, answer = asked.entry, None
-        if judgement.judged is not None:
-            answer = self._proposals.answer(judgement.judged, partial(self._judge.details, entry))
-        matches = None
-        if self._in_model is not None:
-            matches = tuple(self._in_model.get((entry.matcher, entry.action), ()))
-        return replace(
-            unfinished(asked, judgement),
-            is_valid=answer,
-            knob_place=knob_place(answer, entry.place, self._places),
-            fix=fix(answer, entry.place, self._places),
-            is_reachable=self._reachability.answer(asked.position),
-            overlap=self._reachability.overlap(asked.position),
-            in_model=matches,
-        )
-
-
-def unfinished(asked: Asked, judgement: Judgement) -> EntryReport:
-    """Return the findings about an entry before the spec is checked as a whole."""
-    return EntryReport(
-        position=asked.position,
-        entry=asked.entry,
-        payload=judgement.payload,
-        matches=judgement.matches,
-        is_valid=None if judgement.judged is None else judgement.judged.answer,
-        compiles=None,
-        is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
-        overlap=None,
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.judging import Answer
+from tuninglink.checking.judging import Answer, with_fused_consumer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import find_spills, stack_overflow, stack_report_flag
 from tuninglink.solver import Verdict
@@ -70,6 +70,19 @@ def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
         return [_answer(future) for future in futures]
 
 
+def _answer(future: Future[Answer]) -> Answer:
+    try:
+        return future.result()
+    except TuninglinkError as failure:
+        reason = f"the compiler refuses it: {failure.diagnostics[0].message}"
+        return Answer(Verdict.REFUTED, reason)
+    except WorkerCrashedError as failure:
+        return Answer(Verdict.REFUTED, f"the compiler crashed ({failure.status})")
+    except JobTimeoutError as failure:
+        reason = f"it did not compile within {failure.seconds:g} s"
+        return Answer(Verdict.NOT_DECIDED, reason)
+
+
 def _prepare() -> None:
     from tuninglink.compiler import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
@@ -77,39 +90,28 @@ def _prepare() -> None:
     set_up_command_line("tuninglink check", (stack_report_flag(),))
 
 
-@dataclass(frozen=True)
-class _Compiled:
-    """The result of a compilation."""
-
-    configured: int
-    ignored: str
-    stack_overflow: str
-    spills: str
-
-
-def _compile(job: Job) -> _Compiled:
+def _compile(job: Job) -> Answer:
     """Run a job in a worker."""
     compilation = _compilation(job, job.program)
-    configured = sum(not item.ignored for item in compilation.applied)
     overflow = stack_overflow()
-    if configured and not overflow and any(flag.endswith(_CPU_BACKEND) for flag in job.flags):
-        overflow = _overflow_with_consumer(job)
-    ignored = "" if configured else next((item.ignored for item in compilation.applied), "")
-    spills = str(find_spills(compilation.output)) if configured else ""
-    return _Compiled(configured, ignored, overflow, spills)
-
-
-def _overflow_with_consumer(job: Job) -> str:
-    """Return why the code overflows the stack once an elementwise op is fused into it."""
-    from tuninglink.checking.judging import with_fused_consumer  # noqa: PLC0415 - as above
-
-    program = with_fused_consumer(job.program)
-    try:
-        applied = _compilation(job, program).applied if program else ()
-    except TuninglinkError:  # the failure does not concern the entry itself
-        return ""
-    overflow = stack_overflow()
-    return f"with an elementwise operation after it, {overflow}" if applied and overflow else ""
+    if all(item.ignored for item in compilation.applied):
+        ignored = next((item.ignored for item in compilation.applied), "")
+        reason = "the compiler prepared the operation in a way that the entry does not match"
+        reason = f"without effect: {ignored}" if ignored else reason
+        return Answer(Verdict.NOT_DECIDED, f"it compiles, but {reason}")
+    spills = str(find_spills(compilation.output))
+    is_for_cpu = any(flag.endswith(_CPU_BACKEND) for flag in job.flags)
+    program = with_fused_consumer(job.program) if is_for_cpu and not overflow else ""
+    if program:
+        # The code may overflow the stack once an elementwise op is fused into it.
+        try:
+            applied = _compilation(job, program).applied
+        except TuninglinkError:  # the failure does not concern the entry itself
+            applied = ()
+        fused = stack_overflow()
+        if applied and fused:
+            overflow = f"with an elementwise operation after it, {fused}"
+    return Answer(Verdict.PROVEN, crash=overflow, spills=spills)
 
 
 def _compilation(job: Job, program: str) -> Compilation:
@@ -123,22 +125,3 @@ def _compilation(job: Job, program: str) -> Compilation:
         flags=job.flags,
         name="payload.mlir",
     )
-
-
-def _answer(future: Future[_Compiled]) -> Answer:
-    try:
-        compiled = future.result()
-    except TuninglinkError as failure:
-        reason = f"the compiler refuses it: {failure.diagnostics[0].message}"
-        return Answer(Verdict.REFUTED, reason)
-    except WorkerCrashedError as failure:
-        return Answer(Verdict.REFUTED, f"the compiler crashed ({failure.status})")
-    except JobTimeoutError as failure:
-        reason = f"it did not compile within {failure.seconds:g} s"
-        return Answer(Verdict.NOT_DECIDED, reason)
-    if compiled.ignored:
-        return Answer(Verdict.NOT_DECIDED, f"it compiles, but without effect: {compiled.ignored}")
-    if not compiled.configured:
-        reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
-        return Answer(Verdict.NOT_DECIDED, reason)
-    return Answer(Verdict.PROVEN, crash=compiled.stack_overflow, spills=compiled.spills)

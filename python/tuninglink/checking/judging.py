@@ -5,14 +5,15 @@ A program with a fused elementwise op shows how much stack the code of an entry 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -74,9 +75,18 @@ def with_fused_consumer(program: str) -> str:
 
 
 def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
-    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch."""
+    """Add the elementwise op `x * erf(x)` before ops that return the results of a dispatch.
+
+    Return whether all results are tensors of floating-point numbers with static shapes, so that it could be added.
+    """
+    numbers = (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type)
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
-    if not kinds or not all(map(_is_float_tensor, kinds)):
+    if not kinds or not all(
+        isinstance(kind, mlir.RankedTensorType)
+        and kind.has_static_shape
+        and isinstance(kind.element_type, numbers)
+        for kind in kinds
+    ):
         return False
     with module.context, mlir.Location.unknown():
         for terminator in returns:
@@ -84,12 +94,6 @@ def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> b
                 for position, operand in enumerate(terminator.operands):
                     terminator.operands[position] = _consumer(operand)
     return True
-
-
-def _is_float_tensor(kind: mlir.Type) -> bool:
-    if not isinstance(kind, mlir.RankedTensorType) or not kind.has_static_shape:
-        return False
-    return isinstance(kind.element_type, (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type))
 
 
 def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.RankedTensorType]:
@@ -121,36 +125,6 @@ def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.Ranke
     return generic.result
 
 
-def _rewrites(entry: Entry) -> bool:
-    return bool(unrolled_loops(entry.anatomy.table, entry.action))
-
-
-def _judge_unrolling(entry: Entry, payload: Payload, target: mlir.Attribute) -> Answer:
-    """Return whether an entry unrolls the window of the op that it matches in a payload."""
-    copies = unrolled_loops(entry.anatomy.table, entry.action)
-    for size, count in zip(payload.sizes, copies, strict=False):
-        if count not in (0, size.size):
-            reason = f"it makes {count} copies for a loop of {size.size} iterations"
-            return Answer(Verdict.NOT_DECIDED, reason)
-    dispatch = payload.dispatch(target, entry.anatomy.module.context)
-    assert dispatch.module is not None
-    try:
-        apply_alone(entry, dispatch.module)
-    except mlir.MLIRError as failure:
-        reason = f"the interpreter rejects its action: {first_error(failure)}"
-        return Answer(Verdict.REFUTED, reason)
-    windows: list[mlir.Operation] = []
-
-    def look(operation: mlir.Operation) -> None:
-        if StructuredOp(operation).kind is OpKind.CONVOLUTION:
-            windows.append(operation)
-
-    visit(dispatch.module, look)
-    if windows:
-        return Answer(Verdict.NOT_DECIDED, f"a window is left in '{windows[0].name}'")
-    return Answer(Verdict.PROVEN)
-
-
 NO_PROGRAM: Final = "no program could be made for it"
 
 
@@ -178,7 +152,7 @@ class Judgement:
     matches: Answer
     payload: str = ""
     program: str = ""
-    judged: Judged | None = None
+    is_valid: Answer | None = None
 
 
 class Judge:
@@ -205,89 +179,96 @@ class Judge:
         return mlir.Attribute.parse(self._options.attribute, thread_context())
 
     def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
-        """Judge an entry.
-
-        Args:
-            entry: the entry.
-            is_asked: whether to judge its configuration, too.
-        """
+        """Judge an entry; `is_asked` is whether to judge its configuration, too."""
         (judgement,) = self.judge_all([(entry, is_asked)])
         return judgement
 
     def judge_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[Judgement]:
-        """Judge entries of one spec.
-
-        Args:
-            entries: the entries, each with whether to judge its configuration, too.
-        """
-        asked = [entry for entry, is_asked in entries if is_asked and not _rewrites(entry)]
+        """Judge entries of one spec, each given with whether to judge its configuration, too."""
+        rewriting = [any(unrolled_loops(entry.anatomy.table, entry.action)) for entry, _ in entries]
+        asked = [
+            entry
+            for (entry, is_asked), rewrites in zip(entries, rewriting, strict=True)
+            if is_asked and not rewrites
+        ]
+        # Programs for many entries are generated together.
         configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
         payloads = iter(configured)
         return [
-            self._match(entry)
-            if not is_asked
-            else self._judge_rewriting(entry)
-            if _rewrites(entry)
-            else self._judge(next(payloads))
-            for entry, is_asked in entries
+            self._judge(next(payloads))
+            if is_asked and not rewrites
+            else self._judge_payload(entry, is_asked=is_asked)
+            for (entry, is_asked), rewrites in zip(entries, rewriting, strict=True)
         ]
 
-    def _match(self, entry: Entry) -> Judgement:
-        """Judge an entry without its configuration."""
+    def _judge_payload(self, entry: Entry, *, is_asked: bool) -> Judgement:
+        """Judge an entry without its configuration; one that rewrites its op, by running the interpreter."""
         try:
             payload = self._synthesizer.payload(entry)
         except PayloadError as failure:
-            return Judgement(Answer(failure.verdict, failure.reason))
-        return Judgement(Answer(Verdict.PROVEN), payload.shapes)
-
-    def _judge_rewriting(self, entry: Entry) -> Judgement:
-        """Judge an entry that rewrites its op, by running the interpreter on the program generated for it."""
-        try:
-            payload = self._synthesizer.payload(entry)
-        except PayloadError as failure:
-            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM))
-            return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
+            nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM) if is_asked else None
+            return Judgement(Answer(failure.verdict, failure.reason), is_valid=nothing)
+        if not is_asked:
+            return Judgement(Answer(Verdict.PROVEN), payload.shapes)
         program = payload.text if self._options.wants_programs else ""
-        judged = Judged(_judge_unrolling(entry, payload, self._target))
-        return Judgement(Answer(Verdict.PROVEN), payload.shapes, program, judged)
+        answer = self._judge_unrolling(entry, payload)
+        return Judgement(Answer(Verdict.PROVEN), payload.shapes, program, answer)
+
+    def _judge_unrolling(self, entry: Entry, payload: Payload) -> Answer:
+        """Return whether an entry unrolls the window of the op that it matches in a payload."""
+        copies = unrolled_loops(entry.anatomy.table, entry.action)
+        for size, count in zip(payload.sizes, copies, strict=False):
+            if count not in (0, size.size):
+                reason = f"it makes {count} copies for a loop of {size.size} iterations"
+                return Answer(Verdict.NOT_DECIDED, reason)
+        dispatch = payload.dispatch(self._target, entry.anatomy.module.context)
+        assert dispatch.module is not None
+        try:
+            apply_alone(entry, dispatch.module)
+        except mlir.MLIRError as failure:
+            reason = f"the interpreter rejects its action: {first_error(failure)}"
+            return Answer(Verdict.REFUTED, reason)
+        windows: list[mlir.Operation] = []
+
+        def look(operation: mlir.Operation) -> None:
+            if StructuredOp(operation).kind is OpKind.CONVOLUTION:
+                windows.append(operation)
+
+        visit(dispatch.module, look)
+        if windows:
+            return Answer(Verdict.NOT_DECIDED, f"a window is left in '{windows[0].name}'")
+        return Answer(Verdict.PROVEN)
 
     def _judge(self, configured: Configured | PayloadError) -> Judgement:
         """Judge an entry with its configuration."""
         if isinstance(configured, PayloadError):
-            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM))
-            return Judgement(Answer(configured.verdict, configured.reason), judged=nothing)
-        if configured.dispatch is None:
-            judged = self._checks.judge_payload(configured.write(), self._target)
+            nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
+            return Judgement(Answer(configured.verdict, configured.reason), is_valid=nothing)
+        dispatch = configured.dispatch
+        if dispatch is None:
+            answer = self._checks.judge_payload(configured.write(), self._target)
         else:
-            judged = self._checks.judge(configured.dispatch)
+            answer = self._checks.judge(dispatch)
         program = configured.write().text if self._options.wants_programs else ""
-        if configured.dispatch is not None and not judged.answer.crash:
-            judged = self._with_consumer(configured.dispatch, judged)
-        # Generating the program included a match by the interpreter.
-        return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
-
-    def _with_consumer(self, dispatch: Workload, judged: Judged) -> Judged:
-        """Return a verdict with the reason for a crash of the code after an elementwise op is fused into the dispatch."""
-        is_proven = judged.answer.verdict is Verdict.PROVEN
+        # The code for a CPU may crash once an elementwise op is fused into the dispatch.
         target = self._options.target
         is_for_cpu = target is not None and target.backend == CPU_BACKEND
-        if not (is_proven and is_for_cpu):
-            return judged
-        assert dispatch.module is not None
-        if not add_consumer(dispatch.module, collect(dispatch.function, "func.return")):
-            return judged
-        changed = replace(dispatch, family=None)  # others of the family have no consumer
-        crash = self._checks.judge(changed).answer.crash
-        if not crash:
-            return judged
-        crash = f"with an elementwise operation after it, {crash}"
-        return replace(judged, answer=replace(judged.answer, crash=crash))
+        if dispatch is not None and is_for_cpu and answer.verdict is Verdict.PROVEN:
+            assert dispatch.module is not None
+            returns = collect(dispatch.function, "func.return")
+            if not answer.crash and add_consumer(dispatch.module, returns):
+                changed = replace(dispatch, family=None)  # others of the family have no consumer
+                if crash := self._checks.judge(changed).crash:
+                    crash = f"with an elementwise operation after it, {crash}"
+                    answer = replace(answer, crash=crash)
+        # Generating the program included a match by the interpreter.
+        return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, answer)
 
-    def details(self, entry: Entry) -> Details:
-        """Return all details about the configuration of an entry, including the nearest valid one."""
+    def completed(self, entry: Entry, answer: Answer) -> Answer:
+        """Return the answer about the configuration of an entry, with the nearest valid one."""
         dispatch = self._synthesizer.configured(entry, self._target).dispatch
         assert dispatch is not None
-        return self._checks.details(dispatch)
+        return self._checks.completed(dispatch, answer)
 
 
 # --- Answers about entries and specs -------------------------------------------------------------
@@ -295,10 +276,9 @@ class Judge:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question: proven, refuted or undecided.
+    """The answer to a question: proven, refuted or undecided. It can be sent to another process.
 
     Attributes:
-        verdict: proven, refuted or not decided.
         reason: the reason if it is not proven.
         details: further sentences for the report.
         warning: the objection of the compiler's own constraints, if not refuted; may be empty.
@@ -308,6 +288,8 @@ class Answer:
         replaced: the entries that the nearest valid configuration changes, with their new values; may be empty.
         spills: the registers that the code spills to memory, in words; empty if none are known.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
+        key: of a configuration that has a nearest valid one, a key that equal ones share; otherwise empty.
+        outcome: what the answer was made of, with which that is found.
     """
 
     verdict: Verdict
@@ -320,15 +302,21 @@ class Answer:
     replaced: tuple[tuple[str, str], ...] = field(default=(), metadata=HIDDEN)
     miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
     spills: str = field(default="", metadata=EMPTY_IS_NULL)
+    key: bytes = field(default=b"", metadata=HIDDEN)
+    outcome: tuple[ConfigurationAnswer, Configuration] | None = field(
+        default=None, repr=False, compare=False, metadata=HIDDEN
+    )
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "outcome": None}
 
-@dataclass(frozen=True)
-class Details:
-    """The nearest valid configuration, which takes longer to compute than the answer."""
-
-    notes: tuple[str, ...] = ()
-    knobs: tuple[str, ...] = ()
-    replaced: tuple[tuple[str, str], ...] = ()
+    def completed(self) -> Answer:
+        """Return the answer with the nearest valid configuration, which takes longer to find than the answer."""
+        assert self.outcome is not None
+        outcome, configuration = self.outcome
+        replaced = replaced_entries(configuration, outcome.proposal)
+        knobs = outcome.knobs or self.knobs
+        return replace(self, details=outcome.notes, knobs=knobs, replaced=replaced)
 
 
 class Reachability:
@@ -343,7 +331,12 @@ class Reachability:
         self._overlaps = {
             overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)
         }
-        self._may_fail = _failing_entry_point(spec)
+        # Why an entry point that may fail makes entries unreachable.
+        self._may_fail = ""
+        for entry_point in spec.anatomy.entry_points:
+            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
+            if check is not None and not self._may_fail:
+                self._may_fail = f"entry point '@{entry_point.name}' may fail at '{check.name}'"
 
     def answer(self, position: int) -> Answer:
         """Return whether the entry at a position can be the first to match."""
@@ -356,15 +349,6 @@ class Reachability:
 
     def overlap(self, position: int) -> EntryOverlap | None:
         return self._overlaps.get(position)
-
-
-def _failing_entry_point(spec: Spec) -> str:
-    """Return why an entry point that may fail makes entries unreachable; empty without such an entry point."""
-    for entry_point in spec.anatomy.entry_points:
-        check = hidden_failure(spec.anatomy.table, entry_point.sequence)
-        if check is not None:
-            return f"entry point '@{entry_point.name}' may fail at '{check.name}'"
-    return ""
 
 
 def check_sizes(
@@ -401,18 +385,6 @@ MOST_PROPOSALS: Final = 20
 """The number of rejected configurations whose nearest valid one is computed, unless specs are fixed."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The verdict about a configuration, which can be sent to another process."""
-
-    answer: Answer
-    key: bytes = b""
-    details: Callable[[], Details] | None = field(default=None, repr=False, compare=False)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"answer": self.answer, "key": self.key, "details": None}
-
-
 class Proposals:
     """The nearest valid configurations for the first few rejected ones."""
 
@@ -420,20 +392,19 @@ class Proposals:
         self._most = most
         self._known: dict[bytes, Answer] = {}
 
-    def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
-        """Return the answer about a configuration; the first few rejected ones get the nearest valid one."""
-        if not judged.key:
-            return judged.answer
-        if judged.key not in self._known:
-            answer = judged.answer
+    def answer(self, answer: Answer, again: Callable[[Answer], Answer]) -> Answer:
+        """Return an answer about a configuration, completed if it is among the first few rejected ones.
+
+        `again` completes an answer that was made by another process, or earlier.
+        """
+        if not answer.key:
+            return answer
+        if answer.key not in self._known:
             if len(self._known) < self._most:
-                details = (judged.details or again)()
-                knobs = details.knobs or answer.knobs
-                answer = replace(
-                    answer, details=details.notes, knobs=knobs, replaced=details.replaced
-                )
-            self._known[judged.key] = answer
-        return self._known[judged.key]
+                answer = again(answer) if answer.outcome is None else answer.completed()
+            # The outcome would keep the constraints alive.
+            self._known[answer.key] = replace(answer, outcome=None)
+        return self._known[answer.key]
 
 
 class ConfigurationChecks:
@@ -447,14 +418,16 @@ class ConfigurationChecks:
     def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
         self._registry = registry
         self._limits = limits
-        self._known: dict[bytes, Judged] = {}
+        self._known: dict[bytes, Answer] = {}
         self._digest = lru_cache(_MOST_CACHED)(_digest)
-        self._first_equal = lru_cache(_MOST_CACHED)(_same)
+        self._first_equal = lru_cache(_MOST_CACHED)(lambda configuration: configuration)
         self._proposals = Proposals()
 
     def check(self, dispatch: Workload) -> Answer:
         """Return whether the configuration of the root op of a dispatch is valid."""
-        return self._proposals.answer(self.judge(dispatch), lambda: self.details(dispatch))
+        return self._proposals.answer(
+            self.judge(dispatch), lambda answer: self.completed(dispatch, answer)
+        )
 
     def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
         """Return whether the configuration that its entry gives to a payload is valid.
@@ -465,46 +438,64 @@ class ConfigurationChecks:
         """
         return self._proposals.answer(
             self.judge_payload(payload, target),
-            lambda: self.details(configured(payload.entry, payload, target)),
+            lambda answer: self.completed(configured(payload.entry, payload, target), answer),
         )
 
-    def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Judged:
-        """Return the verdict about the configuration that its entry gives to a payload."""
+    def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
+        """Return the answer about the configuration that its entry gives to a payload, not completed."""
         try:
             dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
             reason = f"the compiler refuses it: {first_error(failure)}"
-            return Judged(Answer(Verdict.REFUTED, reason))
+            return Answer(Verdict.REFUTED, reason)
         return self.judge(dispatch)
 
-    def judge(self, dispatch: Workload) -> Judged:
-        """Return the verdict about the configuration of the root op of a dispatch."""
+    def judge(self, dispatch: Workload) -> Answer:
+        """Return the answer about the configuration of the root op of a dispatch, not completed."""
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
             reason = "it sets no lowering_config, so there is nothing to check"
-            return Judged(Answer(Verdict.NOT_DECIDED, reason))
+            return Answer(Verdict.NOT_DECIDED, reason)
         configuration = self._first_equal(configuration)
         key = self._key(dispatch, configuration)
-        judged = self._known.get(key)
-        if judged is None:
-            judged = _judged(self._verify(dispatch, configuration), key, configuration)
-            reason = miscompilation(dispatch, configuration)
-            if reason:
-                judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
-            self._known[key] = replace(
-                judged, details=None
-            )  # the details would keep the constraints alive
-        return judged
+        answer = self._known.get(key)
+        if answer is None:
+            answer = self._answer(dispatch, configuration, key)
+            if reason := miscompilation(dispatch, configuration):
+                answer = replace(answer, miscompilation=reason)
+            # The outcome would keep the constraints alive.
+            self._known[key] = replace(answer, outcome=None)
+        return answer
 
-    def details(self, dispatch: Workload) -> Details:
-        """Return all details about the configuration of a dispatch, including the nearest valid one."""
+    def completed(self, dispatch: Workload, answer: Answer) -> Answer:
+        """Return the answer about the configuration of a dispatch, with the nearest valid one."""
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
-            return Details()
-        return _details(self._verify(dispatch, configuration), configuration)
+            return answer
+        outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
+        return replace(answer, outcome=(outcome, configuration)).completed()
 
-    def _verify(self, dispatch: Workload, configuration: Configuration) -> ConfigurationAnswer:
-        return verify_configuration(dispatch, configuration, self._registry, self._limits)
+    def _answer(self, dispatch: Workload, configuration: Configuration, key: bytes) -> Answer:
+        outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
+        broken = outcome.violations or outcome.discouraged or outcome.unsafe or outcome.slow
+        if not broken:
+            return Answer(outcome.verdict, outcome.reason)
+        answer = Answer(
+            outcome.verdict,
+            outcome.reason,
+            outcome.further_violations,
+            knobs=broken[0].knobs,
+            key=key,
+            outcome=(outcome, configuration),
+        )
+        # The worst kind of broken rule decides.
+        if outcome.violations:
+            return replace(answer, reason=f"{broken[0]} in pipeline {outcome.pipeline}")
+        if outcome.discouraged:
+            return replace(answer, warning=f"{broken[0]} in pipeline {outcome.pipeline}")
+        if outcome.unsafe:
+            return replace(answer, crash=str(broken[0]))
+        return replace(answer, slow=str(broken[0]))
 
     def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
         """Return a key that equal dispatches share, in this process and in others."""
@@ -518,41 +509,6 @@ class ConfigurationChecks:
         if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
             text += str(dispatch.target)
         return _digest(text)
-
-
-def _details(answer: ConfigurationAnswer, configuration: Configuration) -> Details:
-    replaced = replaced_entries(configuration, answer.proposal)
-    return Details(answer.notes, answer.knobs, replaced)
-
-
-def _judged(outcome: ConfigurationAnswer, key: bytes, configuration: Configuration) -> Judged:
-    if outcome.violations:
-        reason = f"{outcome.violations[0]} in pipeline {outcome.pipeline}"
-        knobs = outcome.violations[0].knobs
-        answer = Answer(outcome.verdict, reason, outcome.further_violations, knobs=knobs)
-    elif outcome.discouraged:
-        warning = f"{outcome.discouraged[0]} in pipeline {outcome.pipeline}"
-        knobs = outcome.discouraged[0].knobs
-        answer = Answer(
-            outcome.verdict, outcome.reason, outcome.further_violations, warning, knobs=knobs
-        )
-    elif outcome.unsafe:
-        crash, knobs = str(outcome.unsafe[0]), outcome.unsafe[0].knobs
-        answer = Answer(
-            outcome.verdict, outcome.reason, outcome.further_violations, crash=crash, knobs=knobs
-        )
-    elif outcome.slow:
-        slow, knobs = str(outcome.slow[0]), outcome.slow[0].knobs
-        answer = Answer(
-            outcome.verdict, outcome.reason, outcome.further_violations, slow=slow, knobs=knobs
-        )
-    else:
-        return Judged(Answer(outcome.verdict, outcome.reason))
-    return Judged(answer, key, lambda: _details(outcome, configuration))
-
-
-def _same(configuration: Configuration) -> Configuration:
-    return configuration
 
 
 def _digest(value: Hashable) -> bytes:
@@ -571,119 +527,79 @@ _SECONDS: Final = 3600.0
 """The time limit of a slice; its queries have their own limits."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """An entry to judge."""
+@contextmanager
+def judge_in_parallel(
+    judge: Judge,
+    options: JudgingOptions,
+    entries: Sequence[tuple[Entry, bool]],
+    *,
+    processes: int,
+    warn: Callable[[Diagnostic], None],
+    finished: Callable[[int, Judgement], None],
+) -> Iterator[Iterator[Judgement]]:
+    """Judge entries in this process and, for many entries, in further processes. Yield the judgements in order.
 
-    position: int
-    entry: Entry
-    is_asked: bool
-
-
-class ParallelJudge:
-    """Judges entries in this process and, for many entries, in further processes.
-
-    This process begins with the first entries and the others with the last, until they meet. The judgements equal those
-    of a single process; only their order differs.
+    This process takes part while the caller iterates. It begins with the first entries and the others with the last,
+    until they meet. The judgements equal those of a single process; only the order of the calls of `finished` with the
+    position of an entry differs.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        options: JudgingOptions,
-        processes: int,
-        warn: Callable[[Diagnostic], None],
-        finished: Callable[[Asked, Judgement], None],
-    ) -> None:
-        self._judge = judge
-        self._judging_options = options
-        self._others = processes - 1
-        self._warn = warn
-        self._finished = finished
+    def note(start: int, judgements: Iterable[Judgement]) -> None:
+        for position, judgement in enumerate(judgements, start):
+            finished(position, judgement)
 
-    @contextmanager
-    def begin(self, entries: Sequence[Asked]) -> Iterator[Iterator[Judgement]]:
-        """Start the other processes, and yield the judgements in order.
+    def judge_here(start: int) -> Sequence[Judgement]:
+        judgements = judge.judge_all(entries[start : start + _SLICE])
+        note(start, judgements)
+        return judgements
 
-        This process takes part while the caller iterates.
-        """
-        if len(entries) <= _FEW or not self._others:
-            yield self._here(entries)
-            return
-        slices = [entries[start : start + _SLICE] for start in range(0, len(entries), _SLICE)]
-        with Pool(self._others, import_module, (__name__,)) as pool:
-            # All at once: the other processes need not wait while this one does something else.
-            futures = [self._submit(pool, part) for part in reversed(slices)]
-            yield self._together(slices, reversed(futures))
-
-    def _together(
-        self, slices: Iterable[Sequence[Asked]], futures: Iterable[Future[_Outcome]]
-    ) -> Iterator[Judgement]:
-        for entries, future in zip(slices, futures, strict=True):
-            yield from self._there(entries, future)
-
-    def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
-        future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
-        future.add_done_callback(partial(self._note, entries))
-        return future
-
-    def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
+    def note_future(start: int, future: Future[_Judgements]) -> None:
         if not future.cancelled() and future.exception() is None:
-            for each, judgement in zip(entries, future.result().judgements, strict=True):
-                self._finished(each, judgement)
+            note(start, future.result()[0])
 
-    def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
-        for start in range(0, len(entries), _SLICE):
-            part = entries[start : start + _SLICE]
-            judgements = self._judge.judge_all([(entry.entry, entry.is_asked) for entry in part])
-            for entry, judgement in zip(part, judgements, strict=True):
-                self._finished(entry, judgement)
+    starts = range(0, len(entries), _SLICE)
+    if len(entries) <= _FEW or processes == 1:
+        yield chain.from_iterable(map(judge_here, starts))
+        return
+
+    def together(futures: Mapping[int, Future[_Judgements]]) -> Iterator[Judgement]:
+        for start in starts:
+            # A slice that is not begun, or failed, is judged in this process.
+            if futures[start].cancel() or futures[start].exception() is not None:
+                yield from judge_here(start)
+                continue
+            judgements, warnings = futures[start].result()
+            for warning in warnings:
+                warn(warning)
             yield from judgements
 
-    def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
-        """Yield the judgements of another process; a slice that is not begun, or failed, is judged in this process."""
-        if future.cancel() or future.exception() is not None:
-            yield from self._here(entries)
-            return
-        for warning in future.result().warnings:
-            self._warn(warning)
-        yield from future.result().judgements
+    with Pool(processes - 1, import_module, (__name__,)) as pool:
+        # All at once: the other processes need not wait while this one does something else.
+        futures: dict[int, Future[_Judgements]] = {}
+        for start in reversed(starts):
+            part = entries[start : start + _SLICE]
+            pairs = [(entry.matcher, entry.action, is_asked) for entry, is_asked in part]
+            spec = spec_of(*(entry for entry, _ in part))
+            futures[start] = pool.submit(_judge_slice, spec, pairs, options, seconds=_SECONDS)
+            futures[start].add_done_callback(partial(note_future, start))
+        yield together(futures)
 
 
-@dataclass(frozen=True)
-class _Slice:
-    """A slice of the entries of a spec, for another process."""
-
-    spec: bytes
-    entries: tuple[tuple[str, str, bool], ...]
-
-    @classmethod
-    def of(cls, entries: Sequence[Asked]) -> _Slice:
-        asked = ((entry.entry.matcher, entry.entry.action, entry.is_asked) for entry in entries)
-        return cls(spec_of(*(asked_entry.entry for asked_entry in entries)), tuple(asked))
+_Judgements: TypeAlias = tuple[Sequence[Judgement], Sequence[Diagnostic]]
+"""The judgements about a slice of the entries of a spec, and the warnings of another process."""
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """The judgements and warnings of another process about a slice."""
-
-    judgements: tuple[Judgement, ...]
-    warnings: tuple[Diagnostic, ...]
-
-
-def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
+def _judge_slice(
+    spec: bytes, pairs: Iterable[tuple[str, str, bool]], options: JudgingOptions
+) -> _Judgements:
     """Judge a slice in another process."""
-    anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
-    judge = _judge_for(options)
-    judgements = judge.judge_all(
-        [
-            (Entry(matcher, action, None, anatomy), is_asked)
-            for matcher, action, is_asked in part.entries
-        ]
+    anatomy = Anatomy(parse_module(spec, "<slice>", thread_context()))
+    judgements = _judge_for(options).judge_all(
+        [(Entry(matcher, action, None, anatomy), is_asked) for matcher, action, is_asked in pairs]
     )
     warnings = tuple(_said)
     _said.clear()
-    return _Outcome(tuple(judgements), warnings)
+    return judgements, warnings
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.checking.judging import Answer
-from tuninglink.compiler import Compiler, Phase, read_request
+from tuninglink.compiler import Compiler, Observer, Phase, read_request
 from tuninglink.errors import Diagnostic, Place
 from tuninglink.iree import find_dispatches
 from tuninglink.mlir import names, thread_context, to_bytecode, visit
@@ -48,29 +48,19 @@ def matches_in(
         specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=True
     )
     options = replace(asked.options, emit_bytecode=True)
+    choice = replace(asked.choice, prune=options.prune)
     judging = _Judging(checks)
-    Compiler(
-        options,
-        replace(asked.choice, prune=options.prune),
-        options.flags,
-        report,
-        observer=judging,
-    ).compile_file(model.path)
+    compiler = Compiler(options, choice, options.flags, report, observer=judging)
+    compiler.compile_file(model.path)
     return judging.found
 
 
-class _Judging:
+class _Judging(Observer):
     """An observer of a compilation that judges the configurations of a spec."""
 
     def __init__(self, checks: ConfigurationChecks) -> None:
         self._checks = checks
         self.found: dict[tuple[str, str], list[ModelMatch]] = {}
-
-    def before_specs(self, program: mlir.Operation) -> None:
-        """See `Observer`."""
-
-    def forget(self) -> None:
-        """See `Observer`; a model is not compiled twice."""
 
     def after_specs(
         self,
@@ -78,35 +68,29 @@ class _Judging:
         applied: Sequence[tuple[mlir.Operation, Applied]],
         configure: Configure,  # noqa: ARG002 - the compiler's own choice is not needed
     ) -> None:
-        """See `Observer`."""
         modules = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
         for operation, application in applied:
-            if application.entry is not None:
-                module = modules[application.dispatch]
-                # The workload of an op in a copy of its dispatch, in a context with all dialects.
-                position = _operations(module).index(operation)
-                context = thread_context()
-                copy = mlir.Module.parse(to_bytecode(module), context).operation
-                root = _operations(copy)[position]
-                function = root
-                while function.parent is not None and function.parent.operation != copy:
-                    function = function.parent.operation
-                target = target_around(operation)
-                if target is not None:
-                    copy.attributes[names.EXECUTABLE_TARGET] = mlir.Attribute.parse(
-                        str(target), context
-                    )
-                workload = read_workload(root, function, copy)
-                if application.ignored:
-                    answer = Answer(Verdict.NOT_DECIDED, application.ignored)
-                else:
-                    answer = self._checks.check(workload)
-                match = ModelMatch(
-                    application.dispatch, str(workload.problem), application.place, answer
-                )
-                self.found.setdefault(
-                    (application.entry.matcher, application.entry.action), []
-                ).append(match)
+            if (entry := application.entry) is None:
+                continue
+            # The workload of an op in a copy of its dispatch, in a context with all dialects.
+            module = modules[application.dispatch]
+            context = thread_context()
+            copy = mlir.Module.parse(to_bytecode(module), context).operation
+            root = _operations(copy)[_operations(module).index(operation)]
+            function = root
+            while function.parent is not None and function.parent.operation != copy:
+                function = function.parent.operation
+            if (target := target_around(operation)) is not None:
+                attribute = mlir.Attribute.parse(str(target), context)
+                copy.attributes[names.EXECUTABLE_TARGET] = attribute
+            workload = read_workload(root, function, copy)
+            if application.ignored:
+                answer = Answer(Verdict.NOT_DECIDED, application.ignored)
+            else:
+                answer = self._checks.check(workload)
+            problem = str(workload.problem)
+            match = ModelMatch(application.dispatch, problem, application.place, answer)
+            self.found.setdefault((entry.matcher, entry.action), []).append(match)
 
 
 def _operations(module: mlir.Operation) -> list[mlir.Operation]:

@@ -12,12 +12,14 @@ with lazy_imports(globals()):
         program_path as program_path,
         read_request as read_request,
     )
+    from tuninglink.compiler.application import SpecChoice as SpecChoice
     from tuninglink.compiler.compilation import (
         Compilation as Compilation,
         Compiler as Compiler,
+        Configure as Configure,
+        Observer as Observer,
         Run as Run,
         SavedProgram as SavedProgram,
-        SpecChoice as SpecChoice,
         compiler_run as compiler_run,
         refuse_spec as refuse_spec,
     )
@@ -28,6 +30,7 @@ with lazy_imports(globals()):
         NAMING_FLAGS as NAMING_FLAGS,
         TARGET_FLAG as TARGET_FLAG,
         FlagReader as FlagReader,
+        check_found_flags as check_found_flags,
         check_has_target as check_has_target,
         check_targets as check_targets,
         compile_flags as compile_flags,
@@ -43,7 +46,6 @@ with lazy_imports(globals()):
         read_target as read_target,
         target_names as target_names,
     )
-    from tuninglink.compiler.found_flags import check_found_flags as check_found_flags
     from tuninglink.compiler.prepared_dispatches import (
         DispatchSources as DispatchSources,
         PreparedDispatches as PreparedDispatches,
@@ -55,7 +57,6 @@ with lazy_imports(globals()):
     from tuninglink.compiler.preprocessing_specs import spec_diagnostics as spec_diagnostics
     from tuninglink.compiler.session import (
         CompileOptions as CompileOptions,
-        Configure as Configure,
         ExplanationFormat as ExplanationFormat,
         Invocation as Invocation,
         Mode as Mode,

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tuninglink.arguments import Content, content_as_path, described, flag_words, several
-from tuninglink.compiler.compilation import Compilation, Compiler, SpecChoice
+from tuninglink.compiler.application import SpecChoice
+from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.flags import check_targets, named_target, parse_arguments
 from tuninglink.compiler.preprocessing_specs import spec_diagnostics
 from tuninglink.compiler.session import CompileOptions, session_flags

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,7 @@ from tuninglink.errors import (
     Diagnostic,
     Severity,
     TargetError,
+    TuninglinkError,
     UsageError,
     did_you_mean,
 )
@@ -186,21 +188,20 @@ def read_target(name: str) -> Target:
     try:
         executable_target(compile_flags(target), thread_context())
     except CompileError:
+        # Name the alternatives for a target that the compiler does not know.
+        remedies = []
+        if target.backend == "rocm":
+            architectures = targets.ROCM.get(target.family, ["gfx942"])
+            if architectures:
+                remedies.append(f"name the architecture, such as {', '.join(architectures)}")
+            if target.family != target.backend:
+                other = f"'vulkan-{target.family}' is its name for the backend vulkan"
+                remedies.append(other)
+        if target.backend == "cuda":
+            remedies.append("GPUs run code for older architectures, such as sm_80")
         message = f"the compiler generates no code for '{name}'"
-        raise TargetError(error(message, notes=list(_instead_of(target)))) from None
+        raise TargetError(error(message, notes=list(map(note, remedies)))) from None
     return target
-
-
-def _instead_of(target: Target) -> Iterator[Diagnostic]:
-    """Yield notes with alternative names for a target that the compiler does not know."""
-    if target.backend == "rocm":
-        architectures = targets.ROCM.get(target.family, ["gfx942"])
-        if architectures:
-            yield note(f"name the architecture, such as {', '.join(architectures)}")
-        if target.family != target.backend:
-            yield note(f"'vulkan-{target.family}' is its name for the backend vulkan")
-    if target.backend == "cuda":
-        yield note("GPUs run code for older architectures, such as sm_80")
 
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
@@ -240,16 +241,16 @@ def compile_flags(target: Target) -> list[str]:
     """Return compiler flags for a target, as specific as possible.
 
     A target that names only a backend leaves the rest to the compiler, which may require more flags.
-
-    Args:
-        target: the target.
     """
     backend = target.backend
     device = _DEVICES.get(backend)
     if device is None:
         flags = ["--iree-hal-target-device=local"]
         flags.append(f"--iree-hal-local-target-device-backends={backend}")
-        return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
+        if backend == "llvm-cpu" and target.family != backend:
+            flags.append(f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu")
+            flags.append(f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}")
+        return flags
     flags = [f"--iree-hal-target-device={device}"]
     sku = None if target.sku in targets.CUDA_PRODUCTS else target.sku
     family = None if target.family == target.backend else target.family
@@ -266,15 +267,6 @@ NAMING_FLAGS: Final = {
     **dict.fromkeys((*_DEVICE_FLAGS, "--iree-hal-local-target-device-backends"), ""),
 }
 """The flags that name a target, with their backend; empty for any."""
-
-
-def _cpu(target: Target) -> list[str]:
-    if target.family == target.backend:
-        return []
-    return [
-        f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu",
-        f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}",
-    ]
 
 
 # --- The arguments of `iree-compile` and of Tuninglink -------------------------------------------
@@ -599,9 +591,6 @@ def _listing() -> str:
 def check_targets(flags: Sequence[str]) -> None:
     """Check that the compiler supports the backends and targets in flags.
 
-    Args:
-        flags: flags of the compiler, each `--name=value` or `--name`.
-
     Raises:
         CompileError: a backend or a target is unknown.
     """
@@ -621,27 +610,25 @@ def check_targets(flags: Sequence[str]) -> None:
 def _are_known(flags: tuple[str, ...]) -> bool:
     """Return whether `flags`, all for one backend, name a target that is known to be valid."""
     given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
-    instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
-        0
-    ]
-    return (
-        len(given) == len(flags)
-        and instruction_set in targets.CPUS
-        and all(_is_known(name, value, instruction_set) for name, value in given.items())
-    )
+    triple = given.get("--iree-llvmcpu-target-triple", platform.machine())
+    instruction_set = triple.partition("-")[0]
+    if len(given) != len(flags) or instruction_set not in targets.CPUS:
+        return False
+    cpus = ("generic", "host", *targets.CPUS[instruction_set].split())
 
+    def is_known(name: str, value: str) -> bool:
+        match name:
+            case "--iree-cuda-target":
+                return value in _CUDA_TARGETS
+            case "--iree-llvmcpu-target-triple":
+                return True
+            case "--iree-llvmcpu-target-cpu":
+                return value in cpus
+            case "--iree-llvmcpu-target-cpu-features":
+                return all(word[:1] in ("+", "-") for word in value.split(","))
+        return False
 
-def _is_known(name: str, value: str, instruction_set: str) -> bool:
-    match name:
-        case "--iree-cuda-target":
-            return value in _CUDA_TARGETS
-        case "--iree-llvmcpu-target-triple":
-            return True
-        case "--iree-llvmcpu-target-cpu":
-            return value in ("generic", "host", *targets.CPUS[instruction_set].split())
-        case "--iree-llvmcpu-target-cpu-features":
-            return all(word[:1] in ("+", "-") for word in value.split(","))
-    return False
+    return all(map(is_known, given, given.values()))
 
 
 @cache
@@ -660,13 +647,78 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
         message = f"the compiler did not finish within {_SECONDS} s with {' '.join(flags)}"
         raise CompileError(error(message)) from None
     if result.returncode:
-        raise CompileError(error(f"the compiler rejects {' '.join(flags)}: {_reason(result)}"))
+        # The compiler's first error, without its location in the tiny program.
+        reasons = (line.rpartition("error: ")[2].strip() for line in result.stderr.splitlines())
+        noise = ("Please report", "Stack dump")
+        own = (reason for reason in reasons if reason and not reason.startswith(noise))
+        reason = next(own, f"it exits with status {result.returncode}")
+        raise CompileError(error(f"the compiler rejects {' '.join(flags)}: {reason}"))
 
 
-def _reason(result: subprocess.CompletedProcess[str]) -> str:
-    """Return the compiler's first error, without its location in the tiny program."""
-    for line in result.stderr.splitlines():
-        reason = line.rpartition("error: ")[2].strip()
-        if reason and not reason.startswith(("Please report", "Stack dump")):
-            return reason
-    return f"it exits with status {result.returncode}"
+# --- The flags that a project file which the user did not name may give --------------------------
+#
+# None that runs a program, or reads or writes files. The kind of a flag's value decides, as the compiler's help gives
+# it: a switch, a number or one of several words cannot name a file. Few flags with a text as value are accepted, and
+# few switches are not.
+
+_OWN: Final = frozenset(
+    {"no-default-specs", "no-upgrade", "no-derived-entries", "skip-failing-entries", "prune"}
+)
+"""The flags of Tuninglink about the use of specs."""
+
+_ACTING: Final = re.compile(
+    r"dump|print|list-|plugin|ptxas|metallib|keep-|debug-patch|jit-|trace|break|benchmark|link-embedded|link-static|test"
+)
+"""Switches of which the compiler runs a tool, writes a file, or prints."""
+
+_FILES: Final = re.compile(r"file|path|dir|archive", re.IGNORECASE)
+"""Kinds of values that are files."""
+
+_NAMING: Final = re.compile(
+    r"iree-(cuda|rocm|vulkan)-target(-features)?"
+    r"|iree-hal-(default-device|target-backends|target-device|local-(host|target)-device-backends)"
+    r"|iree-llvmcpu-(target-(abi|cpu|cpu-features|data-layout|triple)|vscale-range|enable-(llvm-)?ukernels)"
+    r"|iree-rocm-(enable-ukernels|encoding-layout-resolver)|iree-input-type"
+)
+"""Flags with a text as value that name a target, a device or a choice."""
+
+_NAME: Final = re.compile(r"[\w.,:+=\[\]-]*")
+"""The values of these. Attributes could name files."""
+
+_PIPELINE: Final = "iree-preprocessing-pass-pipeline"
+_PASSES: Final = re.compile(
+    r"([\w.]+\(|\)|,|\s|canonicalize|cse|(iree-(linalg-ext|preprocessing|global-opt|dispatch-creation)-[\w-]+))*"
+)
+"""Pipelines of passes without options, which `tune` writes into response files."""
+
+
+def check_found_flags(flags: Iterable[str], path: str) -> None:
+    """Check the flags of a project file at `path` that was found, each with its value.
+
+    Raises:
+        TuninglinkError: a flag could run a program, or read or write a file.
+    """
+
+    def is_harmless(flag: str, value: str) -> bool:
+        name = re.sub("^--?", "", flag)
+        if name in _OWN:
+            return True
+        if name == "target":
+            return bool(_NAME.fullmatch(value))
+        kind = option_kinds().get(name)
+        if kind is None or not flag.startswith("-") or not name.startswith("iree-"):
+            return False
+        if name == _PIPELINE:
+            return bool(_PASSES.fullmatch(value))
+        if _NAMING.fullmatch(name):
+            return bool(_NAME.fullmatch(value))
+        return kind != "string" and not _FILES.search(kind) and not _ACTING.search(name)
+
+    for flag in flags:
+        if not is_harmless(*flag.partition("=")[::2]):
+            remedy = note(f"if you trust it, name it: --project {shlex.quote(path)}")
+            reason = "it could run a program, read or write a file, or is unknown"
+            message = (
+                f"{path}: '{flag}' is not accepted from a project file that is not named: {reason}"
+            )
+            raise TuninglinkError(error(message, notes=[remedy]))

@@ -35,8 +35,8 @@ from tuninglink.mlir import (
     visit,
 )
 
-_CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
-"""The backends that change a dispatch after matchers have run."""
+_CPU_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
+"""The backends that change a dispatch after matchers have run, and apply specs before they materialize encodings."""
 
 _BEFORE_MATCHERS: Final = (
     "builtin.module(hal.executable(hal.executable.variant("
@@ -98,16 +98,26 @@ class PreparedDispatches:
         self, configured: mlir.Operation, sources: DispatchSources, dispatch_names: Collection[str]
     ) -> None:
         self.unsure = ""
-        self._backends: dict[mlir.Attribute, str] = {}
+        backends: dict[mlir.Attribute, str] = {}
+
+        def backend_of(module: mlir.Operation) -> str:
+            """Return the compiler's name of the backend of a dispatch; empty without a target."""
+            around = module.parent
+            if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
+                return ""
+            target = around.operation.attributes["target"]
+            if target not in backends:
+                read = read_executable_target(target)
+                backends[target] = read.backend if read else ""
+            return backends[target]
+
         self._changed = {
             dispatch.name: executable_name(dispatch.name)
             for dispatch in find_dispatches(configured)
-            if dispatch.name in dispatch_names
-            and self._backend(dispatch.module) in _CHANGING_BACKENDS
+            if dispatch.name in dispatch_names and backend_of(dispatch.module) in _CPU_BACKENDS
         }
-        self._program = sources.program(
-            dict.fromkeys(name for name in self._changed.values() if name in sources.names())
-        )
+        available = (name for name in self._changed.values() if name in sources.names())
+        self._program = sources.program(dict.fromkeys(available))
         context = self._program.context
         with collected_diagnostics(context):
             try:
@@ -119,23 +129,10 @@ class PreparedDispatches:
             dispatch.name: dispatch.module for dispatch in find_dispatches(self._program.operation)
         }
 
-    def _backend(self, module: mlir.Operation) -> str:
-        """Return the compiler's name of the backend of a dispatch; empty without a target."""
-        around = module.parent
-        if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
-            return ""
-        target = around.operation.attributes["target"]
-        if target not in self._backends:
-            read = read_executable_target(target)
-            self._backends[target] = read.backend if read else ""
-        return self._backends[target]
-
     def module(self, name: str, configured: mlir.Operation) -> mlir.Operation | None:
         """Return the module of a dispatch as matchers saw it, or None if it is unknown.
 
-        Args:
-            name: the name of the dispatch.
-            configured: its module in the configured program.
+        `configured` is its module in the configured program.
         """
         if name not in self._changed:
             return configured
@@ -153,18 +150,6 @@ def functions(module: mlir.Operation) -> tuple[str, ...]:
     return tuple(
         symbol_name(function) or "" for function in functions_ if function.regions[0].blocks
     )
-
-
-def executables_with_specs(program: mlir.Operation) -> list[bytes]:
-    """Return the executables of a program at `executable-sources` that have a spec, as bytecode."""
-    return [
-        to_bytecode(executable)
-        for executable in containers(program)
-        if executable.name == names.EXECUTABLE
-        and any(
-            names.EMBEDDED_SPEC in module.attributes for module in collect(executable, names.MODULE)
-        )
-    ]
 
 
 def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
@@ -205,9 +190,6 @@ def compile_executables(
     return errors or (error("the compiler failed without a diagnostic"),)
 
 
-_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
-"""The backends that apply specs before they materialize encodings."""
-
 _PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"
 
 
@@ -222,7 +204,11 @@ def materialize_encodings(program: mlir.Operation) -> None:
     manager: PassManager | None = None
     for dispatch in find_dispatches(program):
         target = dispatch.target
-        if target is None or target.backend not in _BACKENDS or not has_encodings(dispatch.module):
+        if (
+            target is None
+            or target.backend not in _CPU_BACKENDS
+            or not has_encodings(dispatch.module)
+        ):
             continue
         manager = manager or PassManager.parse(_PIPELINE, program.context)
         try:

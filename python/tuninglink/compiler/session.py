@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -49,12 +49,7 @@ from tuninglink.specs import PREPROCESSING_FLAG
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.compiler.tracing import Applied
-
     Report = Callable[[Diagnostic], None]
-    Configure = Callable[[bytes, Callable[[mlir.Operation], None]], tuple[Diagnostic, ...]]
-    """Configures a program of executables at `executable-sources`, given as bytecode, under the flags of the
-    compilation, and hands it over if that worked; returns the errors if not."""
 
 
 class Pipeline(IntEnum):
@@ -161,11 +156,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
         False,  # noqa: FBT003
     )
     _default_flags.cache_clear()
-    _check_pipelines(flags)
-
-
-def _check_pipelines(flags: Sequence[str]) -> None:
-    """Raise an error for a malformed pass pipeline, for which the compiler prints one and goes on without it."""
+    # For a malformed pass pipeline, the compiler prints an error and goes on without the pipeline.
     for flag in flags:
         name, _, text = flag.partition("=")
         if name != _PREPROCESSING_PIPELINE or not text:
@@ -382,6 +373,7 @@ class StringRef(Structure):
 
 StringCallback: Any = CFUNCTYPE(None, StringRef, c_void_p)
 
+_LIBRARY: Final = ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
 _Object = TypeVar("_Object")
 _pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
@@ -399,12 +391,9 @@ def pointer_of(wrapped: Any) -> int:
 
 
 def object_at(kind: type[_Object], pointer: int) -> _Object:
-    """Return an object of the C interface as an object of the bindings.
+    """Return an object of the C interface as an object of a class of the bindings.
 
-    Args:
-        kind: the class of the object in `iree.compiler.ir`. A module is freed with its last Python handle. An operation
-            remains owned by its parent.
-        pointer: the pointer to the object.
+    A module is freed with its last Python handle. An operation remains owned by its parent.
     """
     name = f"iree.compiler.ir.{kind.__name__}._CAPIPtr".encode()
     create: Callable[[object], _Object] = kind._CAPICreate  # type: ignore[attr-defined]  # noqa: SLF001
@@ -412,22 +401,10 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
-
-
-@functools.cache
 def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
-    """Return a function of the library.
-
-    Args:
-        name: its name.
-        result: the type of its result, or None.
-        parameters: the types of its arguments.
-    """
-    symbol = _library()[
-        name
-    ]  # A private object: other users may declare other types for the same symbol.
+    """Return a function of the library, with the types of its result and parameters."""
+    # A private object: other users may declare other types for the same symbol.
+    symbol = _LIBRARY[name]
     symbol.restype, symbol.argtypes = result, parameters
     return cast("Callable[..., Any]", symbol)
 
@@ -475,18 +452,6 @@ def read_diagnostic(
         mlir.Location, function("mlirDiagnosticGetLocation", c_void_p, c_void_p)(pointer)
     )
     location = mlir.Location.from_attr(bare.attr, bare.context)  # Now of its derived class.
-    count = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)(pointer)
-    get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
-    notes = (read_diagnostic(get_note(pointer, index), notes_at) for index in range(count))
-    return Diagnostic(
-        _SEVERITIES[severity],
-        _message(pointer),
-        place_of(location),
-        (*notes_at(location), *notes),
-    )
-
-
-def _message(pointer: int) -> str:
     parts: list[bytes] = []
 
     def take(part: StringRef, _: int | None) -> None:
@@ -494,7 +459,12 @@ def _message(pointer: int) -> str:
 
     print_message = function("mlirDiagnosticPrint", None, c_void_p, StringCallback, c_void_p)
     print_message(pointer, StringCallback(take), None)
-    return b"".join(parts).decode(errors="replace").rstrip("\n")
+    message = b"".join(parts).decode(errors="replace").rstrip("\n")
+    count = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)(pointer)
+    get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
+    notes = (read_diagnostic(get_note(pointer, index), notes_at) for index in range(count))
+    all_notes = (*notes_at(location), *notes)
+    return Diagnostic(_SEVERITIES[severity], message, place_of(location), all_notes)
 
 
 FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
@@ -601,27 +571,6 @@ class Phase(Enum):
 _POSITIONS = {phase: position for position, phase in enumerate(Phase)}
 
 
-class Observer(Protocol):
-    """An observer of a program before and after specs are applied to it.
-
-    An observer must neither change the program nor keep handles to its operations.
-    """
-
-    def before_specs(self, program: mlir.Operation) -> None:
-        """Inspect a program at `executable-sources`, before specs are embedded."""
-
-    def forget(self) -> None:
-        """Discard the last program, which is compiled again with other specs."""
-
-    def after_specs(
-        self,
-        program: mlir.Operation,
-        applied: Sequence[tuple[mlir.Operation, Applied]],
-        configure: Configure,
-    ) -> None:
-        """Inspect the same program at `executable-configurations`."""
-
-
 class OutputFormat(Enum):
     """The format of the compiled program, named as in `--output-format`."""
 
@@ -649,29 +598,22 @@ class ExplanationFormat(Enum):
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """The options of a compilation.
+    """The options of a compilation, named as in the flags of `iree-compile`.
 
     Attributes:
-        input: the path of the program, `-` for standard input, or None.
         output: the path of the result, `-` for standard output.
         output_format: the format of the result, unless the compilation ends early.
-        mode: the pipeline.
         compile_from: the last phase that the input has been through.
-        compile_to: the last phase to run.
-        verify: whether to verify the IR after each pass.
         phase_dumps: a directory for the IR after each phase; empty for no dumps.
         emit_bytecode: whether to write IR as bytecode.
         bytecode_version: the version of that bytecode, or -1 for the current version.
         remarks_filter: a pattern of the remarks to write to a file; empty for no remarks.
-        remarks_file: the file for the remarks.
         split_input: whether to compile the parts of the input between `// -----` separately.
         specs: the paths of the user's specs, in order of precedence.
         spec_directories: directories of default specs, searched before the shipped ones.
-        default_specs: whether to use default specs.
         upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
         spec_dumps: a directory for the linked specs, `-` for standard output; empty for no dump.
         prune: whether each dispatch receives only the entries that may match in it.
-        derived_entries: whether to derive entries for other forms of their problems.
         skip_failing: whether to compile a dispatch without specs if it fails with them.
         explanation: the file for an explanation, empty for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.

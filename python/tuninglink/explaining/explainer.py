@@ -15,6 +15,7 @@ from tuninglink.compiler import (
     Compiler,
     DispatchSources,
     Mode,
+    Observer,
     Phase,
     PreparedDispatches,
     SpecChoice,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Applied, Configure
 
 
-class Explainer:
+class Explainer(Observer):
     """An observer of a compilation that determines the effects of specs on each dispatch.
 
     Args:
@@ -98,14 +99,12 @@ class Explainer:
         self._earlier = (0, 0)
 
     def before_specs(self, program: mlir.Operation) -> None:
-        """See `Observer`."""
         self._earlier = len(self._dispatches), len(self._plain)
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)
         self._costs = dispatch_costs(program, self._sizes)
 
     def forget(self) -> None:
-        """See `Observer`."""
         dispatches, plain = self._earlier
         del self._dispatches[dispatches:], self._plain[plain:]
 
@@ -115,7 +114,6 @@ class Explainer:
         applied: Sequence[tuple[mlir.Operation, Applied]],
         configure: Configure,
     ) -> None:
-        """See `Observer`."""
         assert self._sources is not None
         part = _Part(self._catalog, program, applied, self._sources, self._advice)
         self._step("explaining the dispatches")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from iree.compiler import ir as mlir
 
@@ -123,7 +123,8 @@ def _run_pipeline(
     for leaf in leaves(pipeline):
         if compiler.needs_target_backends(leaf):
             message = f"pass '{leaf.name}' needs the target backends, which exclude sessions of the compiler"
-            raise TuninglinkError(error(message, leaf.place, [note(_REMEDY)]))
+            remedy = note("run 'tuninglink-opt', which is a process of its own")
+            raise TuninglinkError(error(message, leaf.place, [remedy]))
     execution = Execution(
         pipeline, operation.context, registry, diagnostics, nest_implicitly=not is_anchored
     )
@@ -131,6 +132,3 @@ def _run_pipeline(
         return execution.run(operation)
     finally:
         execution.finish()
-
-
-_REMEDY: Final = "run 'tuninglink-opt', which is a process of its own"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import nearest
@@ -45,17 +45,14 @@ _PASS_NAME = re.compile(r"[\w.-]+")
 class OptRequest:
     """The passes to run and their input."""
 
+    options: Options
     context: mlir.Context
     input: str
     pipeline: OpPipeline
-    nest_implicitly: bool
     runs_python: bool = False
     needs_target_backends: bool = False
     compiler_flags: tuple[str, ...] = ()
     handed_over: tuple[str, ...] = ()
-
-    def pipeline_for(self, root: str) -> OpPipeline:
-        return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
 
 
 def resolve(
@@ -73,7 +70,6 @@ def resolve(
         pipeline = OpPipeline(names.MODULE, tuple(elements))
     else:
         pipeline = parse_pipeline(options.pipeline)
-    nest_implicitly = options.pipeline is None
     # Run `iree-opt` for features that only it has, as long as no pass is written in Python.
     python_pass = next(
         (leaf.name for leaf in leaves(pipeline) if lookup.python_pass(leaf.name)), None
@@ -84,9 +80,14 @@ def resolve(
             f"for the --{exclusive} option: only iree-opt supports it, and iree-opt does not have "
             f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
-    if exclusive or (_prints_selected_passes(options, pipeline, lookup) and not python_pass):
+    # The same goes for selected passes to be printed that may be inside pipelines of the compiler.
+    compiler = lookup.compiler
+    is_inside = options.instrumentation.is_selective and any(
+        compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
+    )
+    if exclusive or (is_inside and not python_pass):
         command = (pass_registry.executable(), *arguments)
-        return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
+        return OptRequest(options, context, "", pipeline, handed_over=command)
     for flag in other:
         _check_spelling(flag, registry)
     # The remaining flags are the compiler's, and the words are inputs.
@@ -97,20 +98,28 @@ def resolve(
             "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
         )
     return OptRequest(
+        options,
         context,
         inputs[0] if inputs else STANDARD_STREAM,
         pipeline,
-        nest_implicitly,
         runs_python=python_pass is not None,
-        needs_target_backends=any(map(lookup.compiler.needs_target_backends, leaves(pipeline))),
+        needs_target_backends=any(map(compiler.needs_target_backends, leaves(pipeline))),
         compiler_flags=flags,
     )
 
 
 def dump(pipeline: OpPipeline) -> str:
     """Return a pipeline in the format of `--dump-pass-pipeline`."""
-    count = len(pipeline.children)
-    return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
+
+    def indented(nest: OpPipeline, indent: str) -> str:
+        inner = indent + "  "
+        children = ",\n".join(
+            indented(child, inner) if isinstance(child, OpPipeline) else f"{inner}{child}"
+            for child in nest.children
+        )
+        return f"{indent}{nest.anchor}(\n{children}\n{indent})"
+
+    return f"Pass Manager with {len(pipeline.children)} passes:\n{indented(pipeline, '')}\n\n"
 
 
 def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
@@ -121,14 +130,6 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
     is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in pass_registry.flags_with_value()
     return not is_flag and lookup.python_pass(flag.name) is not None
-
-
-def _prints_selected_passes(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
-    """Return whether selected passes may be inside pipelines of the compiler, and are to be printed."""
-    compiler = lookup.compiler
-    return options.instrumentation.is_selective and any(
-        compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
-    )
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
@@ -146,15 +147,6 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
         f"tuninglink-opt: Did you mean '--{suggestion}'?"
     )
-
-
-def _indented(nest: OpPipeline, indent: str) -> str:
-    inner = indent + "  "
-    children = ",\n".join(
-        _indented(child, inner) if isinstance(child, OpPipeline) else f"{inner}{child}"
-        for child in nest.children
-    )
-    return f"{indent}{nest.anchor}(\n{children}\n{indent})"
 
 
 # --- The flags of `tuninglink-opt` ---------------------------------------------------------------

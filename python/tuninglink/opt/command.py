@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,15 +59,15 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     reporter = _Reporter()
     # Read the command line.
     try:
-        options = read_options(arguments[1:])
-        reporter.configure(options)
+        reporter.options = options = read_options(arguments[1:])
         check_plugins(plugin_failures)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
         registry = PassRegistry(PASSES, reporter.show)
-        text = _about(options, registry, program)
-        if text is not None:
-            write_output(STANDARD_STREAM, text)
+        if options.help or options.version or options.list_passes or options.completion:
+            from tuninglink.opt.help import about  # noqa: PLC0415 - rarely needed
+
+            write_output(STANDARD_STREAM, about(options, registry, program))
             return 0
         request = resolve(options, arguments[1:], registry, _new_context())
         if request.handed_over:
@@ -84,7 +85,7 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         set_up_process(program, flags, target_backends=request.needs_target_backends)
         # A context that was created before the compiler received its flags is usable only without any.
         spare = None if flags else request.context
-        return _Run(options, request, registry, reporter, spare).process(data)
+        return _process(data, request, registry, reporter, spare)
     except CommandLineError as failure:
         sys.stderr.write(f"{program}: {failure}\n")
     except TuninglinkError as failure:
@@ -100,147 +101,112 @@ class _Reporter:
 
     def __init__(self) -> None:
         self.sources = Sources()
-        self._color = wants_color(sys.stderr)
-        self._shown = _SHOWN["remarks"]
-        self._notes = True
-
-    def configure(self, options: Options) -> None:
-        if options.color is not None:
-            self._color = options.color
-        self._shown = _SHOWN[options.verbosity]
-        self._notes = options.notes
+        self.options: Options | None = None
 
     def show(self, diagnostic: Diagnostic, nowhere: str = _NOWHERE) -> None:
-        if diagnostic.severity not in self._shown:
-            return
-        if not self._notes:
-            diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.place)
-        text = render(diagnostic, self.sources, color=self._color, nowhere=nowhere)
+        color = wants_color(sys.stderr)
+        if (options := self.options) is not None:
+            if diagnostic.severity not in _SHOWN[options.verbosity]:
+                return
+            if not options.notes:
+                diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.place)
+            color = color if options.color is None else options.color
         # The compiler writes to the same stream: keep the order.
-        sys.stderr.write(text)
+        sys.stderr.write(render(diagnostic, self.sources, color=color, nowhere=nowhere))
         sys.stderr.flush()
 
 
-class _Run:
-    """A run over one input."""
+def _process(
+    data: bytes,
+    request: OptRequest,
+    registry: PassRegistry,
+    reporter: _Reporter,
+    spare: mlir.Context | None,
+) -> int:
+    """Process an input and write the output. Return the exit code."""
+    options = request.options
+    name = _STANDARD_INPUT if request.input == STANDARD_STREAM else request.input
+    reporter.sources.add(name, data)
+    if not data.strip():
+        message = "the input is empty; expected MLIR text or bytecode"
+        raise TuninglinkError(error(message, Place(name, 1, 1)))
+    # Read the expectations of the input.
+    expectations: Expectations | None = None
+    if options.expectations:
+        only_expected = options.expectations == "only-expected"
+        expectations = Expectations(name, data, reporter.show, only_expected=only_expected)
+    # Process each chunk of a split input separately.
+    chunks = [Chunk(name, data)]
+    if options.split_marker:
+        sink = DiagnosticSink(reporter.show)
+        chunks = list(split_input(name, data, options.split_marker, sink))
+    outputs: list[bytes | None] = []
+    for chunk in chunks:
+        context, spare = spare or _new_context(), None
+        sink = DiagnosticSink(expectations.check if expectations else reporter.show)
+        outputs.append(_process_chunk(chunk, context, request, registry, sink))
+    succeeded = None not in outputs
+    # Verify the expectations, and write the output.
+    if expectations:
+        succeeded = expectations.verify()
+    if succeeded or options.output == STANDARD_STREAM:
+        marker = f"{options.output_marker}\n".encode()
+        write_output(options.output, marker.join(output or b"" for output in outputs))
+    return 0 if succeeded else 1
 
-    def __init__(
-        self,
-        options: Options,
-        request: OptRequest,
-        registry: PassRegistry,
-        reporter: _Reporter,
-        spare: mlir.Context | None,
-    ) -> None:
-        self._options = options
-        self._request = request
-        self._registry = registry
-        self._reporter = reporter
-        self._expectations: Expectations | None = None
-        self._spare = spare
 
-    def process(self, data: bytes) -> int:
-        """Process the input and write the output. Return the exit code."""
-        options, path = self._options, self._request.input
-        # Read the expectations of the input.
-        name = _STANDARD_INPUT if path == STANDARD_STREAM else path
-        self._reporter.sources.add(name, data)
-        if not data.strip():
-            message = "the input is empty; expected MLIR text or bytecode"
-            raise TuninglinkError(error(message, Place(name, 1, 1)))
-        if options.expectations:
-            only_expected = options.expectations == "only-expected"
-            self._expectations = Expectations(
-                name, data, self._reporter.show, only_expected=only_expected
+def _process_chunk(
+    chunk: Chunk,
+    context: mlir.Context,
+    request: OptRequest,
+    registry: PassRegistry,
+    sink: DiagnosticSink,
+) -> bytes | None:
+    """Return the output for one chunk, or None after errors."""
+    options = request.options
+    if request.runs_python:
+        # Python can only build ops of loaded dialects. The parser and the compiler load dialects on demand.
+        context.load_all_available_dialects()
+    context.allow_unregistered_dialects = options.allow_unregistered
+    if not options.threads:
+        context.enable_multithreading(False)  # noqa: FBT003
+    operation = parse(chunk, context, sink, implicit_module=options.implicit_module)
+    if operation is None:
+        return None
+    nest_implicitly, pipeline = options.pipeline is None, request.pipeline
+    if nest_implicitly:
+        pipeline = replace(pipeline, anchor=operation.name)
+    with handled(context, sink.emit):
+        if pipeline.children or options.dump_pipeline or options.pipeline:
+            execution = Execution(
+                pipeline,
+                context,
+                registry,
+                sink,
+                options.instrumentation,
+                nest_implicitly=nest_implicitly,
             )
-        # Process each chunk of a split input separately.
-        if options.split_marker:
-            sink = DiagnosticSink(self._reporter.show)
-            chunks = list(split_input(name, data, options.split_marker, sink))
-        else:
-            chunks = [Chunk(name, data)]
-        outputs: list[bytes] = []
-        succeeded = True
-        for chunk in chunks:
-            output = self._process(chunk)
-            succeeded = succeeded and output is not None
-            outputs.append(output or b"")
-        # Verify the expectations, and write the output.
-        if self._expectations:
-            succeeded = self._expectations.verify()
-        if succeeded or options.output == STANDARD_STREAM:
-            write_output(options.output, f"{options.output_marker}\n".encode().join(outputs))
-        return 0 if succeeded else 1
-
-    def _process(self, chunk: Chunk) -> bytes | None:
-        """Return the output for one chunk, or None after errors."""
-        context, self._spare = self._spare or _new_context(), None
-        if self._request.runs_python:
-            # Python can only build ops of loaded dialects. The parser and the compiler load dialects on demand.
-            context.load_all_available_dialects()
-        context.allow_unregistered_dialects = self._options.allow_unregistered
-        if not self._options.threads:
-            context.enable_multithreading(False)  # noqa: FBT003
-        sink = DiagnosticSink(
-            self._expectations.check if self._expectations else self._reporter.show
-        )
-        implicit_module = self._options.implicit_module
-        operation = parse(chunk, context, sink, implicit_module=implicit_module)
-        if operation is None:
-            return None
-        with handled(context, sink.emit):
-            if not self._execute(operation, context, sink):
-                return None
-            if self._options.bytecode:
-                buffer = io.BytesIO()
-                operation.write_bytecode(buffer, self._options.bytecode_version)
-                return buffer.getvalue()
-            text = operation.get_asm(binary=True)
-            assert isinstance(text, bytes)
-            return text + b"\n"
-
-    def _execute(
-        self, operation: mlir.Operation, context: mlir.Context, sink: DiagnosticSink
-    ) -> bool:
-        pipeline, options = self._request.pipeline_for(operation.name), self._options
-        if not pipeline.children and not options.dump_pipeline and not options.pipeline:
-            return True
-        execution = Execution(
-            pipeline,
-            context,
-            self._registry,
-            sink,
-            options.instrumentation,
-            nest_implicitly=self._request.nest_implicitly,
-        )
-        if options.dump_pipeline:
-            sys.stderr.write(dump(parse_pipeline(str(execution))))
-            sys.stderr.flush()
-        try:
-            return execution.run(operation)
-        finally:
-            execution.finish()
+            if options.dump_pipeline:
+                sys.stderr.write(dump(parse_pipeline(str(execution))))
+                sys.stderr.flush()
+            try:
+                if not execution.run(operation):
+                    return None
+            finally:
+                execution.finish()
+        if options.bytecode:
+            buffer = io.BytesIO()
+            operation.write_bytecode(buffer, options.bytecode_version)
+            return buffer.getvalue()
+        text = operation.get_asm(binary=True)
+        assert isinstance(text, bytes)
+        return text + b"\n"
 
 
 def _new_context() -> mlir.Context:
     create: Any = mlir.Context  # the stubs do not declare this argument of the bindings
     context: mlir.Context = create(load_on_create_dialects=[])
     return context
-
-
-def _about(options: Options, registry: PassRegistry, program: str) -> str | None:
-    """Return the requested information about the program, or None if the command line requests passes."""
-    if not (options.help or options.version or options.list_passes or options.completion):
-        return None
-    from tuninglink.opt import help as opt_help  # noqa: PLC0415 - rarely needed
-
-    if options.help:
-        return opt_help.help_text(program, registry)
-    if options.version:
-        return opt_help.version(program)
-    if options.completion:
-        return opt_help.completion(options.completion, program, registry)
-    return opt_help.pass_list(registry)
 
 
 def _read(path: str) -> bytes:

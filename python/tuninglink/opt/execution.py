@@ -41,7 +41,7 @@ from tuninglink.opt.pass_registry import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.mlir import Pass
 
@@ -84,75 +84,6 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
     return diagnostics.error_count == errors_before
 
 
-class Execution:
-    """A pipeline in a context, ready to run on operations of that context.
-
-    Args:
-        pipeline: the pipeline.
-        context: the context of the operations. It should have a handler that forwards its diagnostics to
-            `diagnostics`.
-        registry: the registry of passes written in Python.
-        diagnostics: the sink for diagnostics of passes written in Python.
-        instrumentation: the reports of the run.
-        nest_implicitly: see `PipelineBuilder`.
-
-    Raises:
-        PipelineError: a pass or an option does not exist, or a pass is misplaced.
-    """
-
-    def __init__(
-        self,
-        pipeline: OpPipeline,
-        context: mlir.Context,
-        registry: PassRegistry,
-        diagnostics: DiagnosticSink,
-        instrumentation: Instrumentation | None = None,
-        *,
-        nest_implicitly: bool = False,
-    ) -> None:
-        self._diagnostics = diagnostics
-        self._interruption: BaseException | None = None
-        instrumentation = instrumentation or Instrumentation()
-        lookup = PassLookup(context, registry)
-        for flag in ("before", "after"):
-            for name in sorted(split_names(getattr(instrumentation, flag))):
-                lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
-        builder = PipelineBuilder(
-            context,
-            lookup,
-            instrumentation,
-            self._run_pass,
-            diagnostics.emit,
-            nest_implicitly=nest_implicitly,
-        )
-        self._manager = builder.build(pipeline)
-
-    def __str__(self) -> str:
-        return str(self._manager.bindings)
-
-    def run(self, operation: mlir.Operation) -> bool:
-        """Run the pipeline and return whether it succeeded. Failures are emitted to `diagnostics`."""
-        errors_before = self._diagnostics.error_count
-        succeeded = self._manager.run(operation)
-        if self._interruption:
-            raise self._interruption
-        if not succeeded and self._diagnostics.error_count == errors_before:
-            advice = note("--mlir-print-ir-after-failure shows which one")
-            self._diagnostics.error("a pass failed without a diagnostic", operation, [advice])
-        return succeeded
-
-    def finish(self) -> None:
-        """End the execution, and print the timing report and the statistics if requested."""
-        self._manager.close()
-
-    def _run_pass(self, pass_: Pass, operation: mlir.Operation) -> bool:
-        try:
-            return run_pass(pass_, operation, self._diagnostics)
-        except BaseException as interruption:  # noqa: BLE001 - raised again in `run`
-            self._interruption = interruption
-            return False
-
-
 def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool) -> None:
     """Set flags of the compiler, and register its target backends if they are needed.
 
@@ -160,51 +91,38 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
     invalid value, ends the process with the compiler's own message and exit code 1. Once target backends are
     registered, a session of the compiler must not be started in this process: the compiler would abort.
     """
+
+    def vector(arguments: list[str]) -> Any:
+        encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
+        return (c_char_p * (len(encoded) + 1))(*encoded, None)
+
     if target_backends:
         # The pipe is never closed, since that would end the input.
         reader, writer = os.pipe()
         os.write(writer, b"\n")
         # As the last argument, the input could become the value of a preceding flag.
         arguments = [program, f"/dev/fd/{reader}", *flags]
-        thread = threading.Thread(target=_run_opt_main, args=(arguments,), daemon=True)
+        opt_main = function("ireeOptRunMain", c_int, c_int, ctypes.POINTER(c_char_p))
+        thread = threading.Thread(
+            target=opt_main, args=(len(arguments), vector(arguments)), daemon=True
+        )
         # The compiler installs signal handlers. Python's are restored.
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
         thread.start()
-        while _unread_bytes(reader):
+        # Wait until the content of the pipe is read.
+        while any(fcntl.ioctl(reader, termios.FIONREAD, bytes(4))):
             if not thread.is_alive():
                 raise RuntimeError("iree-opt's main function returned without reading its input")
             time.sleep(0.0001)
         for number, handler in handlers.items():
             signal.signal(number, handler)
     elif flags:
-        _set_global_flags([program, *flags])
-
-
-def _unread_bytes(descriptor: int) -> int:
-    count = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
-    return int.from_bytes(count, "little")
-
-
-def _run_opt_main(arguments: list[str]) -> None:
-    run = function("ireeOptRunMain", c_int, c_int, ctypes.POINTER(c_char_p))
-    run(len(arguments), _argument_vector(arguments))
-
-
-def _set_global_flags(arguments: list[str]) -> None:
-    function("ireeCompilerGlobalInitialize", None)()
-    set_up = function(
-        "ireeCompilerSetupGlobalCL", None, c_int, ctypes.POINTER(c_char_p), c_char_p, c_bool
-    )
-    install_signal_handlers = False
-    set_up(len(arguments), _argument_vector(arguments), b"", install_signal_handlers)
-
-
-def _argument_vector(arguments: list[str]) -> Any:
-    encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
-    return (c_char_p * (len(encoded) + 1))(*encoded, None)
-
-
-# --- Conversion of the tree of a pipeline to passes of a pass manager, and reports of its run ----
+        function("ireeCompilerGlobalInitialize", None)()
+        set_up = function(
+            "ireeCompilerSetupGlobalCL", None, c_int, ctypes.POINTER(c_char_p), c_char_p, c_bool
+        )
+        install_signal_handlers = False
+        set_up(1 + len(flags), vector([program, *flags]), b"", install_signal_handlers)
 
 
 @dataclass(frozen=True)
@@ -236,8 +154,8 @@ class Instrumentation:
         """Return the instrumentation of a pass manager with only the pass called `name`."""
         return replace(
             self,
-            before_all=self.before_all or name in split_names(self.before),
-            after_all=self.after_all or name in split_names(self.after),
+            before_all=self.before_all or name in _split_names(self.before),
+            after_all=self.after_all or name in _split_names(self.after),
             before=(),
             after=(),
             timing=False,
@@ -262,52 +180,78 @@ class Instrumentation:
             manager.enable_timing()
 
 
-def split_names(lists: Iterable[str]) -> set[str]:
+def _split_names(lists: Iterable[str]) -> set[str]:
     """Return the names in comma-separated lists."""
     return {name for list_ in lists for name in list_.split(",")}
 
 
-class PipelineBuilder:
-    """A builder of pass managers from pipelines."""
+class Execution:
+    """A pipeline in a context, ready to run on operations of that context.
+
+    Args:
+        pipeline: the pipeline.
+        context: the context of the operations. It should have a handler that forwards its diagnostics to
+            `diagnostics`.
+        registry: the registry of passes written in Python.
+        diagnostics: the sink for diagnostics of passes written in Python.
+        instrumentation: the reports of the run.
+        nest_implicitly: whether to nest a pass where it is restricted to another operation than the anchor.
+
+    Raises:
+        PipelineError: a pass or an option does not exist, or a pass is misplaced.
+    """
 
     def __init__(
         self,
+        pipeline: OpPipeline,
         context: mlir.Context,
-        lookup: PassLookup,
-        instrumentation: Instrumentation,
-        run: Callable[[Pass, mlir.Operation], bool],
-        warn: Callable[[Diagnostic], None],
+        registry: PassRegistry,
+        diagnostics: DiagnosticSink,
+        instrumentation: Instrumentation | None = None,
         *,
-        nest_implicitly: bool,
+        nest_implicitly: bool = False,
     ) -> None:
         self._context = context
-        self._lookup = lookup
-        self._instrumentation = instrumentation
-        self._run = run
-        self._warn = warn
-        self._nest_implicitly = nest_implicitly
-        self._print_selected = instrumentation.is_selective
-
-    def build(self, pipeline: OpPipeline) -> NativePassManager:
-        """Return a pass manager that runs `pipeline`."""
+        self._diagnostics = diagnostics
+        self._interruption: BaseException | None = None
+        self._instrumentation = instrumentation or Instrumentation()
+        self._lookup = lookup = PassLookup(context, registry)
+        for flag in ("before", "after"):
+            for name in sorted(_split_names(getattr(self._instrumentation, flag))):
+                lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         for leaf in leaves(pipeline):
-            self._lookup.check(leaf.name, leaf.place)
-        if self._instrumentation.prints or self._runs_python_below(pipeline):
-            # Python's handles on IR are for one thread, and output of several threads would be interleaved.
-            self._context.enable_multithreading(False)  # noqa: FBT003
-        manager = NativePassManager(pipeline.anchor, self._context)
-        self._instrumentation.apply(manager.bindings)
-        self._add_children(manager.passes, pipeline, nest_implicitly=self._nest_implicitly)
-        return manager
-
-    def _runs_python_below(self, pipeline: OpPipeline) -> bool:
-        """Return whether a pass written in Python runs on operations other than the outermost."""
+            lookup.check(leaf.name, leaf.place)
+        # Does a pass written in Python run on operations other than the outermost?
         nests = [child for child in pipeline.children if isinstance(child, OpPipeline)]
-        below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
-        passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
-        return any(below) or any(
+        nested = [lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest)]
+        passes = [lookup.python_pass(leaf.name) for leaf in leaves(pipeline)]
+        is_below = any(nested) or any(
             pass_ and pass_.anchor not in (None, pipeline.anchor) for pass_ in passes
         )
+        if self._instrumentation.prints or is_below:
+            # Python's handles on IR are for one thread, and output of several threads would be interleaved.
+            context.enable_multithreading(False)  # noqa: FBT003
+        self._manager = NativePassManager(pipeline.anchor, context)
+        self._instrumentation.apply(self._manager.bindings)
+        self._add_children(self._manager.passes, pipeline, nest_implicitly=nest_implicitly)
+
+    def __str__(self) -> str:
+        return str(self._manager.bindings)
+
+    def run(self, operation: mlir.Operation) -> bool:
+        """Run the pipeline and return whether it succeeded. Failures are emitted to `diagnostics`."""
+        errors_before = self._diagnostics.error_count
+        succeeded = self._manager.run(operation)
+        if self._interruption:
+            raise self._interruption
+        if not succeeded and self._diagnostics.error_count == errors_before:
+            advice = note("--mlir-print-ir-after-failure shows which one")
+            self._diagnostics.error("a pass failed without a diagnostic", operation, [advice])
+        return succeeded
+
+    def finish(self) -> None:
+        """End the execution, and print the timing report and the statistics if requested."""
+        self._manager.close()
 
     def _add_children(
         self, passes: Passes, nest: OpPipeline, *, nest_implicitly: bool = False
@@ -316,6 +260,7 @@ class PipelineBuilder:
             if isinstance(child, OpPipeline):
                 self._add_children(passes.nest(child.anchor), child)
                 continue
+            # Where may the pass run, and what does it consist of?
             python_pass = self._lookup.python_pass(child.name)
             if python_pass is None:
                 parts = self._lookup.compiler.expand(child)
@@ -324,23 +269,32 @@ class PipelineBuilder:
                 parts, title, required = (child,), python_pass.__name__, python_pass.anchor
             misplaced = required is not None and nest.anchor not in (required, ANY)
             if misplaced and not nest_implicitly:
-                raise PipelineError(_misplaced(child, title, required or ANY, nest.anchor))
+                message = (
+                    f"Can't add pass '{title}' restricted to '{required}' on a PassManager intended to run on "
+                    f"'{nest.anchor}', did you intend to nest?"
+                )
+                remedy = note(f"nest it in '{required}': {required}({child})")
+                raise PipelineError(error(message, child.place, [remedy]))
+            # Add its parts, or the pass itself.
             expanded = OpPipeline(nest.anchor, parts)
             if parts != (child,) and (misplaced or self._is_expanded(child, expanded)):
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(required) if misplaced and required else passes
-            pass_ = _make(python_pass, child) if python_pass else None
-            if self._print_selected:
+            try:
+                pass_ = make_pass(python_pass, child.options) if python_pass else None
+            except PipelineError as failure:
+                diagnostic = failure.diagnostics[0]
+                placed = error(diagnostic.message, child.place, diagnostic.notes)
+                raise PipelineError(placed) from None
+            if self._instrumentation.is_selective:
                 self._add_printed(target, child, pass_)
-            elif pass_:
-                self._add_pass(target, pass_)
             else:
-                self._add_native(target, child)
+                self._add(target, child, pass_)
 
     def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
         """Return whether to expand a pipeline in order to print IR around some of its passes."""
-        if not self._print_selected:
+        if not self._instrumentation.is_selective:
             return False
         unnamed = [
             leaf.name for leaf in leaves(expanded) if not self._lookup.compiler.knows(leaf.name)
@@ -350,7 +304,7 @@ class PipelineBuilder:
                 f"passes inside '{pipeline.name}' are not printed: it cannot be expanded, since "
                 f"'{unnamed[0]}' has no name for textual pipelines"
             )
-            self._warn(Diagnostic(Severity.WARNING, message, pipeline.place))
+            self._diagnostics.emit(Diagnostic(Severity.WARNING, message, pipeline.place))
         return not unnamed
 
     def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
@@ -362,19 +316,25 @@ class PipelineBuilder:
         restrictions = (self._lookup.compiler.restriction(part, anchor) for part in top)
         return next(filter(None, restrictions), None)
 
-    def _add_native(self, passes: Passes, element: Element) -> None:
+    def _add(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
+        """Add a pass; one of the compiler, unless it is given."""
+
+        def run(operation: mlir.Operation) -> bool:
+            assert pass_ is not None
+            try:
+                return run_pass(pass_, operation, self._diagnostics)
+            except BaseException as interruption:  # noqa: BLE001 - raised again in `Execution.run`
+                self._interruption = interruption
+                return False
+
         try:
-            passes.add_native(str(element))
+            if pass_ is None:
+                passes.add_native(str(element))
+            else:
+                title, anchor = type(pass_).__name__, pass_.anchor or ""
+                passes.add_python(title, print_pass(pass_), anchor, run)
         except ValueError as failure:
             raise PipelineError(self._lookup.compiler.explain(element, str(failure))) from None
-
-    def _add_pass(self, passes: Passes, pass_: Pass) -> None:
-        passes.add_python(
-            type(pass_).__name__,
-            print_pass(pass_),
-            pass_.anchor or "",
-            lambda operation: self._run(pass_, operation),
-        )
 
     def _add_printed(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
         """Add a pass inside a separate pass manager, the only way to print IR around one pass."""
@@ -386,29 +346,8 @@ class PipelineBuilder:
                 manager = NativePassManager(operation.name, self._context)
                 managers[operation.name] = manager
                 self._instrumentation.around(element.name).apply(manager.bindings)
-                if pass_:
-                    self._add_pass(manager.passes, pass_)
-                else:
-                    self._add_native(manager.passes, element)
+                self._add(manager.passes, element, pass_)
             return manager.run(operation)
 
         anchor = pass_.anchor or "" if pass_ else ""
         passes.add_python(element.name, str(element), anchor, run)
-
-
-def _make(pass_type: type[Pass], element: Element) -> Pass:
-    try:
-        return make_pass(pass_type, element.options)
-    except PipelineError as failure:
-        diagnostic = failure.diagnostics[0]
-        placed = error(diagnostic.message, element.place, diagnostic.notes)
-        raise PipelineError(placed) from None
-
-
-def _misplaced(element: Element, title: str, required: str, anchor: str) -> Diagnostic:
-    message = (
-        f"Can't add pass '{title}' restricted to '{required}' on a PassManager intended to run on "
-        f"'{anchor}', did you intend to nest?"
-    )
-    remedy = f"nest it in '{required}': {required}({element})"
-    return error(message, element.place, [note(remedy)])

@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from importlib.metadata import version as installed_version
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -14,8 +15,8 @@ from iree.compiler import ir as mlir
 from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir import print_diagnostic
 from tuninglink.opt import pass_registry
-from tuninglink.opt.arguments import ALIASES, FLAGS
-from tuninglink.opt.pass_registry import CompilerPasses, Option, PassRegistry, options_of
+from tuninglink.opt.arguments import ALIASES, FLAGS, Options
+from tuninglink.opt.pass_registry import CompilerPasses, PassRegistry, options_of
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -54,35 +55,33 @@ _COLUMN = 60
 _PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-]+))")
 
 
-def version(program: str) -> str:
-    """Return the versions of this program and of the compiler."""
-    own, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
-    return f"{program} {own}\niree-base-compiler {compiler}\n"
-
-
-def help_text(program: str, registry: PassRegistry) -> str:
-    """Return the text of `--help`: Tuninglink's flags and passes, and the compiler's own help."""
-    lines = [
-        f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
-        "\nOPTIONS:\n",
-        *(_flag(name, flag) for name, flag in FLAGS.items()),
-        "\nPasses written in Python (each is a flag, too):\n",
-        *_python_passes(registry),
-        "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
-        *_with_defaults(pass_registry.help_text().partition("OPTIONS:")[2].splitlines()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def pass_list(registry: PassRegistry) -> str:
-    """Return the text of `--list-passes`: every pass with its options and defaults."""
-    lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
+def about(options: Options, registry: PassRegistry, program: str) -> str:
+    """Return the text that `--help`, `--version`, `--list-passes` or `--completion` requests."""
+    if options.help:
+        # Tuninglink's flags and passes, and the compiler's own help.
+        lines = [
+            f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
+            "\nOPTIONS:\n",
+            *(_flag(name, flag) for name, flag in FLAGS.items()),
+            "\nPasses written in Python (each is a flag, too):\n",
+            *_python_passes(registry),
+            "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
+            *_with_defaults(pass_registry.help_text().partition("OPTIONS:")[2].splitlines()),
+        ]
+        return "\n".join(lines) + "\n"
+    if options.version:
+        own, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
+        return f"{program} {own}\niree-base-compiler {compiler}\n"
+    if options.completion:
+        return _completion(options.completion, program, registry)
+    # Every pass with its options and defaults. The compiler's list ends at the next flag or heading.
     _, _, passes = pass_registry.help_text().partition(pass_registry.PASSES_HEADING)
-    lines += _with_defaults(_dedented(passes.splitlines()[1:]))
-    return "\n".join(lines) + "\n"
+    listed = takewhile(lambda line: re.match(r"(?!  -)( |$)", line), passes.splitlines()[1:])
+    lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
+    return "\n".join([*lines, *_with_defaults(listed)]) + "\n"
 
 
-def completion(shell: str, program: str, registry: PassRegistry) -> str:
+def _completion(shell: str, program: str, registry: PassRegistry) -> str:
     """Return a script for `shell` that completes the available flags and passes, and file names."""
     spellings = {
         *map(dashed, FLAGS),
@@ -95,14 +94,6 @@ def completion(shell: str, program: str, registry: PassRegistry) -> str:
         return f"complete -c {program} -a '{words}'\n"
     prelude = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
     return f"{prelude}complete -o default -W '{words}' {program}\n"
-
-
-def _dedented(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of the list of passes, up to the next flag or heading."""
-    for line in lines:
-        if line.startswith("  -") or (line and not line.startswith(" ")):
-            return
-        yield line
 
 
 def _flag(name: str, flag: Flag) -> str:
@@ -126,7 +117,7 @@ def _described(left: str, right: str) -> str:
     return f"{left:{_COLUMN}} - {right}"
 
 
-def _with_defaults(lines: Iterator[str] | list[str]) -> Iterator[str]:
+def _with_defaults(lines: Iterable[str]) -> Iterator[str]:
     """Add defaults to options of the compiler's passes. The compiler prints them only in pipelines."""
     passes = CompilerPasses(mlir.Context())
     options: dict[str, str] = {}
@@ -173,26 +164,18 @@ def _entry(pass_type: type[Pass]) -> str:
         if title:
             parts.append(f"### {title}\n")
         parts.append(f"{text}\n")
-    parts += _options(options_of(pass_type))
-    return "\n".join(parts)
-
-
-def _options(options: tuple[Option, ...]) -> Iterator[str]:
-    if not options:
-        return
-    yield "### Options\n"
-    yield "| option | value | default | meaning |"
-    yield "| --- | --- | --- | --- |"
+    options = options_of(pass_type)
+    if options:
+        parts += ["### Options\n", "| option | value | default | meaning |"]
+        parts.append("| --- | --- | --- | --- |")
     for option in options:
-        cells = [
-            f"`{option.name}`",
-            f"`{option.value_name}`",
-            f"`{option.print(option.default)}`",
-            option.help,
-        ]
+        default = option.print(option.default)
+        cells = [f"`{option.name}`", f"`{option.value_name}`", f"`{default}`", option.help]
         escaped = (cell.replace("|", r"\|") for cell in cells)
-        yield f"| {' | '.join(escaped)} |"
-    yield ""
+        parts.append(f"| {' | '.join(escaped)} |")
+    if options:
+        parts.append("")
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ SPLIT_MARKER = "// -----"
 _MARKER_TAIL = 2
 """The number of characters at the end of a marker that may be wrong for a warning."""
 
+_BEGINNING = (1, 1)
+"""The line and column of the first chunk of an input."""
+
 _UNNAMED = "-"
 """The bindings' name of the source of a module that they parse."""
 
@@ -44,16 +47,6 @@ class Chunk:
     text: bytes
     line: int = 1
     column: int = 1
-
-    @property
-    def in_place(self) -> bytes:
-        """The text, preceded by white space that preserves its lines and columns in the input."""
-        return b"\n" * (self.line - 1) + b" " * (self.column - 1) + self.text
-
-    @property
-    def is_first(self) -> bool:
-        """Whether the chunk starts at the beginning of the input."""
-        return (self.line, self.column) == (1, 1)
 
 
 def split_input(
@@ -99,7 +92,8 @@ def parse(
     Returns:
         The operation, or None after errors.
     """
-    source = chunk.in_place
+    # White space before the text preserves its lines and columns in the input.
+    source = b"\n" * (chunk.line - 1) + b" " * (chunk.column - 1) + chunk.text
     collected: list[Diagnostic] = []
     with handled(context, collected.append):
         operation = _parse(source, chunk.name, context)
@@ -107,10 +101,21 @@ def parse(
         # The bindings wrap other sources in a module, but do not accept a name of the source.
         collected.clear()
         with handled(context, collected.append):
-            operation = _parse_into_module(source, context, collected)
-        if operation is not None and context.allow_unregistered_dialects:
-            _check_names(pointer_of(operation), chunk.name)
+            try:
+                operation = mlir.Module.parse(source, context).operation
+            except mlir.MLIRError as failure:
+                operation = None
+                collected += map(from_mlir, failure.error_diagnostics)
+            except RuntimeError as failure:
+                # The bindings fail to decode a message that quotes bytes other than UTF-8.
+                if not is_undecodable(failure):
+                    raise
+                operation = None
+                message = "the input is damaged: it has a string that is not UTF-8"
+                collected.append(error(message, Place(_UNNAMED, 1, 1)))
         if operation is not None:
+            if context.allow_unregistered_dialects:
+                _check_names(pointer_of(operation), chunk.name)
             _relocate(operation, chunk)
     for diagnostic in collected:
         diagnostics.emit(_placed(diagnostic, chunk))
@@ -156,22 +161,6 @@ def _check_names(operation: int, source: str) -> None:
         raise TuninglinkError(error(message, Place(source, 1, 1)))
 
 
-def _parse_into_module(
-    source: bytes, context: mlir.Context, diagnostics: list[Diagnostic]
-) -> mlir.Operation | None:
-    try:
-        return mlir.Module.parse(source, context).operation
-    except mlir.MLIRError as failure:
-        diagnostics += map(from_mlir, failure.error_diagnostics)
-    except RuntimeError as failure:
-        # The bindings fail to decode a message that quotes bytes other than UTF-8.
-        if not is_undecodable(failure):
-            raise
-        message = "the input is damaged: it has a string that is not UTF-8"
-        diagnostics.append(error(message, Place(_UNNAMED, 1, 1)))
-    return None
-
-
 def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
     """Rename the source in locations that have the bindings' name for it."""
     context = module.context
@@ -183,20 +172,17 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
         return None
 
     def visitor(operation: mlir.Operation) -> None:
-        location = relocated(operation.location)
-        if location is not None:
+        if (location := relocated(operation.location)) is not None:
             operation.location = location
-        for region in operation.regions:
-            for block in region:
-                for argument in block.arguments:
-                    location = relocated(argument.location)
-                    if location is not None:
-                        argument.set_location(location)
+        blocks = chain.from_iterable(operation.regions)
+        for argument in chain.from_iterable(block.arguments for block in blocks):
+            if (location := relocated(argument.location)) is not None:
+                argument.set_location(location)
 
     visit(module, visitor)
-    line, column = (0, 0) if chunk.is_first else (chunk.line, chunk.column)
-    start = mlir.Location.file(chunk.name, line, column, context)
-    module.location = start
+    start = (chunk.line, chunk.column)
+    line, column = (0, 0) if start == _BEGINNING else start
+    module.location = mlir.Location.file(chunk.name, line, column, context)
 
 
 def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
@@ -204,7 +190,7 @@ def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
     place = diagnostic.place
     if place and place.file == _UNNAMED:
         place = replace(place, file=chunk.name)
-    if place == Place(chunk.name, 0, 0) and not chunk.is_first:
+    if place == Place(chunk.name, 0, 0) and (chunk.line, chunk.column) != _BEGINNING:
         place = Place(chunk.name, chunk.line, chunk.column)
     notes = tuple(_placed(note, chunk) for note in diagnostic.notes)
     return replace(diagnostic, place=place, notes=notes)
@@ -268,9 +254,28 @@ class Expectations:
 
     def check(self, diagnostic: Diagnostic) -> None:
         """Check whether a diagnostic and its notes are expected."""
-        self._check_one(diagnostic)
-        for note in diagnostic.notes:
-            self._check_one(note)
+        for single in (diagnostic, *diagnostic.notes):
+            severity, place = single.severity, single.place
+            if place is None:
+                everywhere = chain(*self._by_file.values())
+                expectations = [item for item in everywhere if item.line is None]
+            else:
+                if place.file not in self._by_file:
+                    text = read_source(place.file)
+                    self._by_file[place.file] = _read(place.file, text, self._fail)
+                of_file = self._by_file[place.file]
+                expectations = [item for item in of_file if item.line == place.line]
+            matching = [item for item in expectations if item.pattern.search(single.message)]
+            met = next((item for item in matching if item.severity is severity), None)
+            if met is not None:
+                met.met = True
+            elif matching and not self._only_expected:
+                near_miss = matching[-1]
+                expected = f"when expecting a '{near_miss.severity.value}'"
+                message = f"'{severity.value}' diagnostic emitted {expected}"
+                self._fail(message, near_miss.place)
+            elif not self._only_expected:
+                self._fail(f"unexpected {severity.value}: {single.message}", place)
 
     def verify(self) -> bool:
         """Report expected diagnostics that were not emitted. Return whether all expectations were met."""
@@ -280,33 +285,6 @@ class Expectations:
             message = f'expected {item.severity.value} "{item.text}" was not produced'
             self._fail(message, item.place if item.line is not None else None)
         return not self._failed
-
-    def _check_one(self, diagnostic: Diagnostic) -> None:
-        near_miss: _Expectation | None = None
-        for expectation in self._expectations_at(diagnostic.place):
-            if not expectation.pattern.search(diagnostic.message):
-                continue
-            if expectation.severity is diagnostic.severity:
-                expectation.met = True
-                return
-            near_miss = expectation
-        if self._only_expected:
-            return
-        kind = diagnostic.severity.value
-        if near_miss:
-            expected = near_miss.severity.value
-            message = f"'{kind}' diagnostic emitted when expecting a '{expected}'"
-            self._fail(message, near_miss.place)
-        else:
-            self._fail(f"unexpected {kind}: {diagnostic.message}", diagnostic.place)
-
-    def _expectations_at(self, place: Place | None) -> list[_Expectation]:
-        if place is None:
-            return [item for item in chain(*self._by_file.values()) if item.line is None]
-        if place.file not in self._by_file:
-            text = read_source(place.file)
-            self._by_file[place.file] = _read(place.file, text, self._fail)
-        return [item for item in self._by_file[place.file] if item.line == place.line]
 
     def _fail(self, message: str, place: Place | None) -> None:
         self._failed = True
@@ -334,14 +312,11 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
         try:
             pattern = _pattern(match["text"], is_regex=bool(match["regex"]))
         except (re.error, ValueError) as failure:
-            fail(
-                str(failure) if isinstance(failure, ValueError) else f"invalid regex: {failure}",
-                place,
-            )
+            is_own = isinstance(failure, ValueError)
+            fail(str(failure) if is_own else f"invalid regex: {failure}", place)
             continue
-        expectation = _Expectation(
-            Severity(match["severity"]), match["text"], place, number, pattern
-        )
+        severity = Severity(match["severity"])
+        expectation = _Expectation(severity, match["text"], place, number, pattern)
         expectations.append(expectation)
         match match["where"]:
             case None:
@@ -368,11 +343,7 @@ def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
         expression, end, literal = part.partition("}}")
         if not end:
             raise ValueError("found start of regex with no end '}}'")
-        pattern += f"({_python_syntax(expression)}){re.escape(literal)}"
+        for posix, python in _POSIX_CLASSES.items():
+            expression = expression.replace(posix, python)
+        pattern += f"({expression}){re.escape(literal)}"
     return re.compile(pattern)
-
-
-def _python_syntax(pattern: str) -> str:
-    for posix, python in _POSIX_CLASSES.items():
-        pattern = pattern.replace(posix, python)
-    return pattern

@@ -48,7 +48,7 @@ class PassRegistry:
     ) -> None:
         self.own = own
         self._warn = warn
-        self._entry_points = entry_points or _installed_entry_points
+        self._entry_points = entry_points
 
     @cached_property
     def plugged_in(self) -> dict[str, type[Pass]]:
@@ -56,38 +56,41 @@ class PassRegistry:
 
         A plug-in that cannot be loaded, or whose pass is invalid, is skipped with a warning.
         """
+        # Searching the installed packages takes longer than most passes run.
+        from importlib import metadata  # noqa: PLC0415
+
+        plug_ins = (
+            self._entry_points() if self._entry_points else metadata.entry_points(group=GROUP)
+        )
         plugged: dict[str, type[Pass]] = {}
-        for entry_point in sorted(self._entry_points(), key=lambda plugin: plugin.name):
-            self._load(entry_point, plugged)
+        for entry_point in sorted(plug_ins, key=lambda plugin: plugin.name):
+            reasons: list[str] = []
+            pass_types: list[type[Pass]] = []
+            try:
+                loaded = entry_point.load()
+                pass_types += [loaded] if isinstance(loaded, type) else list(loaded)
+                for pass_type in pass_types:
+                    check_pass(pass_type)
+            except Exception as failure:  # noqa: BLE001 - foreign code may raise anything
+                reasons.append(f"{type(failure).__name__}: {failure}")
+                pass_types.clear()
+            for pass_type in pass_types:
+                if pass_type.name in self.own or pass_type.name in plugged:
+                    reasons.append(f"pass '{pass_type.name}' exists already")
+                else:
+                    plugged[pass_type.name] = pass_type
+            package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
+            for reason in reasons:
+                message = (
+                    f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
+                    f"which cannot be used: {reason}"
+                )
+                self._warn(Diagnostic(Severity.WARNING, message))
         return plugged
 
     def all(self) -> dict[str, type[Pass]]:
         """Return all passes by name, in alphabetical order."""
         return dict(sorted({**self.plugged_in, **self.own}.items()))
-
-    def _load(self, entry_point: EntryPoint, passes: dict[str, type[Pass]]) -> None:
-        try:
-            loaded = entry_point.load()
-            pass_types: list[type[Pass]] = [loaded] if isinstance(loaded, type) else list(loaded)
-            for pass_type in pass_types:
-                check_pass(pass_type)
-        except Exception as failure:  # noqa: BLE001 - foreign code may raise anything
-            reason = f"{type(failure).__name__}: {failure}"
-            self._skip(entry_point, reason)
-            return
-        for pass_type in pass_types:
-            if pass_type.name in self.own or pass_type.name in passes:
-                self._skip(entry_point, f"pass '{pass_type.name}' exists already")
-            else:
-                passes[pass_type.name] = pass_type
-
-    def _skip(self, entry_point: EntryPoint, reason: str) -> None:
-        package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
-        message = (
-            f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
-            f"which cannot be used: {reason}"
-        )
-        self._warn(Diagnostic(Severity.WARNING, message))
 
 
 def check_pass(pass_type: object) -> None:
@@ -107,13 +110,6 @@ def check_pass(pass_type: object) -> None:
     if inspect.isabstract(pass_type):
         raise TypeError(f"{pass_type.__qualname__} does not define 'apply'")
     options_of(pass_type)
-
-
-def _installed_entry_points() -> Iterable[EntryPoint]:
-    # Searching the installed packages takes longer than most passes run.
-    from importlib.metadata import entry_points  # noqa: PLC0415
-
-    return entry_points(group=GROUP)
 
 
 OWN_PREFIX = "tuninglink-"
@@ -284,10 +280,6 @@ class _Callbacks(Structure):
     )
 
 
-_ADD_PIPELINE = (c_void_p, StringRef, StringCallback, c_void_p)
-_CREATE_PASS = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_void_p)
-
-
 class Passes:
     """A list of passes for operations of one kind, inside a `NativePassManager`."""
 
@@ -306,7 +298,8 @@ class Passes:
         def take(part: StringRef, _: object) -> None:
             message.append(part.copy())
 
-        add = function("mlirOpPassManagerAddPipeline", c_int8, *_ADD_PIPELINE)
+        parameters = (c_void_p, StringRef, StringCallback, c_void_p)
+        add = function("mlirOpPassManagerAddPipeline", c_int8, *parameters)
         kept_text = self._manager.keep_string(text)
         if not add(self._handle, kept_text, StringCallback(take), None):
             raise ValueError(b"".join(message).decode(errors="replace"))
@@ -315,11 +308,21 @@ class Passes:
         self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
     ) -> None:
         """Append a pass that calls a function."""
-        create = function("mlirCreateExternalPass", c_void_p, *_CREATE_PASS)
+        fail = function("mlirExternalPassSignalFailure", None, c_void_p)
+
+        def called(operation: int, external_pass: int, _: object) -> None:
+            if not run(object_at(mlir.Operation, operation)):
+                fail(external_pass)
+
+        # The structure keeps its functions alive. A pass has no state and may be its own clone.
+        clone = _Clone(lambda data: data)
+        callbacks = _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
+        self._manager.keep(callbacks)
+        parameters = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_void_p)
+        create = function("mlirCreateExternalPass", c_void_p, *parameters)
         add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
         # The compiler does not copy the name of the anchor.
         strings = map(self._manager.keep_string, (title, text, "", anchor))
-        callbacks = self._manager.keep(_callbacks(run))
         allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
         new_type_id = cast("int", allocate(_type_ids()))
         add(self._handle, create(new_type_id, *strings, 0, None, callbacks, None))
@@ -352,18 +355,6 @@ class NativePassManager:
     def keep(self, value: _Kept) -> _Kept:
         self._kept.append(value)
         return value
-
-
-def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
-    fail = function("mlirExternalPassSignalFailure", None, c_void_p)
-
-    def called(operation: int, external_pass: int, _: object) -> None:
-        if not run(object_at(mlir.Operation, operation)):
-            fail(external_pass)
-
-    # The structure keeps its functions alive. A pass has no state and may be its own clone.
-    clone = _Clone(lambda data: data)
-    return _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
 
 
 @functools.cache
@@ -427,8 +418,23 @@ def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
         TypeError: a field has an unsupported type, or no default.
     """
     hints = get_type_hints(pass_type)
-    fields = dataclasses.fields(pass_type)
-    return tuple(_option(pass_type, field, hints[field.name]) for field in fields)
+    options = []
+    for field in dataclasses.fields(pass_type):
+        hint = hints[field.name]
+        declared, choices, is_list = hint, (), get_origin(hint) is tuple
+        if is_list:
+            hint, *rest = get_args(hint)
+            hint = hint if rest == [...] else None
+        if get_origin(hint) is Literal:
+            choices, hint = get_args(hint), str
+        if hint not in (bool, int, float, str):
+            raise TypeError(f"option '{field.name}' of '{pass_type.name}' cannot be a {declared}")
+        if field.default is dataclasses.MISSING:
+            raise TypeError(f"option '{field.name}' of '{pass_type.name}' has no default")
+        name = field.metadata.get("name") or field.name.replace("_", "-")
+        text = field.metadata.get("help", "")
+        options.append(Option(name, field.name, hint, is_list, choices, field.default, text))
+    return tuple(options)
 
 
 def make_pass(pass_type: type[Pass], text: str) -> Pass:
@@ -442,7 +448,9 @@ def make_pass(pass_type: type[Pass], text: str) -> Pass:
     for name, value in split_options(text):
         option = options.get(name)
         if option is None:
-            raise PipelineError(_no_such_option(pass_type.name, name, options))
+            message = f"'{pass_type.name}' has no option '{name}'{did_you_mean(name, options)}"
+            listed = f"its options are: {', '.join(options)}" if options else "it has no options"
+            raise PipelineError(error(message, notes=[note(listed)]))
         try:
             parsed = option.parse(value)
         except ValueError as failure:
@@ -482,31 +490,6 @@ def split_list(text: str) -> tuple[str, ...]:
 def opens_quote(text: str, index: int) -> bool:
     """Return whether a quoted value starts at `index`. Some apostrophes are not quotes."""
     return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
-
-
-def _option(pass_type: type[Pass], field: dataclasses.Field[Any], hint: Any) -> Option:
-    declared, choices, is_list = hint, (), False
-    if get_origin(hint) is tuple:
-        is_list = True
-        hint, *rest = get_args(hint)
-        if rest != [...]:
-            hint = None
-    if get_origin(hint) is Literal:
-        choices, hint = get_args(hint), str
-    if hint not in (bool, int, float, str):
-        raise TypeError(f"option '{field.name}' of '{pass_type.name}' cannot be a {declared}")
-    if field.default is dataclasses.MISSING:
-        raise TypeError(f"option '{field.name}' of '{pass_type.name}' has no default")
-    name = field.metadata.get("name") or field.name.replace("_", "-")
-    help_text = field.metadata.get("help", "")
-    return Option(name, field.name, hint, is_list, choices, field.default, help_text)
-
-
-def _no_such_option(pass_name: str, name: str, options: Iterable[str]) -> Any:
-    option_names = list(options)
-    message = f"'{pass_name}' has no option '{name}'{did_you_mean(name, option_names)}"
-    listed = f"its options are: {', '.join(option_names)}" if option_names else "it has no options"
-    return error(message, notes=[note(listed)])
 
 
 def _split(text: str, separator: str | None) -> list[str]:
@@ -588,7 +571,7 @@ def parse_pipeline(text: str) -> OpPipeline:
     """
     parser = _Parser(text)
     children = parser.children()
-    if not parser.at_end():
+    if not parser.is_at_end():
         raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
     match children:
         case (OpPipeline() as root,):
@@ -626,7 +609,7 @@ class _Parser:
             if not self._take(","):
                 return tuple(elements)
 
-    def at_end(self) -> bool:
+    def is_at_end(self) -> bool:
         self._skip_space()
         return self._offset == len(self._text)
 
@@ -642,24 +625,21 @@ class _Parser:
         name = self._text[start : self._offset].strip()
         place = self._place(start)
         if self._peek() == "(":
-            return self._nest(name, start)
+            if not name:
+                raise self.failure("expected the name of an operation before '('", start)
+            opening = self._offset
+            self._offset += 1
+            children = self.children()
+            if not self._take(")"):
+                raise self.failure("expected ')' to close this nested pipeline", opening)
+            self._expect_end_of_element()
+            return OpPipeline(name, children, place)
         options = self._options(start) if self._peek() == "{" else ""
         if name:
             return Element(name, options, place)
         if options:
             raise self.failure("expected the name of a pass before its options", start)
         return None
-
-    def _nest(self, anchor: str, start: int) -> OpPipeline:
-        if not anchor:
-            raise self.failure("expected the name of an operation before '('", start)
-        opening = self._offset
-        self._offset += 1
-        children = self.children()
-        if not self._take(")"):
-            raise self.failure("expected ')' to close this nested pipeline", opening)
-        self._expect_end_of_element()
-        return OpPipeline(anchor, children, self._place(start))
 
     def _options(self, start: int) -> str:
         """Read options in braces, which may contain quotes and nested braces."""

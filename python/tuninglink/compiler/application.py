@@ -1,0 +1,420 @@
+"""The application of specs within a compilation: embedding, reading of their effects, and diagnostics about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler.tracing import Applied, TaggedSpec, configures, take_tags
+from tuninglink.errors import Diagnostic, Place, Severity, counted
+from tuninglink.files import write_standard_output
+from tuninglink.iree import RANGES, Target, containers, find_dispatches
+from tuninglink.matching import (
+    LinkedDispatch,
+    Pruning,
+    embed_specs,
+    link_dispatches,
+    specialize_dispatches,
+)
+from tuninglink.mlir import DiagnosticSink, body, collect, names, note, once, thread_context
+from tuninglink.specs import (
+    FLAGS,
+    IN_ONE,
+    Applicability,
+    DefaultLibrary,
+    Spec,
+    SpecKind,
+    binding_of,
+    collect_specs,
+    only_reads,
+    provenance_of,
+    settings_of,
+    spec_attribute,
+)
+from tuninglink.specs.verification import check_configurations
+
+if TYPE_CHECKING:
+    from tuninglink.specs import DefaultSpecFile
+
+_TRACED: Final = 32
+"""The number of entries up to which each is traced in any case: it is cheap, and errors can name the entry."""
+
+_CHECKED: Final = 1_000
+"""The number of entries of a spec up to which all configurations are checked if all entries are embedded."""
+
+_MOST_READ: Final = 1_000
+"""The number of entries of a spec up to which they are read for the flags of their tuning."""
+
+
+@dataclass(frozen=True)
+class SpecChoice:
+    """The specs of a compilation, and how they are applied.
+
+    Attributes:
+        given: the user's specs, in order of precedence.
+        from_project: the number of specs from a project file, which come last and may be for other programs.
+        automatic: the positions of specs that the user did not name, which need not configure anything.
+        library: the library of default specs, or None.
+        exact: whether to trace each entry, or only each spec.
+        dump: a directory for the linked specs, `-` for standard output; empty for no dump.
+        prune: whether each dispatch receives only the entries that may match in it, unless the specs are dumped or the
+            program is written with its specs.
+        derive: whether to derive entries for ops that express the problem of an entry in another form.
+    """
+
+    given: Sequence[Spec] = ()
+    from_project: int = 0
+    automatic: frozenset[int] = frozenset()
+    library: DefaultLibrary | None = None
+    exact: bool = True
+    dump: str = ""
+    prune: bool = True
+    derive: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.given) or self.library is not None
+
+
+class Application:
+    """The application of specs to the programs of one compilation, with checks of their configurations."""
+
+    def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
+        self._choice = choice
+        self._report = report
+        self._pruning = Pruning()
+        self._tagged: dict[str, TaggedSpec] = {}
+        self._configured: set[str] = set()
+        self._traceable: set[int] = set()
+        self._targets: set[Target | None] = set()
+        self._skipped: set[str] = set()
+        self._skipped_specs: set[int] = set()
+        self.applied: list[Applied] = []
+        # Each finding about a configuration is reported once, as a warning, for all parts of a program.
+        self._warnings = once(
+            DiagnosticSink(lambda finding: report(replace(finding, severity=Severity.WARNING)))
+        )
+
+    def skip(self, dispatches: Collection[str], applied: Sequence[Applied]) -> None:
+        """Start the program again, without specs in some of its dispatches."""
+        self._skipped = set(dispatches)
+        self._skipped_specs |= {
+            entry.position for entry in self.applied if entry.dispatch in self._skipped
+        }
+        self._tagged.clear()
+        self._configured.clear()
+        self.applied[:] = applied
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Read the specs while the block runs, so that large specs take no extra time if it waits for the compiler.
+
+        The block must not use the specs, or anything in their context.
+        """
+
+        def prepare() -> None:
+            for spec in self._choice.given if self._choice.prune else ():
+                self._pruning.prepare(spec)
+
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            executor.submit(prepare)  # A failure is repeated, and reported, later.
+            yield
+
+    def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
+        """Embed specs in the dispatches of a program at `executable-sources`. Return whether any dispatch has a spec.
+
+        Tagged specs leave tags, which `read` reads.
+        """
+        if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(module)):
+            return False
+        choice = self._choice
+        dispatches = link_dispatches(
+            module,
+            choice.given,
+            library=choice.library,
+            # Specs that are written, with or without the program, must be complete.
+            pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
+            derives=choice.derive,
+            diagnostics=DiagnosticSink(self._report),
+            context=thread_context(),
+        )
+        dispatches = tuple(
+            replace(dispatch, linked=None) if dispatch.dispatch.name in self._skipped else dispatch
+            for dispatch in dispatches
+        )
+        self._check_configurations(dispatches)
+        specialize_dispatches(dispatches)
+        if choice.dump or not tagged:
+            embed_specs(dispatches, module.context)
+        if choice.dump:
+            specs = collect_specs(module)
+            if choice.dump == "-":
+                write_standard_output(specs.as_stream())
+            else:
+                specs.write(choice.dump)
+        if tagged:
+            self._embed_tagged(dispatches, module.context)
+        self._targets.update(dispatch.dispatch.target for dispatch in dispatches)
+        return any(dispatch.linked for dispatch in dispatches)
+
+    def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
+        """Check all configurations of each spec, or only the configurations of linked entries if the spec is large."""
+
+        def all_of(spec: Spec) -> range:
+            count = len(spec.anatomy.pairs)
+            return range(count if count <= _CHECKED else 0)
+
+        given = {spec.source for spec in self._choice.given}
+        checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
+            (id(spec), None): (spec, dict.fromkeys(all_of(spec))) for spec in self._choice.given
+        }
+        for dispatch in dispatches:
+            for part in dispatch.linked.parts if dispatch.linked else ():
+                if part.spec.source in given:
+                    # Linked entries are not foreign to the target.
+                    key = id(part.spec), dispatch.dispatch.target
+                    kept = all_of(part.spec) if part.kept is None else part.kept
+                    checked.setdefault(key, (part.spec, {}))[1].update(dict.fromkeys(kept))
+        for (_, target), (spec, positions) in checked.items():
+            check_configurations(spec, self._warnings, target, sorted(positions))
+
+    def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
+        copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
+        for dispatch in dispatches:
+            if (linked := dispatch.linked) is None:
+                continue
+            if id(linked) not in copies:
+                counts = (
+                    len(part.spec.anatomy.pairs if part.kept is None else part.kept)
+                    for part in linked.parts
+                )
+                copy = TaggedSpec(linked, exact=self._choice.exact or sum(counts) <= _TRACED)
+                copies[id(linked)] = copy, spec_attribute(copy.content, context)
+                self._traceable.update(origin.position for origin in copy.origins)
+            name, module = dispatch.dispatch.name, dispatch.dispatch.module
+            self._tagged[name], attribute = copies[id(linked)]
+            module.attributes[names.EMBEDDED_SPEC] = attribute
+            if any(names.TRANSLATION_INFO in op.attributes for op in body(module)):
+                self._configured.add(name)
+
+    def read(
+        self, module: mlir.Operation, *, search: bool = False
+    ) -> list[tuple[mlir.Operation, Applied]]:
+        """Read the effects in a program at `executable-configurations`, and remove all tags."""
+        effects: list[tuple[mlir.Operation, Applied]] = []
+        for dispatch in find_dispatches(module):
+            tagged = self._tagged.pop(dispatch.name, None)
+            if tagged is not None:
+                kept = dispatch.name in self._configured
+                first = 0 if search else len(self._choice.given)
+                effects += take_tags(dispatch, tagged, kept=kept, search_from=first)
+        self.applied += (applied for _, applied in effects)
+        return effects
+
+    # The outcomes of the specs so far, as diagnostics.
+
+    def explain(
+        self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """Return the errors of a compilation with notes on the entries that configured the failing dispatches.
+
+        Two entries may be incompatible in one dispatch, or the backend may reject a configuration. The compiler reports
+        only the location in the program.
+        """
+        explained: list[Diagnostic] = []
+        named: set[str] = set()
+        for failure in errors:
+            at = {a.dispatch for a in self.applied if failure.place and a.place == failure.place}
+            causes = [a for a in self.applied if a.dispatch in at - named]
+            named |= at
+            explained.append(_with_causes(failure, causes))
+        if not named and explained:
+            causes = [applied for applied in self.applied if applied.dispatch in failing]
+            explained[0] = _with_causes(explained[0], causes)
+        return tuple(explained)
+
+    def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
+        """Yield a warning for each dispatch that is compiled without specs because it fails with them."""
+        for dispatch, failure in failing.items():
+            applied = [item for item in self.applied if item.dispatch == dispatch]
+            entries = [item.entry for item in applied if item.entry]
+            matchers = [f"entry '{entry.matcher}'" for entry in entries]
+            skipped = " and ".join(dict.fromkeys(matchers)) or "the spec"
+            message = f"{skipped} is skipped in {dispatch}, which does not compile with it"
+            place = entries[0].place if entries else None
+            why = note(failure.message, failure.place)
+            yield Diagnostic(Severity.WARNING, message, place, (why,))
+
+    def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
+        """Yield a warning for each spec that configured nothing, or fewer operations than it matched."""
+        given = self._choice.given
+        if not why and not self._targets:
+            why = "there is no dispatch to configure"
+        for position, spec in enumerate(given):
+            applied = [operation for operation in self.applied if operation.position == position]
+            ignored = [operation for operation in applied if operation.ignored]
+            if ignored:
+                yield from _ignored(spec, ignored)
+                continue
+            if applied or position in self._choice.automatic or position in self._skipped_specs:
+                continue
+            cause = why
+            if not why:
+                sequences = collect(spec.module, names.NAMED_SEQUENCE)
+                if any(RANGES in sequence.attributes for sequence in sequences):
+                    continue  # it gives ranges of sizes code of their own, with the compiler's configurations
+                # Would its tags have told that it configured something?
+                is_list = spec.kind is SpecKind.MATCHER_LIST
+                if not (is_list or position in self._traceable or _only_reads(spec)):
+                    continue
+                cause = self._is_for_others(spec)
+                if cause and position >= len(given) - self._choice.from_project:
+                    continue
+            if not cause and not spec.anatomy.pairs and _only_reads(spec):
+                cause = "its entry points set no configuration"
+            entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
+            if not cause and all(settings_of(spec, entry) == {} for entry in entries):
+                cause = "its actions set no configuration"
+            remedy = "'tuninglink explain' gives the reason for each dispatch"
+            remedy = "" if cause or is_explained else remedy
+            count = len(spec.anatomy.pairs)
+            never = f"none of its {count:,} entries was ever the first to match"
+            never = "its entry was never the first to match" if count == 1 else never
+            message = f"spec '{spec.source}' configured nothing: {cause or never}"
+            yield _warning(message, remedy=remedy)
+
+    def _is_for_others(self, spec: Spec) -> str:
+        """Return the reason why a spec applies to none of the program's targets; empty if it applies to one."""
+        targets = ", ".join(sorted(map(str, filter(None, self._targets)))) or "no known target"
+        binding = binding_of(spec.module)
+        if all(Applicability(spec, target).is_bound_elsewhere for target in self._targets):
+            bound = ", ".join(binding or ()) or "no target"
+            return f"it is bound to {bound}, the program is for {targets}"
+        if all(Applicability(spec, target).is_empty for target in self._targets):
+            return f"none of its entries is for {targets}"
+        return ""
+
+    def flag_warnings(self, flags: Sequence[str]) -> Iterator[Diagnostic]:
+        """Yield a warning for each spec that was tuned under flags that the compilation lacks."""
+        for spec in self._choice.given:
+            if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
+                continue
+            missing: dict[str, None] = {}
+            for matcher, _ in spec.anatomy.pairs:
+                tuned_under = provenance_of(spec.anatomy.table, matcher).get(FLAGS)
+                if isinstance(tuned_under, list):
+                    missing.update(dict.fromkeys(flag for flag in tuned_under if flag not in flags))
+            if missing:
+                message = f"spec '{spec.source}' was tuned under other flags: {' '.join(missing)}"
+                remedy = "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
+                yield _warning(message, remedy=remedy)
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """Yield remarks on derived entries, entries for similar targets, and default specs that took effect."""
+        effective = [item for item in self.applied if item.is_own is not False]
+        derived = [item for item in effective if item.derivation]
+        if derived:
+            yield _remark(
+                f"entries derived for other forms of their problems configured {_operations(derived)}; "
+                "'--no-derived-entries' leaves them out",
+                (f"entry of '{item.spec}' derived {item.derivation}:" for item in derived),
+            )
+        like = [item for item in effective if item.like_target]
+        if like:
+            yield _remark(
+                f"entries for targets like {like[0].target} configured {_operations(like)}; "
+                "their times were measured elsewhere",
+                (
+                    (f"entry '{item.entry.matcher}' of " if item.entry else "")
+                    + f"'{item.spec}' is for {item.like_target}:"
+                    for item in like
+                ),
+                "'tuninglink retune' measures which of them are faster here",
+            )
+        library = self._choice.library
+        by_file: dict[DefaultSpecFile, list[Applied]] = {}
+        for item in effective:
+            if item.position >= len(self._choice.given):
+                file = library.find(item.target) if library and item.target else None
+                # Otherwise the program contained the spec.
+                if file is not None and file.path == item.spec:
+                    by_file.setdefault(file, []).append(item)
+        for file, applied in by_file.items():
+            yield _remark(
+                f"the default spec for {applied[0].target} configured {_operations(applied)}; "
+                "'--no-default-specs' leaves it out",
+                (
+                    f"entry '{item.entry.matcher}' configured"
+                    if item.entry
+                    else "an entry configured"
+                    for item in applied
+                ),
+                f"the spec is '{file.path}'",
+            )
+
+
+def _only_reads(spec: Spec) -> bool:
+    def is_harmless(operation: mlir.Operation) -> bool:
+        if operation.name == names.ANNOTATE:
+            return not configures(operation)
+        return operation.name in (names.INCLUDE, names.FOREACH_MATCH) or only_reads(operation)
+
+    anatomy = spec.anatomy
+    runs = anatomy.table.run_by(*(entry_point.path for entry_point in anatomy.entry_points))
+    return all(is_harmless(operation) for _, run in runs for operation in body(run))
+
+
+def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
+    """Add notes on the entries that configured a dispatch that does not compile, and the remedy."""
+    notes: list[Diagnostic] = []
+    for item in applied:
+        entry = f"entry '{item.entry.matcher}' of " if item.entry else ""
+        at = f" at {item.place}" if item.place else ""
+        message = f"{entry}'{item.spec}' configured {item.operation}{at} in {item.dispatch}"
+        notes.append(note(message, item.entry.place if item.entry else None))
+        if item.ignored and not item.is_kept:
+            notes.append(note(f"{item.ignored}; {IN_ONE}"))
+    for target in {str(item.target): None for item in applied if item.target}:
+        check = f"tuninglink check SPEC --target {target} --compile"
+        skip = "'--skip-failing-entries' compiles the dispatch without specs"
+        notes.append(note(f"'{check}' checks the configuration; {skip}"))
+    return replace(failure, notes=(*failure.notes, *notes))
+
+
+def _ignored(spec: Spec, ignored: Sequence[Applied]) -> Iterator[Diagnostic]:
+    """Yield a warning for each reason why code generation ignores configurations of a spec."""
+    by_reason: dict[str, list[Applied]] = {}
+    for item in ignored:
+        by_reason.setdefault(item.ignored, []).append(item)
+    for reason, (first, *others) in by_reason.items():
+        what, remedy = f"without effect: {reason}", IN_ONE
+        if first.is_kept:
+            what = "which kept another configuration"
+            remedy = (
+                "an existing configuration of a dispatch is kept; "
+                "'tuninglink-opt --tuninglink-strip-configs' removes it"
+            )
+        more = f" and {len(others)} more" if others else ""
+        message = f"spec '{spec.source}' matched in {first.dispatch}{more}, {what}"
+        yield _warning(message, first.place, remedy)
+
+
+def _warning(message: str, place: Place | None = None, remedy: str = "") -> Diagnostic:
+    return Diagnostic(Severity.WARNING, message, place, (note(remedy),) if remedy else ())
+
+
+def _operations(applied: Sequence[Applied]) -> str:
+    return counted(len(applied), "operation")
+
+
+def _remark(message: str, causes: Iterable[str], more: str = "") -> Diagnostic:
+    """Return a remark with the number of operations of each cause, and a further note."""
+    counts = Counter(causes).items()
+    notes = [note(f"{cause} {counted(count, 'operation')}") for cause, count in counts]
+    notes += [note(more)] if more else []
+    return Diagnostic(Severity.REMARK, message, None, tuple(notes))
