@@ -19,10 +19,10 @@ def test_same_configuration(specs: list[GeneratedSpec], payload: str) -> None:
     loaded = [load_spec(each.text().encode()) for each in specs]
     linked = link_specs([*loaded, *loaded]).spec
     module = linked.module.clone()
-    result = deduplicate_sequences(module)
+    merged = deduplicate_sequences(module)
     assert module.verify()
-    assert result.merged or linked.module.attributes.get(names.DEFAULT_ENTRY_POINT) is None
-    assert deduplicate_sequences(module).merged == 0
+    assert merged or linked.module.attributes.get(names.DEFAULT_ENTRY_POINT) is None
+    assert deduplicate_sequences(module) == 0
     for name in (names.LOWERING_CONFIG, "x"):
         expected = numbered_attributes(apply_spec(linked, payload), name)
         assert numbered_attributes(apply_spec(Spec(module, "less"), payload), name) == expected
@@ -49,6 +49,6 @@ def test_long_chain_of_copies() -> None:
         "  transform.yield %op : !transform.any_op\n}\n}"
     )
     module = mlir.Module.parse("\n".join(lines), thread_context()).operation
-    assert deduplicate_sequences(module).merged == count
+    assert deduplicate_sequences(module) == count
     assert len(symbols(module)) == count + 1
     assert len(collect(module, names.INCLUDE)) == count - 1 + 2
