@@ -119,7 +119,7 @@ def _member(name: str, signature: str, documentation: str | None) -> Iterator[st
 
 def knobs() -> str:
     """Return the page: all knobs with their meanings, then the knobs and the rules of each pipeline."""
-    rows = (f"| `{name}` | {each.meaning} | {each.unit or '-'} |" for name, each in KNOBS.items())
+    rows = (f"| `{name}` | {text} | {unit or '-'} |" for name, (text, unit) in KNOBS.items())
     return "\n".join((_INTRODUCTION, *rows, _PIPELINES, *_pipelines()))
 
 
@@ -162,8 +162,8 @@ def _space(space: Space, point: StartingPoint) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for knob in space.constraints.knobs:
         place = _place(knob.name)
-        known = KNOBS[place.rpartition(".")[2].partition("[")[0]]
-        cells = (f"`{place}`", meaning(place, point.workload.problem), known.unit, _values(knob))
+        _, unit = KNOBS[place.rpartition(".")[2].partition("[")[0]]
+        cells = (f"`{place}`", meaning(place, point.workload.problem), unit, _values(knob))
         yield f"| {' | '.join(cells)} | `{knob.name}` |"
     yield "\n| rule | grade |"
     yield "| --- | --- |"

@@ -343,7 +343,7 @@ def test_intrinsics_of_other_types_and_shapes_are_no_cooperative_matrices() -> N
     brain = trials(matmul(128, 128, 256, "bf16"), "rdna3")
     assert "CooperativeMatrixVectorize" not in spaces(brain)
     ada = spaces(trials(WIDE, "rtx4090"))["CooperativeMatrixVectorize"]
-    (matrix,) = (knob for knob in ada.constraints.knobs if knob.name == "mma_kind")
+    (matrix,) = (knob for knob in ada.constraints.knobs if knob.name == "matrix")
     assert getattr(matrix, "options", ()) == ("[16, 16, 16]",)
 
 

@@ -1,12 +1,13 @@
-"""The compiler's own constraints, as a provider."""
+"""The compiler's own constraints: their passes in a worker, their conversion to constraint sets, and their provider."""
 
 from __future__ import annotations
 
 import io
+import operator
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from importlib import import_module
 from itertools import combinations, islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, TypeVarTuple
@@ -73,11 +74,7 @@ class CompilerCrashError(UndecidedError):
 
 
 class IsolatedPassManager:
-    """Runs pass pipelines in a pool of workers.
-
-    Args:
-        pool: the pool.
-        seconds: the time limit of a run.
+    """Runs pass pipelines in a pool of workers, each within a time limit in seconds.
 
     Attributes:
         known_crashes: the reasons for compiler crashes, by a key that the caller chooses for the input.
@@ -89,23 +86,11 @@ class IsolatedPassManager:
         self.known_crashes: dict[Hashable, str] = {}
 
     def run(self, pipeline: str, bytecode: bytes) -> bytes:
-        """Return a module after running a pass pipeline.
-
-        Args:
-            pipeline: a textual pass pipeline.
-            bytecode: a module.
-
-        Raises:
-            CompilerCrashError, UndecidedError: see `call`.
-        """
+        """Return a module after running a textual pass pipeline."""
         return self.call(_run, pipeline, bytecode)
 
     def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-        """Call a function that runs passes in a worker, and return its result.
-
-        Args:
-            function: the function, in the form that `Pool.submit` accepts.
-            arguments: its arguments.
+        """Call a function that runs passes in a worker, and return its result; see `Pool.submit`.
 
         Raises:
             CompilerCrashError: the compiler crashed.
@@ -114,13 +99,12 @@ class IsolatedPassManager:
         try:
             return self._pool.submit(function, *arguments, seconds=self._seconds).result()
         except JobTimeoutError as failure:
-            message = f"the compiler did not answer within {failure.seconds:g} s"
-            raise UndecidedError(message) from None
+            reason = f"the compiler did not answer within {failure.seconds:g} s"
         except WorkerCrashedError as failure:
             raise CompilerCrashError(f"the compiler crashed ({failure.status})") from None
         except OSError as failure:
-            message = f"the compiler's process does not start: {failure.strerror}"
-            raise UndecidedError(message) from None
+            reason = f"the compiler's process does not start: {failure.strerror}"
+        raise UndecidedError(reason)
 
 
 def _run(pipeline: str, bytecode: bytes) -> bytes:
@@ -144,12 +128,10 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
         try:
             module = ir.Module.parse(bytecode, context).operation
             PassManager.parse(pipeline, context).run(module)
-        except ir.MLIRError as failure:
-            messages = [diagnostic.message for diagnostic in failure.error_diagnostics]
-            reason = "; ".join(messages or [str(failure)])
-            raise UndecidedError(f"the compiler reports: {reason}") from None
-        except ValueError as failure:  # raised for a malformed pipeline
-            raise UndecidedError(f"the compiler reports: {failure}") from None
+        except (ir.MLIRError, ValueError) as failure:  # the latter for a malformed pipeline
+            diagnostics = failure.error_diagnostics if isinstance(failure, ir.MLIRError) else []
+            messages = [diagnostic.message for diagnostic in diagnostics] or [str(failure)]
+            raise UndecidedError(f"the compiler reports: {'; '.join(messages)}") from None
     return module
 
 
@@ -165,12 +147,7 @@ _STRIP_LOCATIONS = "builtin.module(strip-debuginfo)"
 
 @dataclass(frozen=True)
 class FixedSize:
-    """The size of a dimension.
-
-    Attributes:
-        size: the size.
-        message: the compiler's assertion about the size, if it was removed from the constraints op.
-    """
+    """The size of a dimension, and the compiler's assertion about it, if it was removed from the constraints op."""
 
     size: int
     message: str = ""
@@ -214,35 +191,31 @@ def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
-    """Separate a constraints op from its sizes, in place."""
-    # The sizes of the dimensions of a constraints op, and erase the assertions about them.
+    """Separate a constraints op from its sizes, in place, and erase the assertions about them."""
     block = operation.regions[0].blocks[0]
-    result: list[FixedSize | None] = []
+    dimensions: list[FixedSize | None] = []
     for argument, operand in zip(block.arguments, operation.operands, strict=True):
         size = constant_size(operand)
         if size is None:
-            result.append(None)
+            dimensions.append(None)
             continue
         first = [op.operation for op in islice(block.operations, 3)]
         message = _asserted(first, argument, size)
-        if message:
-            _erase(first)
-        result.append(FixedSize(size, message))
-    dimensions = tuple(result)
+        for each in reversed(first if message else []):
+            each.erase()
+        dimensions.append(FixedSize(size, message))
     with operation.context, mlir.Location.unknown():
         module = mlir.Module.create().operation
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             index = mlir.IndexType.get()
-            zero = mlir.Operation.create(
-                "arith.constant",
-                results=[index],
-                attributes={"value": mlir.IntegerAttr.get(index, 0)},
-            )
+            value: mlir.Attribute = mlir.IntegerAttr.get(index, 0)
+            attributes = {"value": value}
+            zero = mlir.Operation.create("arith.constant", results=[index], attributes=attributes)
             copy = operation.clone().operation
         for position in range(len(dimensions)):
             copy.operands[position] = zero.result
         PassManager.parse(_STRIP_LOCATIONS).run(module)
-    return UnsizedConstraints(to_bytecode(module), dimensions)
+    return UnsizedConstraints(to_bytecode(module), tuple(dimensions))
 
 
 def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
@@ -261,24 +234,13 @@ def _asserted(
     if [operation.name for operation in operations] != kinds:
         return ""
     constant, equal, assertion = operations
-    message = assertion.attributes["msg"]
-    assert isinstance(message, mlir.StringAttr)
     is_size = (
         integer_value(constant.attributes["value"]) == size
         and list(equal.operands) == [argument, constant.result]
         and list(assertion.operands) == [equal.result, argument]
-        and _uses(constant) == _uses(equal) == 1
+        and len(list(constant.result.uses)) == len(list(equal.result.uses)) == 1
     )
-    return message.value if is_size else ""
-
-
-def _uses(operation: mlir.Operation) -> int:
-    return sum(1 for _ in operation.result.uses)
-
-
-def _erase(operations: Sequence[mlir.Operation]) -> None:
-    for operation in reversed(operations):
-        operation.erase()
+    return _string(assertion.attributes["msg"]) if is_size else ""
 
 
 Sizes = tuple[int, ...]
@@ -301,52 +263,38 @@ class FamilyConstraints:
     def of(self, sizes: Sizes) -> Sequence[UnsizedConstraints] | None:
         """Return the constraints on a workload with these sizes, None if the compiler must run to determine them."""
         answer = self._answers.get(_special(sizes))
-        return None if answer is None else answer.of(sizes)
+        if answer is None or not answer.is_shared or not answer.changed(sizes) <= answer.free:
+            return None
+        return [_resized(constraint, sizes) for constraint in answer.constraints]
 
     def add(self, sizes: Sizes, constraints: Sequence[UnsizedConstraints]) -> None:
-        """Add an answer of the compiler.
-
-        Args:
-            sizes: the sizes of the loops of a workload.
-            constraints: the constraints on it.
-        """
+        """Add an answer of the compiler about a workload with these sizes, and compare it with the first one."""
         key = _special(sizes)
-        if key in self._answers:
-            self._answers[key].compare(sizes, constraints)
-            return
-        if len(self._answers) == _MOST_ANSWERS:
-            self._answers.clear()
-        is_shared = all(_has_sizes(constraint, sizes) for constraint in constraints)
-        self._answers[key] = _Answer(sizes, tuple(constraints), is_shared)
+        answer = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) == _MOST_ANSWERS:
+                self._answers.clear()
+            is_shared = all(_has_sizes(constraint, sizes) for constraint in constraints)
+            self._answers[key] = _Answer(sizes, tuple(constraints), is_shared)
+        elif answer.is_shared:
+            resized = [_resized(constraint, sizes) for constraint in answer.constraints]
+            answer.is_shared = resized == list(constraints)
+            if answer.is_shared:
+                answer.free |= answer.changed(sizes)
+            else:
+                answer.constraints = ()
 
 
 @dataclass
 class _Answer:
-    """The compiler's first answer, and the differences of other answers from it."""
+    """The compiler's first answer, and the loops whose sizes it is known not to depend on."""
 
     sizes: Sizes
     constraints: tuple[UnsizedConstraints, ...]
     is_shared: bool
     free: set[int] = field(default_factory=set)
 
-    def of(self, sizes: Sizes) -> Sequence[UnsizedConstraints] | None:
-        if not self.is_shared or not self._changed(sizes) <= self.free:
-            return None
-        return [_resized(constraint, sizes) for constraint in self.constraints]
-
-    def compare(self, sizes: Sizes, constraints: Sequence[UnsizedConstraints]) -> None:
-        """Compare an answer with the first one."""
-        if not self.is_shared:
-            return
-        self.is_shared = [_resized(constraint, sizes) for constraint in self.constraints] == list(
-            constraints
-        )
-        if self.is_shared:
-            self.free |= self._changed(sizes)
-        else:
-            self.constraints = ()
-
-    def _changed(self, sizes: Sizes) -> set[int]:
+    def changed(self, sizes: Sizes) -> set[int]:
         pairs = zip(self.sizes, sizes, strict=True)
         return {loop for loop, (first, size) in enumerate(pairs) if first != size}
 
@@ -399,16 +347,59 @@ def read_constraints(
         problem: the problem to configure.
         dimensions: the sizes of the dimensions, None for an unknown one, which becomes an auxiliary unknown; by
             default the sizes in the operands of the op.
-
-    Raises:
-        UndecidedError: the op contains an unsupported operation.
     """
     pipeline = str(operation.attributes["pipeline"])
     if dimensions is None:
         sizes = map(constant_size, operation.operands)
         dimensions = [None if size is None else FixedSize(size) for size in sizes]
-    reader = _Reader(operation, template, pipeline, dimensions)
-    return reader.read().build(problem, pipeline, PROVIDER)
+    builder = ConstraintSetBuilder()
+    require = partial(
+        builder.require, provenance=f"{PROVIDER}'s constraints of {pipeline}", grade=Grade.COMPILER
+    )
+    values: dict[Value, Expression] = {}
+    knobs: dict[str, Expression] = {}
+    new_names = knob_names(operation)
+    options = {slot.name: tuple(map(str, slot.options)) for slot in option_slots(template.entries)}
+
+    def renamed(word: re.Match[str]) -> str:
+        return new_names.get(word[0]) or _OF_SIDES.sub(
+            lambda match: f"{_ENTRIES[match[1] + match[3]]}[{match[2]}]", word[0]
+        )
+
+    # The sizes of the dimensions.
+    arguments = operation.regions[0].blocks[0].arguments
+    for index, (argument, dimension) in enumerate(zip(arguments, dimensions, strict=True)):
+        if dimension is None:
+            values[argument] = builder.auxiliary(dimension_name(index))
+            continue
+        value = values[argument] = number(dimension.size)
+        if dimension.message:
+            require(value == dimension.size, dimension.message, value)
+    # The body.
+    for each in body(operation):
+        kind = each.name
+        operands = [values[operand] for operand in each.operands]
+        if kind == names.CONSTRAINT_ASSERT:
+            require(operands[0], _WORD.sub(renamed, _string(each.attributes["msg"])), *operands[1:])
+            continue
+        if kind == names.CONSTRAINT_KNOB:
+            name = _string(each.attributes["name"])
+            name = new_names.get(name, name)
+            if name not in knobs:
+                choices = options.get(name)
+                knob: Knob = IntegerKnob(name) if choices is None else OneOfKnob(name, choices)
+                knobs[name] = builder.knob(knob, Grade.COMPILER)
+            value = knobs[name]
+        elif kind == "smt.declare_fun":
+            prefix = each.attributes.get("namePrefix")
+            name = _string(prefix) if prefix is not None else "unknown"
+            value = builder.auxiliary(f"{name}'")
+        elif kind in _COMPUTATIONS:
+            value = _COMPUTATIONS[kind](each, operands)
+        else:
+            raise UndecidedError(f"the compiler's constraints use '{kind}'")
+        values[each.result] = value
+    return builder.build(problem, pipeline, PROVIDER)
 
 
 def knob_template(operation: mlir.Operation) -> KnobTemplate:
@@ -455,136 +446,32 @@ def dimension_name(index: int) -> str:
     return f"dim_{index}'"
 
 
-class _Reader:
-    def __init__(
-        self,
-        operation: mlir.Operation,
-        template: KnobTemplate,
-        pipeline: str,
-        dimensions: Sequence[FixedSize | None],
-    ) -> None:
-        self._operation = operation
-        self._template = template
-        self._origin = f"{PROVIDER}'s constraints of {pipeline}"
-        self._dimensions = dimensions
-        self._builder = ConstraintSetBuilder()
-        self._values: dict[Value, Expression] = {}
-        self._knobs: dict[str, Expression] = {}
-        self._names = knob_names(operation)
-
-    def read(self) -> ConstraintSetBuilder:
-        """Read the body."""
-        options = {
-            slot.name: tuple(map(str, slot.options))
-            for slot in option_slots(self._template.entries)
-        }
-        arguments = self._operation.regions[0].blocks[0].arguments
-        for index, (argument, dimension) in enumerate(
-            zip(arguments, self._dimensions, strict=True)
-        ):
-            if dimension is None:
-                self._values[argument] = self._builder.auxiliary(dimension_name(index))
-                continue
-            value = self._values[argument] = number(dimension.size)
-            if dimension.message:
-                self._require(value == dimension.size, dimension.message, value)
-        for operation in body(self._operation):
-            kind = operation.name
-            if kind == names.CONSTRAINT_ASSERT:
-                condition, *values = [self._values[operand] for operand in operation.operands]
-                message = _WORD.sub(self._named, _string(operation.attributes["msg"]))
-                self._require(condition, message, *values)
-            elif kind == names.CONSTRAINT_KNOB:
-                name = _string(operation.attributes["name"])
-                name = self._names.get(name, name)
-                self._set(operation, self._knob(name, options.get(name)))
-            elif kind == "smt.declare_fun":
-                prefix = operation.attributes.get("namePrefix")
-                name = _string(prefix) if prefix is not None else "unknown"
-                self._set(operation, self._builder.auxiliary(f"{name}'"))
-            else:
-                self._compute(operation, kind)
-        return self._builder
-
-    def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
-        if name not in self._knobs:
-            knob: Knob = IntegerKnob(name) if options is None else OneOfKnob(name, options)
-            self._knobs[name] = self._builder.knob(knob, Grade.COMPILER)
-        return self._knobs[name]
-
-    def _named(self, word: re.Match[str]) -> str:
-        return self._names.get(word[0]) or _OF_SIDES.sub(
-            lambda match: f"{_ENTRIES[match[1] + match[3]]}[{match[2]}]", word[0]
-        )
-
-    def _require(self, condition: Expression, message: str, *values: Expression) -> None:
-        self._builder.require(
-            condition, message, *values, provenance=self._origin, grade=Grade.COMPILER
-        )
-
-    def _compute(self, operation: mlir.Operation, kind: str) -> None:
-        compute = _COMPUTATIONS.get(kind)
-        if compute is None:
-            raise UndecidedError(f"the compiler's constraints use '{kind}'")
-        operands = [self._values[operand] for operand in operation.operands]
-        self._set(operation, compute(self, operation, operands))
-
-    def _set(self, operation: Any, value: Expression) -> None:
-        self._values[operation.result] = value
-
-    # --- One method for each operation that needs more than its operands -----------------------------------
-
-    def _integer(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
-        return number(integer_value(operation.attributes["value"]))
-
-    def _boolean(self, operation: mlir.Operation, _: Sequence[Any]) -> Expression:
-        value = operation.attributes["value"]
-        assert isinstance(value, mlir.BoolAttr)
-        return number(value.value)
-
-    def _compare(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
-        return _COMPARISONS[integer_value(operation.attributes["pred"])](*operands)
-
-    def _look_up(self, operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
-        keys, values = (_integers(operation.attributes[name]) for name in ("keys", "values"))
-        # The compiler's own export takes the last value for an index that is not a key.
-        result = number(values[-1])
-        for key, value in reversed([*zip(keys, values, strict=True)][:-1]):
-            result = select(operands[0] == key, number(value), result)
-        return result
-
-
 def _string(attribute: mlir.Attribute) -> str:
     assert isinstance(attribute, mlir.StringAttr)
     return attribute.value
 
 
-def _integers(attribute: mlir.Attribute) -> list[int]:
-    assert isinstance(attribute, mlir.DenseI64ArrayAttr)
-    return list(attribute)
+def _boolean(operation: mlir.Operation, _: Sequence[Any]) -> Expression:
+    value = operation.attributes["value"]
+    assert isinstance(value, mlir.BoolAttr)
+    return number(value.value)
 
 
-def _sum(terms: Sequence[Any]) -> Any:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
-
-
-def _product(factors: Sequence[Any]) -> Any:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result * factor
+def _look_up(operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
+    keys, values = operation.attributes["keys"], operation.attributes["values"]
+    assert isinstance(keys, mlir.DenseI64ArrayAttr)
+    assert isinstance(values, mlir.DenseI64ArrayAttr)
+    pairs = [(key, number(value)) for key, value in zip(keys, values, strict=True)]
+    # The compiler's own export takes the last value for an index that is not a key.
+    result = pairs[-1][1]
+    for key, value in reversed(pairs[:-1]):
+        result = select(operands[0] == key, value, result)
     return result
 
 
 def _all_equal(operands: Sequence[Any]) -> Any:
     pairs = [a == b for a, b in pairwise(operands)]
     return pairs[0] if len(pairs) == 1 else all_of(*pairs)
-
-
-def _all_different(operands: Sequence[Any]) -> Any:
-    return all_of(*(a != b for a, b in combinations(operands, 2)))
 
 
 _WORD: Final = re.compile(r"\b[A-Za-z]\w*\b")
@@ -597,33 +484,30 @@ _ENTRIES: Final = {
 }
 """The entries of a configuration, by the parts of the compiler's names before and after the side of a product."""
 
-_COMPARISONS: Sequence[Callable[[Any, Any], Expression]] = (
-    lambda a, b: a < b,
-    lambda a, b: a <= b,
-    lambda a, b: a > b,
-    lambda a, b: a >= b,
-)
+_COMPARISONS: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 """The comparisons, in the order of the dialect's predicates."""
 
-_COMPUTATIONS: Mapping[str, Callable[[_Reader, mlir.Operation, Sequence[Any]], Any]] = {
-    "smt.int.constant": _Reader._integer,  # noqa: SLF001 - a table of the class
-    "smt.constant": _Reader._boolean,  # noqa: SLF001
-    "smt.int.cmp": _Reader._compare,  # noqa: SLF001
-    names.CONSTRAINT_LOOKUP: _Reader._look_up,  # noqa: SLF001
-    "smt.int.add": lambda _, __, operands: _sum(operands),
-    "smt.int.mul": lambda _, __, operands: _product(operands),
-    "smt.int.sub": lambda _, __, operands: operands[0] - operands[1],
-    "smt.int.div": lambda _, __, operands: operands[0] / operands[1],
-    "smt.int.mod": lambda _, __, operands: operands[0] % operands[1],
-    "smt.int.abs": lambda _, __, operands: select(operands[0] >= 0, operands[0], -operands[0]),
-    "smt.ite": lambda _, __, operands: select(*operands),
-    "smt.eq": lambda _, __, operands: _all_equal(operands),
-    "smt.distinct": lambda _, __, operands: _all_different(operands),
-    "smt.and": lambda _, __, operands: all_of(*operands),
-    "smt.or": lambda _, __, operands: any_of(*operands),
-    "smt.not": lambda _, __, operands: negation(operands[0]),
-    "smt.implies": lambda _, __, operands: any_of(negation(operands[0]), operands[1]),
-    "smt.xor": lambda _, __, operands: operands[0] != operands[1],
+_COMPUTATIONS: Final[Mapping[str, Callable[[mlir.Operation, Sequence[Any]], Any]]] = {
+    "smt.int.constant": lambda op, _: number(integer_value(op.attributes["value"])),
+    "smt.constant": _boolean,
+    "smt.int.cmp": lambda op, operands: _COMPARISONS[integer_value(op.attributes["pred"])](
+        *operands
+    ),
+    names.CONSTRAINT_LOOKUP: _look_up,
+    "smt.int.add": lambda _, operands: reduce(operator.add, operands),
+    "smt.int.mul": lambda _, operands: reduce(operator.mul, operands),
+    "smt.int.sub": lambda _, operands: operands[0] - operands[1],
+    "smt.int.div": lambda _, operands: operands[0] / operands[1],
+    "smt.int.mod": lambda _, operands: operands[0] % operands[1],
+    "smt.int.abs": lambda _, operands: select(operands[0] >= 0, operands[0], -operands[0]),
+    "smt.ite": lambda _, operands: select(*operands),
+    "smt.eq": lambda _, operands: _all_equal(operands),
+    "smt.distinct": lambda _, operands: all_of(*(a != b for a, b in combinations(operands, 2))),
+    "smt.and": lambda _, operands: all_of(*operands),
+    "smt.or": lambda _, operands: any_of(*operands),
+    "smt.not": lambda _, operands: negation(operands[0]),
+    "smt.implies": lambda _, operands: any_of(negation(operands[0]), operands[1]),
+    "smt.xor": lambda _, operands: operands[0] != operands[1],
 }
 
 
@@ -645,30 +529,11 @@ class _Form:
     module: mlir.Operation
     template: KnobTemplate
     constraints: ConstraintSet
-
-    @cached_property
-    def names(self) -> Mapping[str, str]:
-        return knob_names(self.operation)
-
-    @classmethod
-    def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
-        """Read the only constraints op in a module."""
-        module = mlir.Module.parse(bytecode, context).operation
-        (operation,) = constraints_in(module)
-        template = knob_template(operation)
-        unknown = [None] * len(operation.operands)
-        constraints = read_constraints(operation, template, Problem(kind), unknown)
-        return cls(operation, module, template, constraints)
+    names: Mapping[str, str]
 
 
 class CompilerSpace(Space):
-    """The space of a constraints op.
-
-    Args:
-        form: the op, for any sizes.
-        dimensions: the sizes of the dimensions, None for a dynamic one.
-        problem: the problem to configure.
-    """
+    """The space of a constraints op for some sizes of its dimensions, None for a dynamic one."""
 
     is_sufficient: ClassVar[bool] = False
 
@@ -683,11 +548,6 @@ class CompilerSpace(Space):
     def provider(self) -> str:
         """The compiler."""
         return PROVIDER
-
-    @property
-    def operation(self) -> mlir.Operation:
-        """The constraints op, without sizes."""
-        return self._form.operation
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
@@ -716,17 +576,13 @@ class CompilerSpace(Space):
         """Return the configuration that the compiler creates from the values."""
         try:
             values = {former: assignment[name] for former, name in self._form.names.items()}
-            return iree_codegen.materialize_compilation_info(self.operation, values)
+            return iree_codegen.materialize_compilation_info(self._form.operation, values)
         except (ValueError, RuntimeError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
 
 class CompilerProvider(Provider):
-    """The provider that queries the compiler for its constraints, in a worker process.
-
-    Args:
-        passes: the pass manager that runs the compiler pass.
-    """
+    """The provider that queries the compiler for its constraints, in a worker process."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset({TILE_AND_FUSE, VECTOR_DISTRIBUTE})
@@ -749,11 +605,20 @@ class CompilerProvider(Provider):
         ]
 
     def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+        """Return the form of the only constraints op in a module."""
         form = self._forms.get(bytecode)
         if form is None or form.operation.context != context:
             if len(self._forms) == _MOST_FORMS:
                 self._forms.clear()
-            form = self._forms[bytecode] = _Form.read(bytecode, context, kind)
+            module = mlir.Module.parse(bytecode, context).operation
+            (operation,) = constraints_in(module)
+            template = knob_template(operation)
+            unknown = [None] * len(operation.operands)
+            constraints = read_constraints(operation, template, Problem(kind), unknown)
+            new_names = knob_names(operation)
+            form = self._forms[bytecode] = _Form(
+                operation, module, template, constraints, new_names
+            )
         return form
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
@@ -774,7 +639,9 @@ class CompilerProvider(Provider):
     def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes
         # A crash restarts a process. The compiler crashes on all contractions with batch dimensions.
-        batched = _batched(workload.problem)
+        problem = workload.problem
+        is_batched = problem.kind is OpKind.CONTRACTION and bool(problem.loops(Role.BATCH))
+        batched = "batched contraction" if is_batched else None
         try:
             if batched in known_crashes:
                 raise CompilerCrashError(known_crashes[batched])
@@ -793,11 +660,6 @@ class CompilerProvider(Provider):
             raise UndecidedError(reason) from None
 
 
-def _batched(problem: Problem) -> str | None:
-    is_batched = any(dimension.role is Role.BATCH for dimension in problem.dimensions)
-    return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
-
-
 def _isolated(workload: Workload) -> mlir.Module:
     """Return a module with a copy of the function in which only this root op is marked as a root op."""
     context = workload.root.context
@@ -807,18 +669,16 @@ def _isolated(workload: Workload) -> mlir.Module:
             function = workload.function.operation.clone().operation
     if workload.target is not None:
         function.attributes[names.EXECUTABLE_TARGET] = workload.target
-    position = _operations(workload.function).index(workload.root)
-    operations = _operations(function)
+    originals: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
+    visit(workload.function, originals.append)
+    visit(function, operations.append)
     for operation in operations:
         if names.ROOT_OP in operation.attributes and operation.name != names.CONSTRAINTS:
             del operation.attributes[names.ROOT_OP]
-    operations[position].attributes[names.ROOT_OP] = iree_codegen.RootOpAttr.get(_SET, ctx=context)
+    operations[originals.index(workload.root)].attributes[names.ROOT_OP] = (
+        iree_codegen.RootOpAttr.get(_SET, ctx=context)
+    )
     for each in [result for result in operations if result.name == names.CONSTRAINTS]:
         each.erase()
     return module
-
-
-def _operations(function: mlir.Operation) -> list[mlir.Operation]:
-    operations: list[mlir.Operation] = []
-    visit(function, operations.append)
-    return operations

@@ -13,9 +13,11 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError, did_you_mean
 from tuninglink.iree import (
+    NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     REDUCTION_LEVEL,
     SPIRV_LEVELS,
+    STAGES,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
@@ -27,7 +29,6 @@ from tuninglink.mlir import error, named_parameters, names, note
 from tuninglink.solver import (
     Assertion,
     AssignmentError,
-    CheckAnswer,
     Grade,
     Limits,
     UndecidedError,
@@ -88,7 +89,10 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
     elif str(configuration.pipeline) in SPIRV_LEVELS:
         result |= _tile_levels(configuration)
     else:
-        result |= _foreign(configuration.lowering_config)
+        # The parameters of a lowering config of another dialect.
+        lowering_config = configuration.lowering_config
+        foreign = named_parameters(lowering_config) or {names.LOWERING_CONFIG: lowering_config}
+        result |= {name: _text(entry) for name, entry in foreign.items()}
     # The matmuls of an attention have their own lowering configs.
     decomposition = configuration.decomposition_config
     parts = None if decomposition is None else dictionary_of(decomposition)
@@ -100,23 +104,13 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
 
 
 def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
-    """Return the problem whose loops a configuration tiles; None for a convolution that is converted to a matmul.
-
-    Args:
-        problem: the problem to configure.
-        values: the `knob_values` of its configuration.
-    """
+    """Return the problem whose loops `knob_values` tile; None for a convolution that is converted to a matmul."""
     is_gathered = problem.kind is OpKind.CONVOLUTION and values.get(USE_IGEMM) == "true"
     return None if is_gathered else problem
 
 
 class AllowedValues:
     """The valid values of each knob of a configuration with the other knobs unchanged.
-
-    Args:
-        workload: the workload.
-        configuration: its configuration.
-        registry: the providers of spaces.
 
     Attributes:
         reason: why the values are unknown; empty if they are known.
@@ -135,9 +129,20 @@ class AllowedValues:
         if result is None:
             return
         space, assignment = result
-        for knob in space.constraints.knobs:
-            values = _valid(space, knob, assignment, workload.problem)
-            self.by_place[knob.name] = tuple(_shown(knob, value) for value in values)
+        constraints = space.constraints
+        broken = constraints.broken_heuristics(assignment)
+        for knob in constraints.knobs:
+            current = assignment[knob.name]
+            values = [current]
+            for value in values_worth_trying(knob, workload.problem):
+                changed = {**assignment, knob.name: value}
+                if value != current and constraints.accepts(changed, _LIMITS, without=broken):
+                    values.append(value)
+            texts = (
+                knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
+                for value in values
+            )
+            self.by_place[knob.name] = tuple(texts)
 
     def _space(
         self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
@@ -162,18 +167,6 @@ class AllowedValues:
         return None
 
 
-def _valid(
-    space: Space, knob: Knob, assignment: Mapping[str, int], problem: Problem
-) -> Iterator[int]:
-    constraints = space.constraints
-    broken = constraints.broken_heuristics(assignment)
-    yield assignment[knob.name]
-    for value in values_worth_trying(knob, problem):
-        changed = {**assignment, knob.name: value}
-        if changed != assignment and constraints.accepts(changed, _LIMITS, without=broken):
-            yield value
-
-
 def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
     """Return the values of a knob to check: all options, or the divisors of its loop and powers of two."""
     if isinstance(knob, OneOfKnob):
@@ -190,10 +183,6 @@ def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
 
 _MOST: Final = 1024
 """The largest value that is tried for a knob without a bound."""
-
-
-def _shown(knob: Knob, value: int) -> str:
-    return knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
 
 
 def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
@@ -213,24 +202,18 @@ def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
         elif name != PIPELINE_OPTIONS:
             translation[name] = "true" if isinstance(attribute, mlir.UnitAttr) else _text(attribute)
         else:
-            translation |= _pipeline_options(attribute)
+            pipeline_options: Any = attribute
+            values = {option: getattr(pipeline_options, option) for option in _OPTIONS}
+            translation |= {
+                option: str(value).lower() for option, value in values.items() if value is not None
+            }
+            order = pipeline_options.reorder_workgroups_strategy
+            if order is not None:
+                translation[REORDERING] = str(order).partition("<")[2].rstrip(">")
     return translation
 
 
-def _pipeline_options(attribute: Any) -> Mapping[str, str]:
-    values = {option: getattr(attribute, option) for option in _OPTIONS}
-    options = {option: str(value).lower() for option, value in values.items() if value is not None}
-    order = attribute.reorder_workgroups_strategy
-    if order is not None:
-        options[REORDERING] = str(order).partition("<")[2].rstrip(">")
-    return options
-
-
-_OPTIONS: Final = (
-    "prefetch_num_stages",
-    "no_reduce_shared_memory_bank_conflicts",
-    "use_igemm_convolution",
-)
+_OPTIONS: Final = (STAGES, NO_BANK_CONFLICT_REDUCTION, USE_IGEMM)
 
 
 def _entries(prefix: str, entries: Mapping[str, mlir.Attribute]) -> Iterator[tuple[str, str]]:
@@ -263,14 +246,6 @@ def _tile_levels(configuration: Configuration) -> Iterator[tuple[str, str]]:
                 yield f"{REDUCTION_LEVEL if is_step else level}[{loop}]", str(size)
 
 
-def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
-    """Return the parameters of a lowering config of another dialect."""
-    entries = named_parameters(lowering)
-    return {
-        name: _text(entry) for name, entry in (entries or {"lowering_config": lowering}).items()
-    }
-
-
 def _text(attribute: mlir.Attribute) -> str:
     return str(attribute.value if isinstance(attribute, mlir.IntegerAttr) else attribute)
 
@@ -280,93 +255,67 @@ def _text(attribute: mlir.Attribute) -> str:
 PIPELINE: Final = "pipeline"
 
 
-@dataclass(frozen=True)
-class KnobReference:
-    """The description of a knob."""
-
-    meaning: str
-    unit: str = ""
-
-
-_ELEMENTS: Final = "elements"
-_PIECES: Final = "elements, or intrinsics"
-
-KNOBS: Final = {
-    PIPELINE: KnobReference("the pipeline that generates the code"),
-    WORKGROUP_SIZE: KnobReference("threads of a workgroup, along x, y and z", "threads"),
-    SUBGROUP_SIZE: KnobReference("threads of a subgroup", "threads"),
-    "workgroup": KnobReference("tile of a workgroup", _ELEMENTS),
-    "reduction": KnobReference(
-        "tile of a step of the reduction; with an mma_kind in intrinsics", _PIECES
+KNOBS: Final[Mapping[str, tuple[str, str]]] = {
+    PIPELINE: ("the pipeline that generates the code", ""),
+    WORKGROUP_SIZE: ("threads of a workgroup, along x, y and z", "threads"),
+    SUBGROUP_SIZE: ("threads of a subgroup", "threads"),
+    "workgroup": ("tile of a workgroup", "elements"),
+    "reduction": (
+        "tile of a step of the reduction; with an mma_kind in intrinsics",
+        "elements, or intrinsics",
     ),
-    "partial_reduction": KnobReference(
-        "tile of a step of the reduction, kept as partial results", _ELEMENTS
+    "partial_reduction": ("tile of a step of the reduction, kept as partial results", "elements"),
+    "subgroup": ("tile of a subgroup; with an mma_kind in intrinsics", "elements, or intrinsics"),
+    "thread": ("tile of a thread", "elements"),
+    "padding": ("the multiple that a loop is padded to", "elements"),
+    "padding_conv": (
+        "the same for the loops of a convolution, before it becomes a matmul",
+        "elements",
     ),
-    "subgroup": KnobReference("tile of a subgroup; with an mma_kind in intrinsics", _PIECES),
-    "thread": KnobReference("tile of a thread", _ELEMENTS),
-    "padding": KnobReference("the multiple that a loop is padded to", _ELEMENTS),
-    "padding_conv": KnobReference(
-        "the same for the loops of a convolution, before it becomes a matmul", _ELEMENTS
+    "mma_kind": ("the matrix intrinsic", ""),
+    "promote_operands": ("the operands that are copied to shared memory, by number", ""),
+    "promotion_types": ("how each of them is copied", ""),
+    "subgroup_basis": ("subgroups along each loop, and the loops of these numbers", "subgroups"),
+    "lane_basis": (
+        "threads of a subgroup along each loop, and the loops of these numbers",
+        "threads",
     ),
-    "mma_kind": KnobReference("the matrix intrinsic"),
-    "promote_operands": KnobReference("the operands that are copied to shared memory, by number"),
-    "promotion_types": KnobReference("how each of them is copied"),
-    "subgroup_basis": KnobReference(
-        "subgroups along each loop, and the loops of these numbers", "subgroups"
+    "prefetch_num_stages": ("stages of the software pipeline; 0 and 1 prefetch nothing", "stages"),
+    "no_reduce_shared_memory_bank_conflicts": ("true leaves out the padding of shared memory", ""),
+    "reorder_workgroups_strategy": ("the order of workgroups; Transpose exchanges x and y", ""),
+    "workgroup_reordering_strategy": (
+        "the order of workgroups, for a number of dies with this number of compute units",
+        "",
     ),
-    "lane_basis": KnobReference(
-        "threads of a subgroup along each loop, and the loops of these numbers", "threads"
-    ),
-    "prefetch_num_stages": KnobReference(
-        "stages of the software pipeline; 0 and 1 prefetch nothing", "stages"
-    ),
-    "no_reduce_shared_memory_bank_conflicts": KnobReference(
-        "true leaves out the padding of shared memory"
-    ),
-    "reorder_workgroups_strategy": KnobReference(
-        "the order of workgroups; Transpose exchanges x and y"
-    ),
-    "workgroup_reordering_strategy": KnobReference(
-        "the order of workgroups, for a number of dies with this number of compute units"
-    ),
-    "amdgpu-waves-per-eu": KnobReference(
+    "amdgpu-waves-per-eu": (
         "least number of subgroups that a SIMD unit runs at once; more of them leave each fewer registers",
         "subgroups",
     ),
-    "denormal_fp_math_f32": KnobReference("preserve-sign flushes denormal numbers to zero"),
-    "use_igemm_convolution": KnobReference(
-        "whether a convolution becomes a matmul of gathered patches"
+    "denormal_fp_math_f32": ("preserve-sign flushes denormal numbers to zero", ""),
+    "use_igemm_convolution": ("whether a convolution becomes a matmul of gathered patches", ""),
+    "distribution": ("tile of a workgroup", "elements"),
+    "cache_parallel": ("tile for the cache, parallel loops", "elements"),
+    "cache_reduction": ("tile for the cache, reduction loops", "elements"),
+    "vector_common_parallel": ("tile of a vector, parallel loops", "elements"),
+    "vector_reduction": ("tile of a vector, reduction loops", "elements"),
+    "vector_inner_parallel": ("tile of a vector, parallel loops of fused ops only", "elements"),
+    "enable_loop_peeling": (
+        "whether the last iteration of a loop that its tile does not divide is peeled",
+        "",
     ),
-    "distribution": KnobReference("tile of a workgroup", _ELEMENTS),
-    "cache_parallel": KnobReference("tile for the cache, parallel loops", _ELEMENTS),
-    "cache_reduction": KnobReference("tile for the cache, reduction loops", _ELEMENTS),
-    "vector_common_parallel": KnobReference("tile of a vector, parallel loops", _ELEMENTS),
-    "vector_reduction": KnobReference("tile of a vector, reduction loops", _ELEMENTS),
-    "vector_inner_parallel": KnobReference(
-        "tile of a vector, parallel loops of fused ops only", _ELEMENTS
-    ),
-    "enable_loop_peeling": KnobReference(
-        "whether the last iteration of a loop that its tile does not divide is peeled"
-    ),
-    "tile_sizes": KnobReference("tiles of the loops, a list for each level", _ELEMENTS),
-    "window": KnobReference("tile of a window that is unrolled", _ELEMENTS),
-    "matrix": KnobReference("size of a cooperative matrix", _ELEMENTS),
-    "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
-    "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
+    "tile_sizes": ("tiles of the loops, a list for each level", "elements"),
+    "window": ("tile of a window that is unrolled", "elements"),
+    "matrix": ("size of a cooperative matrix", "elements"),
+    "pipeline_depth": ("stages of the software pipeline", "stages"),
+    "store_stage": ("the stage of the software pipeline that stores to shared memory", ""),
 }
-"""The meaning of each entry of a configuration."""
+"""The meaning and the unit of each entry of a configuration; an empty unit if it has none."""
 
 
 def meaning(place: str, problem: Problem | None = None) -> str:
-    """Return the meaning of a knob, such as `tile of a workgroup, n = 1280`; empty for an unknown knob.
-
-    Args:
-        place: its place in a configuration, as in `knob_values`.
-        problem: the problem, for the names of its loops.
-    """
+    """Return the meaning of a knob by its place, such as `tile of a workgroup: n = 1280`; empty for an unknown knob."""
     entry, _, position = place.rpartition(".")[2].partition("[")
-    reference = KNOBS.get(entry)
-    text = reference.meaning if reference else ""
+    text, _ = KNOBS.get(entry, ("", ""))
     loop = int(position.rstrip("]")) if position and entry != WORKGROUP_SIZE else None
     if not text or loop is None or problem is None or loop >= len(problem.dimensions):
         return text
@@ -379,8 +328,6 @@ def entries_of_knob(knob: str) -> tuple[str, ...]:
     return (knob.rpartition(".")[2].partition("[")[0], "tile_sizes")
 
 
-# --- Selection of a part of the spaces of a dispatch: by pipeline, and with knobs fixed to values
-
 _SELECTION_LIMITS: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of the query for whether a value is possible."""
 
@@ -391,12 +338,7 @@ class SelectionError(TuninglinkError):
 
 @dataclass(frozen=True)
 class SpaceSelection:
-    """A part of the spaces of a dispatch.
-
-    Attributes:
-        pipelines: names of pipelines, such as `TileAndFuse`; all if empty.
-        fixed: knobs with their values.
-    """
+    """A part of the spaces of a dispatch: pipelines such as `TileAndFuse`, all if empty, and knobs with fixed values."""
 
     pipelines: tuple[str, ...] = ()
     fixed: tuple[FixedKnob, ...] = ()
@@ -410,7 +352,17 @@ class SpaceSelection:
         Raises:
             SelectionError: no space is left; the message lists the possible names and values.
         """
-        selected = self._with_pipelines(spaces)
+        by_name = [(pipeline_name(space.constraints.pipeline), space) for space in spaces]
+        pipelines = self.pipelines
+        selected = [space for name, space in by_name if not pipelines or name in pipelines]
+        if not selected and spaces:
+            present = dict.fromkeys(name for name, _ in by_name)
+            hint = did_you_mean(pipelines[0], present)
+            message = (
+                f"none of its spaces has pipeline {' or '.join(pipelines)}; "
+                f"the spaces have {', '.join(present)}{hint}"
+            )
+            raise SelectionError(error(message))
         for fixed in self.fixed:
             selected = _fix(selected, fixed)
         return selected
@@ -435,35 +387,16 @@ class SpaceSelection:
         rest = tuple(fixed for fixed in self.fixed if fixed.name not in by_name)
         return values, SpaceSelection(self.pipelines, rest)
 
-    def _with_pipelines(self, spaces: Sequence[Space]) -> list[Space]:
-        present = {pipeline_name(space.constraints.pipeline): None for space in spaces}
-        selected = [
-            space
-            for space in spaces
-            if not self.pipelines or pipeline_name(space.constraints.pipeline) in self.pipelines
-        ]
-        if selected or not spaces:
-            return selected
-        hint = did_you_mean(self.pipelines[0], present)
-        message = (
-            f"none of its spaces has pipeline {' or '.join(self.pipelines)}; "
-            f"the spaces have {', '.join(present)}{hint}"
-        )
-        raise SelectionError(error(message))
-
 
 EVERYTHING: Final[SpaceSelection] = SpaceSelection()
 """The selection of whole spaces."""
 
 
 def check_selection(attempts: Iterable[Callable[[], object]]) -> None:
-    """Check that a selection leaves a space of at least one dispatch.
-
-    Args:
-        attempts: functions that apply the selection to one dispatch each.
+    """Check that a selection leaves a space of at least one dispatch; each attempt applies it to one dispatch.
 
     Raises:
-        SelectionError: the selection leaves no space of any dispatch; the error is that of the first dispatch.
+        SelectionError: no space of any dispatch is left; the error is that of the first dispatch.
     """
     first: SelectionError | None = None
     for attempt in attempts:
@@ -490,9 +423,7 @@ class FixedSpace(Space):
     """
 
     def __init__(self, space: Space, knob: Knob, value: int) -> None:
-        self._space = space
-        self._knob = knob
-        self._value = value
+        self._space, self._knob, self._value = space, knob, value
 
     @property
     def is_sufficient(self) -> bool:  # type: ignore[override] # that of the space
@@ -506,16 +437,13 @@ class FixedSpace(Space):
         message = f"{self._knob.name} is fixed to {self._knob.describe(self._value)}"
         if not _is_possible(whole, self._knob, self._value):
             whole = _without_heuristics(whole, self._knob)
-        return _with_assertions(whole, (*whole.assertions, Assertion(condition.term, message)))
+        return whole.with_assertions((*whole.assertions, Assertion(condition.term, message)))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self._space.assignment(configuration)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return self._space.untiled(configuration)
-
-    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        return self.constraints.check(assignment, limits)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         return self._space.compilation_info(assignment)
@@ -545,22 +473,28 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
         raise SelectionError(error(f"unknown knob '{fixed.name}'{hint}", notes=[listed]))
     selected: list[Space] = []
     for space, knob in with_knob:
-        value = _value_of(knob, fixed.value)
+        # The value that the text stands for in assignments.
+        value = int(fixed.value) if fixed.value.isdecimal() else None
+        if isinstance(knob, OneOfKnob):
+            options, option = [*map(_plain, knob.options)], _plain(fixed.value)
+            value = options.index(option) if option in options else None
         if value is not None and _is_selectable(space, knob, value):
             selected.append(FixedSpace(space, knob, value))
     if not selected:
-        listed = note(f"possible values: {', '.join(_possible_values(with_knob))}")
+        # All options, or the divisors of the loop and powers of two.
+        texts: dict[str, None] = {}
+        for space, knob in with_knob:
+            for value in values_worth_trying(knob, space.constraints.problem):
+                text = value_text(knob, value)
+                # One space suffices: to ask another takes as long as the plan of a search.
+                if text not in texts and _is_selectable(space, knob, value):
+                    texts[text] = None
+        numbers = sorted(filter(str.isdecimal, texts), key=int)
+        values = [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
+        listed = note(f"possible values: {', '.join(values)}")
         message = f"knob '{fixed.name}' cannot be {fixed.value}"
         raise SelectionError(error(message, notes=[listed]))
     return selected
-
-
-def _value_of(knob: Knob, text: str) -> int | None:
-    """Return the value that a text stands for in assignments; None if the knob has no such value."""
-    if isinstance(knob, OneOfKnob):
-        options, option = [*map(_plain, knob.options)], _plain(text)
-        return options.index(option) if option in options else None
-    return int(text) if text.isdecimal() else None
 
 
 def _knobs(space: Space) -> Iterable[Knob]:
@@ -590,38 +524,12 @@ def _without_heuristics(whole: ConstraintSet, knob: Knob) -> ConstraintSet:
         for index, assertion in enumerate(whole.assertions)
         if assertion.grade is not Grade.HEURISTIC or knob.name not in whole.unknowns_of(index)
     )
-    return _with_assertions(whole, tuple(kept))
-
-
-def _with_assertions(whole: ConstraintSet, assertions: tuple[Assertion, ...]) -> ConstraintSet:
-    """Return a set with other assertions."""
-    return ConstraintSet(
-        problem=whole.problem,
-        pipeline=whole.pipeline,
-        provider=whole.provider,
-        knobs=whole.knobs,
-        auxiliaries=whole.auxiliaries,
-        assertions=assertions,
-        unknown=whole.unknown,
-    )
+    return whole.with_assertions(tuple(kept))
 
 
 def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:
     answer = constraints.explain_unsat({knob.name: value}, _SELECTION_LIMITS)
     return answer.verdict is not Verdict.PROVEN
-
-
-def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
-    """Return the values of a knob in some spaces: all options, or the divisors of its loop and powers of two."""
-    texts: dict[str, None] = {}
-    for space, knob in choices:
-        for value in values_worth_trying(knob, space.constraints.problem):
-            text = value_text(knob, value)
-            # One space suffices: to ask another takes as long as the plan of a search.
-            if text not in texts and _is_selectable(space, knob, value):
-                texts[text] = None
-    numbers = sorted(filter(str.isdecimal, texts), key=int)
-    return [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
 
 
 def _plain(option: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,7 +63,7 @@ class ProviderRegistry:
         if self._all is None:
             self._all = [provider() for provider in _OWN] if self._own is None else list(self._own)
             for entry_point in sorted(self._entry_points(), key=lambda point: point.name):
-                self._load(entry_point, self._all)
+                self._all += self._load(entry_point)
         return self._all
 
     def spaces(self, workload: Workload, pipeline: str) -> list[Space]:
@@ -76,8 +76,11 @@ class ProviderRegistry:
         reasons: list[str] = []
         kind = workload.problem.kind
         for provider in [each for each in self.all() if each.knows(pipeline, kind)]:
+            failed = partial(self._failed, provider)
             try:
-                result += self._guarded(provider, provider.spaces(workload, pipeline))
+                spaces = provider.spaces(workload, pipeline)
+                is_own = isinstance(provider, _OWN)
+                result += [space if is_own else GuardedSpace(space, failed) for space in spaces]
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
@@ -87,15 +90,6 @@ class ProviderRegistry:
             raise UndecidedError("; ".join(reasons) or unknown)
         return result
 
-    def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:
-        """Yield the spaces of a provider, with guards around those of a plug-in."""
-        for space in spaces:
-            yield (
-                space
-                if isinstance(provider, _OWN)
-                else GuardedSpace(space, partial(self._failed, provider))
-            )
-
     def _failed(self, provider: Provider, failure: Exception) -> str:
         """Warn of a provider's failure, once, since an answer from another provider would hide it."""
         reason = f"provider '{provider.name}' failed: {type(failure).__name__}: {failure}"
@@ -104,11 +98,13 @@ class ProviderRegistry:
             self._warn(Diagnostic(Severity.WARNING, reason, rule=Rule.PLUGIN))
         return reason
 
-    def _load(self, entry_point: metadata.EntryPoint, providers: list[Provider]) -> None:
+    def _load(self, entry_point: metadata.EntryPoint) -> list[Provider]:
+        """Return the providers of a plug-in; warn if it cannot be used."""
         try:
             loaded = entry_point.load()
-            classes = [loaded] if isinstance(loaded, type) else list(loaded)
-            made = [_made(class_) for class_ in classes]
+            return [
+                _made(each) for each in ([loaded] if isinstance(loaded, type) else list(loaded))
+            ]
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
             package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
             message = (
@@ -116,8 +112,7 @@ class ProviderRegistry:
                 f"which cannot be used: {type(failure).__name__}: {failure}"
             )
             self._warn(Diagnostic(Severity.WARNING, message, rule=Rule.PLUGIN))
-            return
-        providers += made
+            return []
 
 
 def _made(provider_type: object) -> Provider:
@@ -148,7 +143,6 @@ class GuardedSpace(Space):
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override]
-        """The constraints."""
         try:
             return self._space.constraints
         except UndecidedError:
@@ -158,7 +152,6 @@ class GuardedSpace(Space):
 
     @property
     def provider(self) -> str:
-        """See `Space`."""
         try:
             return self._space.provider
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
@@ -166,7 +159,6 @@ class GuardedSpace(Space):
             return type(self._space).__qualname__
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """See `Space`."""
         try:
             return self._space.assignment(configuration)
         except MismatchError:
@@ -175,7 +167,6 @@ class GuardedSpace(Space):
             raise MismatchError(self._failed(failure)) from None
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
-        """See `Space`."""
         try:
             return self._space.untiled(configuration)
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
@@ -183,7 +174,6 @@ class GuardedSpace(Space):
             return frozenset()
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """See `Space`."""
         try:
             return self._space.check(assignment, limits)
         except UndecidedError as failure:

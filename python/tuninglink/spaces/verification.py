@@ -1,4 +1,4 @@
-"""The verification of a workload's configuration against all applicable constraints."""
+"""The verification of a workload's configuration: the answer, the nearest valid configuration, known miscompilations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from tuninglink.iree import (
 from tuninglink.solver import (
     DEFAULT_LIMITS,
     AssignmentError,
-    CheckAnswer,
     Grade,
     Limits,
     UndecidedError,
@@ -67,12 +66,7 @@ def verify_configuration(
     It is refuted if it breaks a necessary rule of a provider. It is proven if the sufficient constraints of a provider
     accept it and no provider refutes it. The compiler's own constraints neither prove nor refute: they accept
     configurations that do not compile, and reject others that do.
-
-    Args:
-        workload: the workload.
-        configuration: its configuration. Entries with a default in code generation may be missing.
-        registry: the providers.
-        limits: the limits of each query.
+    Entries with a default in code generation may be missing. The limits are those of each query.
     """
     if configuration.pipeline is None:
         reason = "the function has no translation_info, so there is no pipeline"
@@ -82,144 +76,128 @@ def verify_configuration(
         spaces = registry.spaces(workload, pipeline)
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    intended = as_intended(configuration)
-    configuration = with_defaults(configuration)
     findings = [
-        replace(_Finding.of(space, configuration, pipeline, limits), intended=intended)
+        _Finding.of(space, with_defaults(configuration), limits)
         for space in spaces
-        if not (isinstance(space, CompilerSpace) and space.overlooks(configuration))
+        if not (isinstance(space, CompilerSpace) and space.overlooks(configuration.complete))
     ]
     for finding in findings:
-        if finding.necessary:
-            return finding.refute(pipeline, limits)
-    return _weigh(findings, pipeline, limits)
+        if violations := finding.broken[Grade.NECESSARY]:
+            return finding.refute(violations, configuration, limits)
+    return _weigh(findings, configuration, limits)
 
 
 def broken_necessary_rules(
     spaces: Iterable[Space], configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> tuple[Violation, ...]:
-    """Return the necessary rules that a configuration breaks in the first space that refutes it.
+    """Return the necessary rules that a configuration breaks in the first space of the pipeline that refutes it.
 
-    Args:
-        spaces: spaces of the pipeline.
-        configuration: the configuration. Entries with a default in code generation may be missing.
-        limits: the limits of each query.
+    Entries with a default in code generation may be missing.
     """
-    configuration, pipeline = with_defaults(configuration), str(configuration.pipeline)
-    result = (_Finding.of(space, configuration, pipeline, limits).necessary for space in spaces)
-    return next(filter(None, result), ())
+    complete = with_defaults(configuration)
+    findings = (_Finding.of(space, complete, limits) for space in spaces)
+    return next(filter(None, (finding.broken[Grade.NECESSARY] for finding in findings)), ())
 
 
 def verify_like_compiler(
     workload: Workload, configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> ConfigurationAnswer:
-    """Return whether the compiler's own verifier accepts a configuration.
-
-    Args:
-        workload: the workload.
-        configuration: its configuration.
-        limits: the limits of each query.
-    """
+    """Return whether the compiler's own verifier accepts a configuration."""
     pipeline = str(configuration.pipeline)
     provider = CompilerProvider()
-    nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
     try:
         kind = workload.problem.kind
         is_known = configuration.pipeline is not None and provider.knows(pipeline, kind)
         spaces = provider.spaces(workload, pipeline) if is_known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    intended = as_intended(configuration)
-    findings = [
-        replace(_Finding.of(space, configuration, pipeline, limits), intended=intended)
-        for space in spaces
-    ]
+    findings = [_Finding.of(space, configuration, limits) for space in spaces]
     for finding in findings:
-        if finding.compilers or finding.lacks:
-            return finding.refute(pipeline, limits)
+        if violations := finding.broken[Grade.COMPILER] or finding.lacks:
+            return finding.refute(violations, configuration, limits)
     if any(finding.is_read for finding in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
+    nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
     reason = _join(finding.doubt for finding in findings) or nothing
     return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
 
 
 @dataclass(frozen=True)
 class _Finding:
-    """The verdict of one space on a configuration."""
+    """The answer of one space: the knobs if it reads the configuration, broken rules, missing entries, and a doubt."""
 
     space: Space
-    assignment: Mapping[str, int] | None = None
-    necessary: tuple[Violation, ...] = ()
-    compilers: tuple[Violation, ...] = ()
-    unsafe: tuple[Violation, ...] = ()
-    slow: tuple[Violation, ...] = ()
+    assignment: Mapping[str, int] | None
+    broken: Mapping[Grade, tuple[Violation, ...]]
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
     untiled: frozenset[str] = frozenset()
-    intended: Configuration | None = None
 
     @property
     def is_read(self) -> bool:
         return self.assignment is not None
 
     @classmethod
-    def of(
-        cls, space: Space, configuration: Configuration, pipeline: str, limits: Limits
-    ) -> _Finding:
-        provider = space.provider
-        origin = f"{provider}'s constraints of {pipeline}"
+    def of(cls, space: Space, configuration: Configuration, limits: Limits) -> _Finding:
+        origin = f"{space.provider}'s constraints of {configuration.pipeline}"
+        form = f"{space.provider}'s constraints cover configurations of another form"
+        broken: dict[Grade, tuple[Violation, ...]] = dict.fromkeys(Grade, ())
+        near: NearFormError | None = None
         try:
             assignment = space.assignment(configuration)
         except InvalidFormError as failure:
-            return cls(space, necessary=(Violation(str(failure), origin, knobs=failure.knobs),))
+            broken[Grade.NECESSARY] = (Violation(str(failure), origin, knobs=failure.knobs),)
+            return cls(space, None, broken)
         except NearFormError as failure:
-            untiled = space.untiled(configuration)
-            graded = _graded(space.check(failure.assignment, limits), untiled)
-            necessary = graded[Grade.NECESSARY]
-            read = failure.assignment if necessary else None
-            doubt = _of_other_form(provider, failure)
-            return cls(
-                space, read, necessary, slow=graded[Grade.SLOW], doubt=doubt, untiled=untiled
-            )
+            assignment, near = failure.assignment, failure
         except MismatchError as failure:
-            lacks = isinstance(failure, MissingEntryError)
-            return cls(
-                space,
-                lacks=(Violation(str(failure), origin),) if lacks else (),
-                doubt=_of_other_form(provider, failure),
-            )
-        # Grade the violated rules; doubts remain only if no necessary rule is violated.
-        answer = space.check(assignment, limits)
-        untiled = space.untiled(configuration)
-        graded = _graded(answer, untiled)
+            is_missing = isinstance(failure, MissingEntryError)
+            lacks = (Violation(str(failure), origin),) if is_missing else ()
+            return cls(space, None, broken, lacks, f"{form}: {failure}")
+        # Grade the violated rules, which display tiles of 0 as they are written.
+        answer, untiled = space.check(assignment, limits), space.untiled(configuration)
+        for violation in answer.violations:
+            if not untiled.isdisjoint(violation.knobs):
+                values = (
+                    f"{knob} = {_of_zero(int(value.rpartition(' ')[2]))}"
+                    if knob in untiled
+                    else value
+                    for knob, value in zip(violation.knobs, violation.values, strict=True)
+                )
+                broken[violation.grade] += (replace(violation, values=tuple(values)),)
+            else:
+                broken[violation.grade] += (violation,)
+        if near is not None:
+            # Only rules that code generation needs apply to a configuration of another form.
+            kept = (Grade.NECESSARY, Grade.SLOW)
+            broken = {grade: broken[grade] if grade in kept else () for grade in Grade}
+            read = assignment if broken[Grade.NECESSARY] else None
+            return cls(space, read, broken, doubt=f"{form}: {near}", untiled=untiled)
+        # Doubts remain only if no necessary rule is violated.
         doubt = answer.reason
-        if graded[Grade.SUFFICIENT]:
-            doubt = f"the compiler may refuse it: {_join(map(str, graded[Grade.SUFFICIENT]))}"
-        elif graded[Grade.SLOW]:
-            doubt = f"it may take minutes to compile: {_join(map(str, graded[Grade.SLOW]))}"
+        if broken[Grade.SUFFICIENT]:
+            doubt = f"the compiler may refuse it: {_join(map(str, broken[Grade.SUFFICIENT]))}"
+        elif broken[Grade.SLOW]:
+            doubt = f"it may take minutes to compile: {_join(map(str, broken[Grade.SLOW]))}"
         elif not space.is_sufficient:
-            doubt = (
-                f"only {provider}'s own constraints cover it, which accept what does not compile"
-            )
-        broken = graded[Grade.NECESSARY], graded[Grade.COMPILER], graded[Grade.UNSAFE]
-        return cls(space, assignment, *broken, graded[Grade.SLOW], doubt=doubt, untiled=untiled)
+            doubt = f"only {space.provider}'s own constraints cover it, which accept what does not compile"
+        return cls(space, assignment, broken, doubt=doubt, untiled=untiled)
 
-    def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
-        violations = self.necessary or self.compilers or self.lacks
-        propose = partial(self.propose, limits)
+    def refute(
+        self, violations: tuple[Violation, ...], configuration: Configuration, limits: Limits
+    ) -> ConfigurationAnswer:
+        propose = partial(self.propose, configuration, limits)
+        pipeline = str(configuration.pipeline)
         return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
 
-    def propose(self, limits: Limits) -> tuple[Proposal | None, str]:
-        """Return the nearest valid configuration, or why there is none."""
+    def propose(self, configuration: Configuration, limits: Limits) -> tuple[Proposal | None, str]:
+        """Return the valid configuration in the space that is nearest to the user's, or why there is none."""
         if self.assignment is None:
             return None, ""
-        assert self.intended is not None
-        # The valid configuration of a space that is nearest to a user's, or the reason why there is none.
-        space = self.space
-        assignment = self.assignment
-        constraints, start = space.constraints, assignment
+        space, assignment, constraints = self.space, self.assignment, self.space.constraints
+        start = assignment
         with suppress(MismatchError):
-            start = space.assignment(with_defaults(self.intended))
+            start = space.assignment(with_defaults(_as_intended(configuration)))
         answer = constraints.nearest(start, limits)
         # An invalid configuration needs one change; the right names may be all of it.
         needed = 1 if start is assignment else 0
@@ -233,10 +211,9 @@ class _Finding:
             if answer.verdict is Verdict.REFUTED:
                 return None, "there is no valid configuration in this pipeline"
             return None, f"no valid configuration was found in time: {answer.reason}"
-        try:
+        info = None
+        with suppress(AssignmentError):
             info = space.compilation_info(answer.assignment)
-        except AssignmentError:
-            info = None
         valid = {**start, **answer.changed}
         names = (name for name in answer.assignment if valid[name] != assignment[name])
         changes = tuple((name, assignment[name], valid[name]) for name in names)
@@ -245,82 +222,54 @@ class _Finding:
         return Proposal(changes, info, answer.verdict is Verdict.PROVEN, self.untiled, options), ""
 
 
-def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
+def _weigh(
+    findings: Sequence[_Finding], configuration: Configuration, limits: Limits
+) -> ConfigurationAnswer:
     """Return the answer about a configuration that no space refutes."""
     # Tuninglink's copies of the compiler's rules count only where the compiler has no constraints.
-    compilers = [
-        finding
-        for finding in findings
-        if isinstance(finding.space, CompilerSpace) and finding.is_read
-    ]
-    judges = compilers or [finding for finding in findings if finding.is_read]
-    accepted = any(not judge.compilers for judge in judges)
-    rejecting = None if accepted else next((judge for judge in judges if judge.compilers), None)
+    read = [finding for finding in findings if finding.is_read]
+    judges = [finding for finding in read if isinstance(finding.space, CompilerSpace)] or read
+    accepted = any(not judge.broken[Grade.COMPILER] for judge in judges)
+    rejecting = None if accepted or not judges else judges[0]
     is_proven = any(
-        finding.is_read
-        and finding.space.is_sufficient
-        and not finding.doubt
-        and not finding.compilers
-        for finding in findings
+        finding.space.is_sufficient and not finding.doubt and not finding.broken[Grade.COMPILER]
+        for finding in read
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
-    doubts = [_doubt(finding) for finding in findings if finding is not rejecting]
-    rejected = "the compiler's own constraints reject it, and may accept less than compiles"
-    reason = "" if is_proven else _join(doubts) or rejected
+    doubts: list[str] = []
+    for finding in findings:
+        refused = finding.broken[Grade.COMPILER]
+        is_own = not isinstance(finding.space, CompilerSpace)
+        if finding is not rejecting and refused and is_own:
+            doubts.append(f"the compiler may refuse it: {_join(map(str, refused))}")
+        elif finding is not rejecting:
+            doubts.append(finding.doubt)
+    reason = "" if is_proven else _join(doubts) or _REJECTED
     if not findings:
         reason = "no constraints cover its padding"
     # What may not compile is not decided yet; a crash is for code that compiles.
-    unsafe = next((finding for finding in findings if finding.unsafe), None) if is_proven else None
-    slow = None if is_proven else next((finding for finding in findings if finding.slow), None)
-    objecting = rejecting or unsafe or slow
+    grade = Grade.UNSAFE if is_proven else Grade.SLOW
+    other = next((finding for finding in findings if finding.broken[grade]), None)
+    broken = () if other is None else other.broken[grade]
+    objecting = rejecting or other
     if objecting is None:
-        return ConfigurationAnswer(verdict, pipeline, reason=reason)
+        return ConfigurationAnswer(verdict, str(configuration.pipeline), reason=reason)
     return ConfigurationAnswer(
         verdict,
-        pipeline,
-        discouraged=() if rejecting is None else rejecting.compilers,
-        unsafe=() if unsafe is None else unsafe.unsafe,
-        slow=() if slow is None else slow.slow,
+        str(configuration.pipeline),
+        discouraged=() if rejecting is None else rejecting.broken[Grade.COMPILER],
+        unsafe=broken if is_proven else (),
+        slow=() if is_proven else broken,
         reason=reason,
-        propose=partial(objecting.propose, limits),
+        propose=partial(objecting.propose, configuration, limits),
     )
 
 
-def _of_other_form(provider: str, failure: MismatchError) -> str:
-    return f"{provider}'s constraints cover configurations of another form: {failure}"
-
-
-def _graded(answer: CheckAnswer, untiled: frozenset[str]) -> dict[Grade, tuple[Violation, ...]]:
-    """Return the violations by their grade."""
-    violations = [_with_zeros(violation, untiled) for violation in answer.violations]
-    return {
-        grade: tuple(violation for violation in violations if violation.grade is grade)
-        for grade in Grade
-    }
-
-
-def _with_zeros(violation: Violation, untiled: frozenset[str]) -> Violation:
-    """Return a violation that displays tiles of 0 as they are written."""
-    if untiled.isdisjoint(violation.knobs):
-        return violation
-    values = tuple(
-        f"{knob} = {of_zero(int(value.rpartition(' ')[2]))}" if knob in untiled else value
-        for knob, value in zip(violation.knobs, violation.values, strict=True)
-    )
-    return replace(violation, values=values)
-
-
-def _doubt(finding: _Finding) -> str:
-    if finding.compilers and not isinstance(finding.space, CompilerSpace):
-        return f"the compiler may refuse it: {_join(map(str, finding.compilers))}"
-    return finding.doubt
+_REJECTED: Final = "the compiler's own constraints reject it, and may accept less than compiles"
 
 
 def _join(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
-
-
-# --- Answers about configurations: validity, broken rules, the nearest valid configuration, and known miscompilations
 
 
 @dataclass(frozen=True)
@@ -372,19 +321,19 @@ class ConfigurationAnswer:
         return Severity.REMARK if self.discouraged or not is_proven else None
 
     def __str__(self) -> str:
+        where = f"in pipeline {self.pipeline}"
         if self.verdict is Verdict.REFUTED:
-            return f"the configuration is invalid in pipeline {self.pipeline}: {self.violations[0]}"
+            return f"the configuration is invalid {where}: {self.violations[0]}"
         if self.discouraged:
-            first = self.discouraged[0]
             who = "the compiler's own constraints would not choose the configuration"
-            return f"{who} in pipeline {self.pipeline}: {first}"
+            return f"{who} {where}: {self.discouraged[0]}"
         if self.unsafe:
-            return f"the code of the configuration may crash in pipeline {self.pipeline}: {self.unsafe[0]}"
+            return f"the code of the configuration may crash {where}: {self.unsafe[0]}"
         if self.slow:
-            return f"the configuration may take minutes to compile in pipeline {self.pipeline}: {self.slow[0]}"
+            return f"the configuration may take minutes to compile {where}: {self.slow[0]}"
         if self.verdict is Verdict.NOT_DECIDED:
             return f"the configuration was not decided: {self.reason}"
-        return f"the configuration is valid in pipeline {self.pipeline}"
+        return f"the configuration is valid {where}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -401,7 +350,12 @@ class ConfigurationAnswer:
         """The invalid knobs of the first violation; those that the nearest valid configuration changes come first."""
         proposal, _ = self._proposed
         changes = () if proposal is None else proposal.changes
-        changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
+
+        def factor(change: tuple[str, int, int]) -> float:
+            _, old, new = change
+            return max(old, new, 1) / max(1, min(old, new))
+
+        changed = [name for name, _, _ in sorted(changes, key=factor, reverse=True)]
         violated = next((violation.knobs for violation in self._broken), ())
         both = [name for name in changed if name in violated]
         return tuple(dict.fromkeys((*both, *violated, *changed)))
@@ -416,11 +370,7 @@ class ConfigurationAnswer:
         return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
 
 
-def _factor(change: tuple[str, int, int]) -> float:
-    _, old, new = change
-    return max(old, new, 1) / max(1, min(old, new))
-
-
+_NV_MMA_SYNC: Final = "NV_MMA_SYNC"
 _TRANSPOSED_RESULT: Final = (
     "the innermost dimension of the result is an m dimension: with NV_MMA_SYNC intrinsics, IREE 3.13 puts elements of "
     "the accumulator at the places of others"
@@ -436,10 +386,8 @@ class Miscompilations:
     16 without an intrinsic are right (`docs/background/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
     implicit GEMM stores the fragments in the same order.
 
-    Attributes:
-        kind: the kind of the op.
-        ends_with_rows: whether the m of an intrinsic runs over the innermost dimension of the op's result.
-        is_for_cuda: whether all intrinsics of the target are `NV_MMA_SYNC` or WMMA intrinsics.
+    They exist if the m of an intrinsic runs over the innermost dimension of the op's result (`ends_with_rows`). All
+    intrinsics of a target of CUDA are `NV_MMA_SYNC` or WMMA intrinsics.
     """
 
     kind: OpKind
@@ -473,32 +421,22 @@ class Miscompilations:
 
 def miscompilation(workload: Workload, configuration: Configuration) -> str:
     """Return why the configuration of a root op is miscompiled; empty if no reason is known."""
-    reason = _shared_sum(workload, configuration)
-    if reason or not _has_nv_mma_sync(configuration):
-        return reason
+    translation = configuration.translation_info
+    # The loops of an implicit GEMM are others.
+    if str(configuration.pipeline) == TILE_AND_FUSE and not uses_igemm(translation):
+        iterators = StructuredOp(workload.root).iterator_types
+        parallel = [iterator == PARALLEL for iterator in iterators]
+        for level in (THREAD, SUBGROUP):
+            # A level that distributes a reduction over threads that add to one result.
+            if loops := shared_reductions(level, configuration.entries, parallel):
+                return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
+    if not _has_nv_mma_sync(configuration):
+        return ""
     return Miscompilations.of(workload).reason(configuration)
 
 
-def _shared_sum(workload: Workload, configuration: Configuration) -> str:
-    """Return the level that distributes a reduction over threads that add to one result; empty if there is none."""
-    translation = configuration.translation_info
-    # The loops of an implicit GEMM are others.
-    if str(configuration.pipeline) != TILE_AND_FUSE or uses_igemm(translation):
-        return ""
-    iterators = StructuredOp(workload.root).iterator_types
-    parallel = [iterator == PARALLEL for iterator in iterators]
-    for level in (THREAD, SUBGROUP):
-        loops = shared_reductions(level, configuration.entries, parallel)
-        if loops:
-            return f"loop {loops[0]} is a reduction, and '{level}' has its {level}s add to one result at the same time"
-    return ""
-
-
 def _has_nv_mma_sync(configuration: Configuration) -> bool:
-    return "NV_MMA_SYNC" in str(configuration.entries.get("mma_kind"))
-
-
-# --- The valid configurations that are nearest to invalid ones -----------------------------------
+    return _NV_MMA_SYNC in str(configuration.entries.get(MMA_KIND))
 
 
 @dataclass(frozen=True)
@@ -521,17 +459,17 @@ class Proposal:
 
     def __str__(self) -> str:
         which = "the nearest" if self.is_proven else "the nearest found in time"
-        changes = ", ".join(self._change(*change) for change in self.changes)
-        return f"{which} valid configuration: {changes}"
+        changes: list[str] = []
+        for name, old, new in self.changes:
+            options = self.options.get(name, ())
+            if max(old, new) < len(options):
+                changes.append(f"{name}: {options[old]} -> {options[new]}")
+            else:
+                changes.append(f"{name}: {_of_zero(old) if name in self.untiled else old} -> {new}")
+        return f"{which} valid configuration: {', '.join(changes)}"
 
-    def _change(self, name: str, old: int, new: int) -> str:
-        options = self.options.get(name, ())
-        if max(old, new) < len(options):
-            return f"{name}: {options[old]} -> {options[new]}"
-        return f"{name}: {of_zero(old) if name in self.untiled else old} -> {new}"
 
-
-def as_intended(configuration: Configuration) -> Configuration:
+def _as_intended(configuration: Configuration) -> Configuration:
     """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names.
 
     Code generation does not read misspelt entries, but their values are what the user wants.
@@ -584,6 +522,5 @@ def _texts(configuration: Configuration) -> dict[str, str]:
     }
 
 
-def of_zero(value: int) -> str:
-    """Return the display text of a tile of 0, given the size that it stands for."""
+def _of_zero(value: int) -> str:
     return f"0 (all {value})"

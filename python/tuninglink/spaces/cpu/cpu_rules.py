@@ -1,11 +1,11 @@
-"""The builder of the rules of a space for the CPU pipelines, whose knobs are the tiles of the loops.
+"""The rules of the spaces for CPUs: what compiles, what fits on the stack, and the vectors that tiles make.
 
 The properties of the pipelines were observed by compiling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES, CpuLevel
-from tuninglink.mlir import parameters
+from tuninglink.mlir import entries_of, parameters
 from tuninglink.solver import (
     Expression,
     Grade,
@@ -24,7 +24,7 @@ from tuninglink.solver import (
     number,
     select,
 )
-from tuninglink.spaces.cpu.nest import PACKED_LOOPS, WIDENED, LoopNest, Neighbor, Tiles
+from tuninglink.spaces.cpu.nest import PACKED_LOOPS, WIDENED, LoopNest, Neighbor, Tiles, knob_name
 from tuninglink.spaces.model import ConstraintSetBuilder
 
 if TYPE_CHECKING:
@@ -135,11 +135,19 @@ class CpuRules:
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
         )
 
+    def tile(self, level: CpuLevel, loop: int) -> tuple[Expression, str]:
+        """Return a tile and its name."""
+        return self.tiles.tile(level, loop), knob_name(level, loop)
+
+    def refuse(self, message: str) -> None:
+        """Add a rule that no configuration satisfies."""
+        self.add(False, message)  # noqa: FBT003 - that is the rule
+
     def parallel(self) -> Iterator[int]:
         return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
 
     def limit_tile(self, level: CpuLevel, loop: int) -> None:
-        tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
+        tile, name = self.tile(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
     def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
@@ -156,80 +164,46 @@ class CpuRules:
         `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
         """
         for level, loop in self.misplaced():
-            self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
+            self.expect_untiled(level, loop)
 
-    def limit_misplaced_levels(self) -> None:
-        """Limit tiles of the other kind of loop where the pipeline accepts them.
-
-        Reductions are not distributed to workgroups. A reduction level may divide the part of a parallel loop.
-        """
-        for level, loop in self.misplaced():
-            tile, size = self.tiles.tile(level, loop), self.parts[loop].size
-            if level is CpuLevel.VECTOR_REDUCTION:
-                self._expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
-            elif level is not CpuLevel.DISTRIBUTION:
-                self._expect_untiled(level, loop, tile == 0)
-
-    def leave_misplaced_levels(self) -> None:
-        for level, loop in self.tiles.misplaced():
-            self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
-
-    def _expect_untiled(self, level: CpuLevel, loop: int, condition: Expression) -> None:
+    def expect_untiled(
+        self, level: CpuLevel, loop: int, condition: Expression | None = None
+    ) -> None:
+        tile, name = self.tile(level, loop)
         other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
-        self.add(
-            condition,
-            f"{self.tiles.name(level, loop)} must be 0, as loop {loop} is {other} ({{}} == 0)",
-            self.tiles.tile(level, loop),
-        )
+        message = f"{name} must be 0, as loop {loop} is {other} ({{}} == 0)"
+        self.add(tile == 0 if condition is None else condition, message, tile)
 
     def limit_vector(
-        self,
-        what: str,
-        sizes: Sequence[Expression],
-        bits: int,
-        when: Sequence[Expression] = (),
+        self, what: str, sizes: Sequence[Expression], bits: int, when: Sequence[Expression] = ()
     ) -> None:
         """Require a vector to be smaller than the compiler's limit, as `LLVMCPUVerifyVectorSizeLegalityPass` does."""
         if not sizes:
             return
-        limit = self.cpu.vector_limit
+        limit = _NATIVE_VECTORS * self.cpu.vector_bytes
         # The compiler rounds up to whole bytes before it compares.
-        fits = _bits(sizes, bits) <= BYTE * (limit - 1)
+        fits = product(bits, sizes) <= BYTE * (limit - 1)
         message = (
-            f"{what} {_shape(sizes)} elements of {bits} bits, and must be smaller than {{}} bytes"
+            f"{what} {shape_of(sizes)} elements of {bits} bits, and must be smaller than {{}} bytes"
         )
         condition = any_of(negation(all_of(*when)), fits) if when else fits
         self.add(condition, message, *sizes, limit)
 
-    def limit_stack(
-        self,
-        what: str,
-        sizes: Sequence[Expression],
-        bits: int,
-        live: int,
-        when: Sequence[Expression] = (),
-    ) -> None:
-        """Require the vectors of a body to fit on the stack of the runtime's workers."""
-        fits = _bits(sizes, bits * live) <= BYTE * LARGEST_FRAME_BYTES
-        message = (
-            f"{live} vectors of {what} with {_shape(sizes)} elements of {bits} bits should fit into "
-            f"{LARGEST_FRAME_BYTES >> 10} KiB of stack: IREE's workers have {WORKER_STACK_BYTES >> 10} KiB"
-        )
-        self.add(any_of(negation(all_of(*when)), fits) if when else fits, message, *sizes)
 
-
-def _bits(sizes: Sequence[Expression], bits: int) -> Expression:
-    total = number(bits)
+def product(factor: int, sizes: Iterable[Expression]) -> Expression:
+    """Return the product of a number and sizes."""
+    total = number(factor)
     for size in sizes:
         total = total * size
     return total
 
 
-def _shape(sizes: Sequence[Expression]) -> str:
+def shape_of(sizes: Sequence[Expression]) -> str:
+    """Return the placeholders of a message for sizes."""
     return "x".join(["{}"] * len(sizes)) or "1"
 
 
-# --- Constraints on configurations for llvm-cpu, for which the compiler has none, and the properties of the target CPU
+# --- The target CPU ------------------------------------------------------------------------------
 
 BACKEND: Final = "llvm-cpu"
 
@@ -269,10 +243,6 @@ class Cpu:
     features: frozenset[str]
     links_nothing: bool
 
-    @property
-    def vector_limit(self) -> int:
-        return _NATIVE_VECTORS * self.vector_bytes
-
 
 def read_cpu(workload: Workload) -> Cpu:
     """Return the CPU that a dispatch is compiled for."""
@@ -280,39 +250,28 @@ def read_cpu(workload: Workload) -> Cpu:
     if result is None or len(result) == 0 or _string(result[0]) != BACKEND:
         raise UndecidedError("the target is unknown, or not a CPU")
     last = result[len(result) - 1]
-    entries = last if isinstance(last, mlir.DictAttr) else None
-    size = _entry(entries, "native_vector_size")
+    entries = entries_of(last) if isinstance(last, mlir.DictAttr) else {}
+    size = entries.get("native_vector_size")
     native = size.value if isinstance(size, mlir.IntegerAttr) and size.value > 0 else _VECTOR_BYTES
-    architecture = _string(_entry(entries, "target_triple")).partition("-")[0]
-    features = _string(_entry(entries, "cpu_features")).split(",")
+    architecture = _string(entries.get("target_triple")).partition("-")[0]
+    features = _string(entries.get("cpu_features")).split(",")
+    # When the compiler masks; see `LLVMCPULowerExecutableTargetPass`.
+    masking = Masking.NEVER
+    if architecture.startswith(("x86", "i686", "riscv")):
+        masking = Masking.AS_NEEDED
+    elif architecture.startswith("aarch64") and any(
+        feature.startswith(("+sve", "+sme")) for feature in features
+    ):
+        masking = Masking.ALWAYS
+    has_32 = architecture.startswith(("aarch64", "riscv")) or "+avx512f" in features
     return Cpu(
         vector_bytes=int(native),
-        registers=_registers(architecture, features),
-        masking=_masking(architecture, features),
+        registers=32 if has_32 else 16,
+        masking=masking,
         architecture=architecture,
         features=frozenset(features),
         links_nothing=_string(result[1]).startswith(_EMBEDDED),
     )
-
-
-def _registers(architecture: str, features: list[str]) -> int:
-    has_32 = architecture.startswith(("aarch64", "riscv")) or "+avx512f" in features
-    return 32 if has_32 else 16
-
-
-def _masking(architecture: str, features: list[str]) -> Masking:
-    """Return when the compiler masks; see `LLVMCPULowerExecutableTargetPass`."""
-    if architecture.startswith(("x86", "i686", "riscv")):
-        return Masking.AS_NEEDED
-    if architecture.startswith("aarch64") and any(
-        feature.startswith(("+sve", "+sme")) for feature in features
-    ):
-        return Masking.ALWAYS
-    return Masking.NEVER
-
-
-def _entry(entries: mlir.DictAttr | None, name: str) -> mlir.Attribute | None:
-    return entries[name] if entries is not None and name in entries else None
 
 
 def _string(attribute: mlir.Attribute | None) -> str:
@@ -322,20 +281,10 @@ def _string(attribute: mlir.Attribute | None) -> str:
 # --- Necessary and sufficient rules for configurations to compile, and the sizes of vectors ------
 
 
-@dataclass(frozen=True)
-class Window:
-    """The loops of a convolution over rows and columns."""
-
-    rows: int
-    columns: int
-    filter_rows: int
-    filter_columns: int
-
-
 LEVELS: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL, CpuLevel.VECTOR_REDUCTION)
 """The levels that the compiler's verifier requires and checks."""
 
-_CHANNELS_LAST: Final[Window] = Window(1, 2, 4, 5)
+_CHANNELS_LAST: Final = (1, 2, 4, 5)
 _WINDOWS: Final = {
     "linalg.conv_2d_nhwc_hwcf": _CHANNELS_LAST,
     "linalg.depthwise_conv_2d_nhwc_hwc": _CHANNELS_LAST,
@@ -344,11 +293,13 @@ _WINDOWS: Final = {
     "linalg.pooling_nhwc_min": _CHANNELS_LAST,
     "linalg.pooling_nhwc_min_unsigned": _CHANNELS_LAST,
     "linalg.pooling_nhwc_sum": _CHANNELS_LAST,
-    "linalg.conv_2d_nchw_fchw": Window(2, 3, 5, 6),
-    "linalg.pooling_nchw_max": Window(2, 3, 4, 5),
-    "linalg.pooling_nchw_sum": Window(2, 3, 4, 5),
+    "linalg.conv_2d_nchw_fchw": (2, 3, 5, 6),
+    "linalg.pooling_nchw_max": (2, 3, 4, 5),
+    "linalg.pooling_nchw_sum": (2, 3, 4, 5),
 }
-"""The operations that the verifier supports; it rejects other named ones, and does not check `linalg.generic`."""
+"""The operations that the verifier supports, with their loops over rows and columns of the output and of the filter. It
+rejects other named ones, and does not check `linalg.generic`.
+"""
 
 _NAMES: Final = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
 """Prefixes of the names of convolutions."""
@@ -361,7 +312,7 @@ def is_decomposed(operation: str) -> bool:
     return operation.startswith(_NAMES)
 
 
-def add_decomposition(rules: CpuRules) -> None:
+def _add_decomposition(rules: CpuRules) -> None:
     """Require tiling to leave a single row, or a single column, of output and filter.
 
     `verifyConvTileAndDecomposeExpertConfig` rejects the other configurations.
@@ -369,71 +320,45 @@ def add_decomposition(rules: CpuRules) -> None:
     operation = rules.nest.operation
     window = _WINDOWS.get(operation)
     if window is None:
-        if operation.startswith(_NAMES):
-            rules.add(False, f"this pipeline does not support '{operation}'")  # noqa: FBT003 - that is the rule
+        if is_decomposed(operation):
+            rules.refuse(f"this pipeline does not support '{operation}'")
         return
-    rows, columns = _left(rules, window.rows), _left(rules, window.columns)
-    filter_rows, filter_columns = (
-        _left(rules, window.filter_rows),
-        _left(rules, window.filter_columns),
-    )
+    parts: list[Expression] = []
+    for loop in window:
+        # The part of the loop that the levels leave.
+        size = rules.nest.loops[loop].size
+        left = number(_UNKNOWN if size is None else size)
+        for level in LEVELS:
+            tile, _ = rules.tile(level, loop)
+            divided = select(left % tile == 0, tile, number(_UNKNOWN))
+            kept = any_of(left == _UNKNOWN, tile == 0)
+            left = select(tile == 1, 1, select(kept, left, divided))
+        parts.append(left)
+    rows, columns, filter_rows, filter_columns = parts
     one_row = all_of(rows == 1, filter_rows == 1)
     one_column = all_of(columns == 1, filter_columns == 1)
     message = (
         "tiling must leave a single row or column of both output and filter; it leaves {}x{} and {}x{}, "
         f"where {_UNKNOWN} is an unknown number"
     )
-    values = (rows, columns, filter_rows, filter_columns)
-    rules.add(any_of(one_row, one_column), message, *values)
+    rules.add(any_of(one_row, one_column), message, *parts)
 
 
-def _left(rules: CpuRules, loop: int) -> Expression:
-    """Return the part of a loop that the levels leave; see `verifyConvTileAndDecomposeExpertConfig`."""
-    size = rules.nest.loops[loop].size
-    left = number(_UNKNOWN if size is None else size)
-    for level in LEVELS:
-        tile = rules.tiles.tile(level, loop)
-        divided = select(left % tile == 0, tile, number(_UNKNOWN))
-        kept = any_of(left == _UNKNOWN, tile == 0)
-        left = select(tile == 1, 1, select(kept, left, divided))
-    return left
-
-
-def add_layout_rules(rules: CpuRules) -> None:
+def _add_layout_rules(rules: CpuRules) -> None:
     """Add the rules of data-tiled products: a workgroup computes whole packed tiles, and a vector holds one."""
-    outer = _outer_loops(rules.nest)
+    outer = len(rules.nest.loops) - PACKED_LOOPS[rules.nest.operation]
     for loop in rules.loops:
+        reduces = rules.nest.loops[loop].reduces
         for level in CpuLevel:
-            tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+            tile, name = rules.tile(level, loop)
             if level is rules.tiles.vector_level(loop):
                 packed = 1 if loop < outer else rules.nest.loops[loop].size
                 message = f"{name} should be {packed}, as the layout has it ({{}} == {packed})"
                 rules.add(packed is not None and tile == packed, message, tile)
-            elif level is CpuLevel.DISTRIBUTION and _is_distributed(rules.nest, loop):
+            elif level is CpuLevel.DISTRIBUTION and loop < outer and not reduces:
                 rules.limit_tile(level, loop)
             else:
                 rules.add(tile == 0, f"{name} should be 0, as the layout has it ({{}} == 0)", tile)
-
-
-def add_workgroup_rules(rules: CpuRules) -> None:
-    """Restrict workgroup tiles to the divisors of a loop, as the compiler does."""
-    for loop in rules.loops:
-        size = rules.nest.loops[loop].size
-        if size is None or not _is_distributed(rules.nest, loop):
-            continue
-        level = CpuLevel.DISTRIBUTION
-        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
-        divisors = [position for position in range(1, size + 1) if size % position == 0]
-        message = f"{name} should divide the loop of {size} iterations ({{}})"
-        rules.add(any_of(*(tile == divisor for divisor in divisors)), message, tile)
-
-
-def _outer_loops(nest: LoopNest) -> int:
-    return len(nest.loops) - PACKED_LOOPS[nest.operation]
-
-
-def _is_distributed(nest: LoopNest, loop: int) -> bool:
-    return loop < _outer_loops(nest) and not nest.loops[loop].reduces
 
 
 LOST: Final = "the compiler gives this operation a batch loop after it has read the configuration, and loses it"
@@ -442,35 +367,30 @@ LOST: Final = "the compiler gives this operation a batch loop after it has read 
 def add_necessary_rules(rules: CpuRules) -> None:
     """Add the rules that every configuration that compiles satisfies."""
     rules.grade = Grade.NECESSARY
+    nest, pipeline = rules.nest, rules.pipeline
     for loop in rules.loops:
-        _refuse_negative(rules, loop)
-    if rules.pipeline.separates:
+        # Tiles are not negative, except for loops of one iteration, which are not tiled.
+        size = nest.loops[loop].size
+        for level in pipeline.natural if size is None or size > 1 else ():
+            tile, name = rules.tile(level, loop)
+            others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
+            condition = any_of(tile >= 0, *(other == 1 for other in others))
+            rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
+    if pipeline.separates:
         rules.separate_levels()
-    if rules.nest.is_attention and not rules.pipeline.decomposes_attention:
-        rules.add(False, "this pipeline does not lower attention")  # noqa: FBT003 - that is the rule
-    if rules.nest.is_on_tensors and not rules.pipeline.takes_tensors:
-        rules.add(False, "this pipeline is for operations on buffers, and this one is on tensors")  # noqa: FBT003 - that is the rule
-    if rules.nest.is_lost and rules.pipeline.needs_distribution:
-        rules.add(False, LOST)  # noqa: FBT003 - the pipeline cannot be built without a configuration
-    if rules.pipeline.decomposes_convolutions:
-        add_decomposition(rules)
+    if nest.is_attention and not pipeline.decomposes_attention:
+        rules.refuse("this pipeline does not lower attention")
+    if nest.is_on_tensors and not pipeline.takes_tensors:
+        rules.refuse("this pipeline is for operations on buffers, and this one is on tensors")
+    if nest.is_lost and pipeline.needs_distribution:
+        rules.refuse(LOST)  # the pipeline cannot be built without a configuration
+    if pipeline.decomposes_convolutions:
+        _add_decomposition(rules)
     if rules.checks_vectors:
         when = _vectorized(rules)
-        for vector in rules.nest.vectors:
+        for vector in nest.vectors:
             sizes = [rules.parts[loop].size for loop in vector.loops]
             rules.limit_vector(f"the vector of {vector.what} has", sizes, vector.bits, when)
-
-
-def _refuse_negative(rules: CpuRules, loop: int) -> None:
-    """Require tiles not to be negative, except for loops of one iteration, which are not tiled."""
-    size = rules.nest.loops[loop].size
-    if size is not None and size <= 1:
-        return
-    for level in rules.pipeline.natural:
-        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
-        others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
-        condition = any_of(tile >= 0, *(other == 1 for other in others))
-        rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
 
 
 def _vectorized(rules: CpuRules) -> list[Expression]:
@@ -500,22 +420,34 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     """Add the rules under which configurations compile, provided that `unknown` returns no reason."""
     rules.grade = Grade.SUFFICIENT
     if rules.is_data_tiled:
-        add_layout_rules(rules)
+        _add_layout_rules(rules)
     if not rules.checks_vectors:
         return
     for loop in rules.loops:
         for level in CpuLevel:
             rules.limit_tile(level, loop)
-    if rules.pipeline.mixes_levels:
-        rules.limit_misplaced_levels()
-    else:
+    if not rules.pipeline.mixes_levels:
         rules.separate_levels()
+    else:
+        # Reductions are not distributed to workgroups. A reduction level may divide the part of a parallel loop.
+        for level, loop in rules.misplaced():
+            tile, size = rules.tiles.tile(level, loop), rules.parts[loop].size
+            if level is CpuLevel.VECTOR_REDUCTION:
+                rules.expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
+            elif level is not CpuLevel.DISTRIBUTION:
+                rules.expect_untiled(level, loop)
     _bound_vectors(rules)
-    for neighbor, sizes, when in fused_vectors(rules):
+    for neighbor, sizes, when in _fused_vectors(rules):
         what = f"the vectors of {neighbor.what} may have"
         rules.limit_vector(what, sizes, neighbor.bits, when)
     if rules.cpu.masking is Masking.ALWAYS:
-        _keep_peeling_finite(rules)
+        # The compiler would peel forever.
+        for loop in rules.parallel():
+            around, outer = rules.tile(CpuLevel.DISTRIBUTION, loop)
+            tile, inner = rules.tile(CpuLevel.CACHE_PARALLEL, loop)
+            message = f"with peeling, {inner} must not be larger than {outer} ({{}} <= {{}})"
+            condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
+            rules.add(condition, message, tile, around)
 
 
 def unknown(rules: CpuRules) -> str:
@@ -539,7 +471,7 @@ def _bound_vectors(rules: CpuRules) -> None:
     when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
     for vector in rules.nest.parts:
         what = f"the vectors of {vector.what} may have"
-        masked = [masked_size(rules, loop) for loop in vector.loops]
+        masked = [_masked_size(rules, loop) for loop in vector.loops]
         if rules.cpu.masking is Masking.ALWAYS:
             rules.limit_vector(what, masked, vector.bits)
             continue
@@ -548,18 +480,7 @@ def _bound_vectors(rules: CpuRules) -> None:
         rules.limit_vector(what, masked, vector.bits, when)
 
 
-def _keep_peeling_finite(rules: CpuRules) -> None:
-    """Add the rules that keep the compiler from peeling forever where vectors are always masked."""
-    outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
-    for loop in rules.parallel():
-        around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)
-        names = rules.tiles.name(inner, loop), rules.tiles.name(outer, loop)
-        message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
-        condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
-        rules.add(condition, message, tile, around)
-
-
-def masked_size(rules: CpuRules, loop: int) -> Expression:
+def _masked_size(rules: CpuRules, loop: int) -> Expression:
     """Return the maximum number of elements of a masked vector along a loop.
 
     If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
@@ -569,7 +490,7 @@ def masked_size(rules: CpuRules, loop: int) -> Expression:
     return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
 
 
-def fused_vectors(
+def _fused_vectors(
     rules: CpuRules,
 ) -> Iterator[tuple[Neighbor, list[Expression], list[Expression]]]:
     """Yield the ops fused with the root op, the sizes of their vectors, and the conditions for these.
@@ -586,15 +507,11 @@ def fused_vectors(
         if neighbor.own is None:
             continue
         own = number(neighbor.own)
-        yield neighbor, [own, *(masked_size(rules, loop) for loop in neighbor.shared)], inside
+        yield neighbor, [own, *(_masked_size(rules, loop) for loop in neighbor.shared)], inside
         if outside:
-            whole = [_outer(rules, loop) for loop in neighbor.shared]
+            parts = map(rules.tiles.outer_part, neighbor.shared)
+            whole = [select(part.is_known, part.size, part.bound) for part in parts]
             yield neighbor, [own, *whole], [any_of(*outside)]
-
-
-def _outer(rules: CpuRules, loop: int) -> Expression:
-    part = rules.tiles.outer_part(loop)
-    return select(part.is_known, part.size, part.bound)
 
 
 def add_stack_rules(rules: CpuRules) -> None:
@@ -607,9 +524,17 @@ def add_stack_rules(rules: CpuRules) -> None:
     if not rules.checks_vectors or rules.is_data_tiled:
         return
     nest = rules.nest
+    bodies: list[tuple[str, list[Expression], int, int, list[Expression]]] = []
     if nest.live:
-        sizes = [masked_size(rules, loop) for loop in rules.loops]
-        rules.limit_stack(f"'{nest.operation}'", sizes, max(WIDENED, nest.widest), nest.live)
-    for neighbor, sizes, when in fused_vectors(rules):
+        sizes = [_masked_size(rules, loop) for loop in rules.loops]
+        bodies.append((f"'{nest.operation}'", sizes, max(WIDENED, nest.widest), nest.live, []))
+    for neighbor, sizes, when in _fused_vectors(rules):
         if neighbor.live:
-            rules.limit_stack(neighbor.what, sizes, neighbor.bits, neighbor.live, when)
+            bodies.append((neighbor.what, sizes, neighbor.bits, neighbor.live, when))
+    for what, sizes, bits, live, when in bodies:
+        fits = product(bits * live, sizes) <= BYTE * LARGEST_FRAME_BYTES
+        message = (
+            f"{live} vectors of {what} with {shape_of(sizes)} elements of {bits} bits should fit into "
+            f"{LARGEST_FRAME_BYTES >> 10} KiB of stack: IREE's workers have {WORKER_STACK_BYTES >> 10} KiB"
+        )
+        rules.add(any_of(negation(all_of(*when)), fits) if when else fits, message, *sizes)

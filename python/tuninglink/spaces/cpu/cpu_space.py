@@ -1,9 +1,9 @@
-"""The provider of Tuninglink's constraints on configurations for CPUs."""
+"""The spaces of Tuninglink for CPUs: the target's instructions, which configurations are worth trying, and their form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
@@ -20,7 +20,7 @@ from tuninglink.iree import (
     read_cpu_configuration,
 )
 from tuninglink.mlir import entries_of, error, names, visit
-from tuninglink.solver import AssignmentError, Grade, all_of, any_of, number
+from tuninglink.solver import AssignmentError, Grade, all_of, any_of
 from tuninglink.spaces.cpu.cpu_rules import (
     BYTE,
     LEVELS,
@@ -32,12 +32,13 @@ from tuninglink.spaces.cpu.cpu_rules import (
     add_necessary_rules,
     add_stack_rules,
     add_sufficient_rules,
-    add_workgroup_rules,
     is_decomposed,
+    product,
     read_cpu,
+    shape_of,
     unknown,
 )
-from tuninglink.spaces.cpu.nest import LOOP_PEELING, knob_name, read_nest
+from tuninglink.spaces.cpu.nest import LOOP_PEELING, PACKED_LOOPS, knob_name, read_nest
 from tuninglink.spaces.model import (
     Configuration,
     InvalidFormError,
@@ -59,11 +60,7 @@ class CpuProvider(Provider):
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return the space of a dispatch.
-
-        Raises:
-            UndecidedError: the target is not a CPU, or the loops of the operation are unknown.
-        """
+        """Return the space of a dispatch."""
         problem = workload.problem
         cpu = read_cpu(workload)
         if problem.kind is OpKind.ATTENTION:
@@ -71,25 +68,18 @@ class CpuProvider(Provider):
             cpu = replace(cpu, masking=Masking.AS_NEEDED)
         nest = read_nest(workload)
         doubt = missing_instructions(workload, cpu)
-        if _loses_configuration(workload):
-            nest = replace(nest, is_lost=True)
-        attribute = mlir.Attribute.parse(pipeline, workload.root.context)
+        # After it has read a spec's configuration, the compiler rebuilds convolutions and poolings without a batch loop,
+        # which result from a batch of one image (`names.ADD_BATCH_LOOP`). An operation with a lowering config has
+        # already been rebuilt.
+        root = workload.root
+        if root.name == names.GENERIC and names.LOWERING_CONFIG not in root.attributes:
+            roles = {dimension.role for dimension in problem.dimensions}
+            is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}
+            batches = len(problem.loops(Role.BATCH))
+            is_lost = problem.kind is OpKind.CONVOLUTION and batches == int(is_pooling)
+            nest = replace(nest, is_lost=is_lost)
+        attribute = mlir.Attribute.parse(pipeline, root.context)
         return [CpuSpace(nest, cpu, attribute, problem, doubt)]
-
-
-def _loses_configuration(workload: Workload) -> bool:
-    """Return whether the compiler rebuilds an operation after it has read a spec's configuration.
-
-    It rebuilds convolutions and poolings without a batch loop, which result from a batch of one image
-    (`names.ADD_BATCH_LOOP`). An operation with a lowering config has already been rebuilt.
-    """
-    root, problem = workload.root, workload.problem
-    if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:
-        return False
-    roles = {dimension.role for dimension in problem.dimensions}
-    is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}
-    batches = len(problem.loops(Role.BATCH))
-    return problem.kind is OpKind.CONVOLUTION and batches == int(is_pooling)
 
 
 _SOFTMAX: Final = "linalg.softmax"
@@ -109,72 +99,55 @@ def missing_instructions(workload: Workload, cpu: Cpu) -> str:
 
     Determined by compiling for the CPUs.
     """
-    uses = _Uses.of(workload)
-    if cpu.architecture.startswith("x86") and cpu.links_nothing and uses.half_maxima:
+    uses, has = _uses(workload), cpu.features
+    is_riscv = cpu.architecture.startswith("riscv")
+    is_vectorized = any(feature.startswith(_VECTORS) for feature in has)
+    if cpu.architecture.startswith("x86") and cpu.links_nothing and "half maxima" in uses:
         return "a maximum of f16 elements becomes a call of a function that is not linked"
-    if cpu.architecture.startswith("aarch64") and "+i8mm" in cpu.features and uses.narrow_sums:
+    if cpu.architecture.startswith("aarch64") and "+i8mm" in has and "narrow sums" in uses:
         return "with the feature 'i8mm', products that are added up as i8 become 'smmla', which adds up i32"
-    return _missing_on_riscv(uses, cpu) if cpu.architecture.startswith("riscv") else ""
-
-
-def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
-    if cpu.links_nothing and (reason := _unlinked_calls(uses, cpu)):
-        return reason
-    if not any(feature.startswith(_VECTORS) for feature in cpu.features):
-        return ""
-    if uses.products:
+    if is_riscv and cpu.links_nothing:
+        call = "become calls of functions that are not linked"
+        if "+m" not in has:
+            return f"without the feature 'm', multiplications {call}"
+        if "floats" in uses and not has & {"+f", "+d"}:
+            return f"without the feature 'f', operations on floats {call}"
+        if "brain results" in uses and "+zfbfmin" not in has:
+            return f"without the feature 'zfbfmin', truncations to bf16 {call}"
+    if is_riscv and is_vectorized and "products" in uses:
         return "LLVM lowers no masked product of the elements of a vector"
-    if uses.half_reductions and "+zvfh" not in cpu.features:
+    if is_riscv and is_vectorized and "half reductions" in uses and "+zvfh" not in has:
         return "without the feature 'zvfh', LLVM lowers no masked reduction of f16 elements"
     return ""
 
 
-def _unlinked_calls(uses: _Uses, cpu: Cpu) -> str:
-    call = "become calls of functions that are not linked"
-    if "+m" not in cpu.features:
-        return f"without the feature 'm', multiplications {call}"
-    if uses.floats and not cpu.features & {"+f", "+d"}:
-        return f"without the feature 'f', operations on floats {call}"
-    if uses.brain_results and "+zfbfmin" not in cpu.features:
-        return f"without the feature 'zfbfmin', truncations to bf16 {call}"
-    return ""
+def _uses(workload: Workload) -> set[str]:
+    """Return the kinds of instructions that a dispatch needs."""
+    uses: set[str] = set()
 
-
-@dataclass
-class _Uses:
-    """The kinds of instructions that a dispatch needs."""
-
-    floats: bool = False
-    brain_results: bool = False
-    half_maxima: bool = False
-    half_reductions: bool = False
-    products: bool = False
-    narrow_sums: bool = False
-
-    @classmethod
-    def of(cls, workload: Workload) -> _Uses:
-        uses = cls()
-        visit(workload.function, uses._visit)
-        return uses
-
-    def _visit(self, operation: mlir.Operation) -> None:
-        types = [element_type(result.type) for result in operation.results]
-        is_half = any(str(type_) == _HALF for type_ in types)
-        self.floats |= any(isinstance(type_, mlir.FloatType) for type_ in types)
+    def add(operation: mlir.Operation) -> None:
+        elements = [element_type(result.type) for result in operation.results]
+        types, kind = {*map(str, elements)}, StructuredOp(operation).kind
         is_computing = operation.name.startswith(_COMPUTING) and bool(operation.operands)
-        self.brain_results |= is_computing and _BRAIN in map(str, types)
-        self.half_maxima |= is_half and operation.name in _MAXIMA
-        is_reduction = operation.name in _REDUCTIONS
-        kind = StructuredOp(operation).kind
-        self.narrow_sums |= kind in _PRODUCTS and _BYTES in map(str, types)
-        if is_reduction or kind is OpKind.REDUCTION:
-            self.half_reductions |= is_half
-            self.products |= any(
+        is_reduction = operation.name in _REDUCTIONS or kind is OpKind.REDUCTION
+        needs = {
+            "floats": any(isinstance(element, mlir.FloatType) for element in elements),
+            "brain results": is_computing and _BRAIN in types,
+            "half maxima": operation.name in _MAXIMA and _HALF in types,
+            "narrow sums": kind in _PRODUCTS and _BYTES in types,
+            "half reductions": is_reduction and _HALF in types,
+            "products": is_reduction
+            and any(
                 each.name == "arith.mulf" and _accumulates(each)
                 for region in operation.regions
                 for block in region.blocks
                 for each in block.operations
-            )
+            ),
+        }
+        uses.update(need for need, is_needed in needs.items() if is_needed)
+
+    visit(workload.function, add)
+    return uses
 
 
 def _accumulates(operation: mlir.OpView) -> bool:
@@ -202,74 +175,97 @@ _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 def add_heuristic_rules(rules: CpuRules) -> None:
     """Add the rules for proposed and enumerated configurations."""
     rules.grade = Grade.HEURISTIC
+    nest = rules.nest
     if rules.is_data_tiled:
-        add_workgroup_rules(rules)
+        _shape_packed(rules)
         return
     if not rules.pipeline.vectorizes:
-        _shape_scalars(rules)
+        # Vary only the tiles of a workgroup, since the pipeline reads no others.
+        rules.add(rules.tiles.peeling == 0, "loop peeling is not tried, as it changes nothing")
+        for level in CpuLevel:
+            for loop in rules.loops:
+                is_read = level in rules.pipeline.levels and not nest.loops[loop].reduces
+                powers = _MOST_DISTRIBUTED.bit_length() if is_read else 0
+                _try(
+                    rules,
+                    level,
+                    loop,
+                    [0, *_below(nest, loop, [1 << each for each in range(powers)])],
+                )
         return
     if not rules.checks_vectors or rules.pipeline.mixes_levels:
-        rules.leave_misplaced_levels()
+        for level, loop in rules.tiles.misplaced():
+            rules.expect_untiled(level, loop)
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:
-            tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+            tile, name = rules.tile(level, loop)
             rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
     for loop in rules.loops:
-        if loop in rules.nest.score_loops:
-            _keep_whole(rules, loop)
+        if loop in nest.score_loops:
+            # Code that tiles the scores of an attention computes wrong results.
+            for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
+                tile, name = rules.tile(level, loop)
+                message = f"{name} should be 0, as parts of scores are not added up ({{}})"
+                rules.add(tile == 0, message, tile)
         else:
-            _shape_vector(rules, loop)
-            _shape_cache_reduction(rules, loop)
+            _shape_loop(rules, loop)
     for loop in rules.parallel():
         _shape_distribution(rules, loop)
-    if rules.nest.vectors:
-        _use_registers(rules)
-        _use_cache(rules)
-
-
-def _shape_scalars(rules: CpuRules) -> None:
-    """Vary only the tiles of a workgroup, since the pipeline reads no others."""
-    rules.add(rules.tiles.peeling == 0, "loop peeling is not tried, as it changes nothing")
-    for level in CpuLevel:
-        for loop in rules.loops:
-            tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
-            size = rules.nest.loops[loop].size
-            is_read = level in rules.pipeline.levels and not rules.nest.loops[loop].reduces
-            sizes = (
-                [1 << power for power in range(_MOST_DISTRIBUTED.bit_length())] if is_read else []
-            )
-            values = [0, *(tile_size for tile_size in sizes if size is None or tile_size < size)]
-            message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
-            rules.add(any_of(*(tile == value for value in values)), message, tile)
-
-
-def _keep_whole(rules: CpuRules, loop: int) -> None:
-    """Require a loop to be untiled: code that tiles the scores of an attention computes wrong results."""
-    for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
-        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
-        rules.add(
-            tile == 0, f"{name} should be 0, as parts of scores are not added up ({{}})", tile
+    if nest.vectors:
+        # The results of a vector tile fit into the registers.
+        tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
+        room, bits = rules.cpu.registers * rules.cpu.vector_bytes, nest.vectors[0].bits
+        message = (
+            f"the results of a vector tile, {shape_of(tiles)} elements of {bits} bits, "
+            f"should fit into {room} bytes of registers"
         )
+        rules.add(product(bits, tiles) <= BYTE * room, message, *tiles)
+        # The elements that it reads fit into the first-level cache.
+        read = [
+            rules.tiles.vector_tile(loop) for loop in rules.loops if loop not in nest.score_loops
+        ]
+        room = _LEVEL_1_CACHE_BYTES
+        message = f"the elements under a vector tile should fit into {room} bytes of cache"
+        rules.add(product(nest.widest, read) <= BYTE * room, message)
 
 
-def _shape_vector(rules: CpuRules, loop: int) -> None:
-    size = rules.nest.loops[loop].size
-    tile = rules.tiles.vector_tile(loop)
-    tried = [tile_size for tile_size in _VECTOR_TILES if size is None or tile_size < size]
+def _shape_packed(rules: CpuRules) -> None:
+    """Restrict workgroup tiles to the divisors of a loop, as the compiler does."""
+    outer = len(rules.nest.loops) - PACKED_LOOPS[rules.nest.operation]
+    for loop in rules.parallel():
+        size = rules.nest.loops[loop].size
+        if size is not None and loop < outer:
+            tile, name = rules.tile(CpuLevel.DISTRIBUTION, loop)
+            divisors = [each for each in range(1, size + 1) if size % each == 0]
+            message = f"{name} should divide the loop of {size} iterations ({{}})"
+            rules.add(any_of(*(tile == divisor for divisor in divisors)), message, tile)
+
+
+def _below(nest: LoopNest, loop: int, sizes: Sequence[int]) -> list[int]:
+    """Return the sizes that are less than that of a loop."""
+    whole = nest.loops[loop].size
+    return [size for size in sizes if whole is None or size < whole]
+
+
+def _try(rules: CpuRules, level: CpuLevel, loop: int, values: Sequence[int]) -> None:
+    tile, name = rules.tile(level, loop)
+    message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
+    rules.add(any_of(*(tile == value for value in values)), message, tile)
+
+
+def _shape_loop(rules: CpuRules, loop: int) -> None:
+    """Restrict the vector tile of a loop, and the step of a reduction around it."""
+    nest, size = rules.nest, rules.nest.loops[loop].size
+    vector = rules.tiles.vector_tile(loop)
+    tried = _below(nest, loop, _VECTOR_TILES)
     if size is not None and 0 < size <= _VECTOR_TILES[-1]:
         tried.append(size)
     message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
-    rules.add(any_of(*(tile == tile_size for tile_size in tried or [1])), message, tile)
-
-
-def _shape_cache_reduction(rules: CpuRules, loop: int) -> None:
-    size = rules.nest.loops[loop].size
-    level = CpuLevel.CACHE_REDUCTION
-    tile, vector = rules.tiles.tile(level, loop), rules.tiles.vector_tile(loop)
-    name = rules.tiles.name(level, loop)
-    tried = [tile_size for tile_size in _CACHE_REDUCTIONS if size is None or tile_size < size]
+    rules.add(any_of(*(vector == each for each in tried or [1])), message, vector)
+    tile, name = rules.tile(CpuLevel.CACHE_REDUCTION, loop)
+    tried = [0, *_below(nest, loop, _CACHE_REDUCTIONS)]
     message = f"{name} should be 0 or one of {', '.join(map(str, _CACHE_REDUCTIONS))} ({{}})"
-    rules.add(any_of(*(tile == tile_size for tile_size in (0, *tried))), message, tile)
+    rules.add(any_of(*(tile == each for each in tried)), message, tile)
     message = f"{name} should be 0 or no smaller than the vector tile ({{}}, {{}})"
     rules.add(any_of(tile == 0, tile >= vector), message, tile, vector)
 
@@ -277,8 +273,8 @@ def _shape_cache_reduction(rules: CpuRules, loop: int) -> None:
 def _shape_distribution(rules: CpuRules, loop: int) -> None:
     size = rules.nest.loops[loop].size
     most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
-    tile, vector = rules.tiles.tile(CpuLevel.DISTRIBUTION, loop), rules.tiles.vector_tile(loop)
-    name = rules.tiles.name(CpuLevel.DISTRIBUTION, loop)
+    tile, name = rules.tile(CpuLevel.DISTRIBUTION, loop)
+    vector = rules.tiles.vector_tile(loop)
     message = f"{name} should be from 0 to {most} ({{}})"
     rules.add(all_of(tile >= 0, tile <= most), message, tile)
     doubled = [tile == vector * factor for factor in _VECTOR_TILES]
@@ -289,75 +285,52 @@ def _shape_distribution(rules: CpuRules, loop: int) -> None:
     rules.add(any_of(*doubled, *whole), message, tile, vector)
 
 
-def _use_registers(rules: CpuRules) -> None:
-    """Require the results of a vector tile to fit into the registers."""
-    tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
-    room = rules.cpu.registers * rules.cpu.vector_bytes
-    total, bits = number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
-    for tile in tiles:
-        total = total * tile
-    shape = "x".join(["{}"] * len(tiles)) or "1"
-    message = f"the results of a vector tile, {shape} elements of {bits} bits, should fit into {room} bytes of registers"
-    rules.add(total <= BYTE * room, message, *tiles)
-
-
-def _use_cache(rules: CpuRules) -> None:
-    """Require the elements that one vector tile reads to fit into the first-level cache."""
-    total = number(rules.nest.widest)
-    for loop in rules.loops:
-        if loop not in rules.nest.score_loops:
-            total = total * rules.tiles.vector_tile(loop)
-    message = (
-        f"the elements under a vector tile should fit into {_LEVEL_1_CACHE_BYTES} bytes of cache"
-    )
-    rules.add(total <= BYTE * _LEVEL_1_CACHE_BYTES, message)
-
-
 _PEELING_OPTION: Final = "enable_loop_peeling"
 
 
 class CpuSpace(Space):
-    """The configurations of a root op in a pipeline.
-
-    Args:
-        nest: the loops of the root op.
-        cpu: the target CPU.
-        pipeline: the pipeline.
-        problem: the problem to configure.
-        doubt: why no configuration is known to compile; empty if the rules decide.
-
-    Attributes:
-        nest: the loops of the root op.
-    """
+    """The configurations of a root op in a pipeline; the doubt is why none is known to compile, if the rules do not decide."""
 
     def __init__(
         self, nest: LoopNest, cpu: Cpu, pipeline: mlir.Attribute, problem: Problem, doubt: str = ""
     ) -> None:
         self.nest = nest
         self._pipeline = pipeline
-        name = str(pipeline)
-
-        what = PIPELINES[name]
-        is_verified = what.decomposes_convolutions and is_decomposed(nest.operation)
-        self._verified = frozenset(LEVELS if is_verified else ())
-        rules = CpuRules(nest, cpu, what)
+        self._properties = PIPELINES[str(pipeline)]
+        decomposes = self._properties.decomposes_convolutions and is_decomposed(nest.operation)
+        self._verified = frozenset(LEVELS if decomposes else ())
+        rules = CpuRules(nest, cpu, self._properties)
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
         add_stack_rules(rules)
         add_heuristic_rules(rules)
-        self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
+        self.constraints: ConstraintSet = rules.build(
+            problem, str(pipeline), doubt or unknown(rules)
+        )
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Return the tiles of all levels; 0 for an untiled loop."""
         levels = read_cpu_configuration(configuration.lowering_config)
         if levels is None:
-            text = f"'lowering_config' is {configuration.lowering_config}"
-            raise MismatchError(text)
-        self._expect_levels(levels)
+            raise MismatchError(f"'lowering_config' is {configuration.lowering_config}")
+        # The pipeline takes the outermost level from any operation that has it.
+        needs_distribution = self._properties.needs_distribution and self.nest.is_alone
+        for level in CpuLevel:
+            is_missing = level.value not in levels
+            if is_missing and level in self._verified:
+                raise InvalidFormError(f"'{level.value}' is missing")
+            if is_missing and level is CpuLevel.DISTRIBUTION:
+                kind = InvalidFormError if needs_distribution else MissingEntryError
+                raise kind(f"'{level.value}' is missing")
         strange = [name for name in levels if name not in {level.value for level in CpuLevel}]
         if strange:
             raise MismatchError(f"'{strange[0]}' is not a level of tiling")
-        result = {LOOP_PEELING: int(_peels(configuration))}
+        info = configuration.translation_info
+        options = entries_of(info.configuration) if info is not None else {}
+        for name in options:
+            if name != _PEELING_OPTION:
+                raise MismatchError(f"'{name}' is set")
+        result = {LOOP_PEELING: int(bool(options))}
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
             for loop in range(len(self.nest.loops)):
@@ -381,27 +354,14 @@ class CpuSpace(Space):
             lowering = cpu_lowering_config(used, context)
         except mlir.MLIRError as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
+        options = None
+        if assignment.get(LOOP_PEELING):
+            peeling = mlir.UnitAttr.get(context)
+            options = mlir.DictAttr.get({_PEELING_OPTION: peeling}, context=context)
         translation = iree_codegen.TranslationInfoAttr.get(
-            self._pipeline, configuration=self._options(assignment), ctx=context
+            self._pipeline, configuration=options, ctx=context
         )
         return iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=context)
-
-    def _expect_levels(self, levels: Mapping[str, Tiling | None]) -> None:
-        for level in CpuLevel:
-            if level in self._verified and level.value not in levels:
-                raise InvalidFormError(f"'{level.value}' is missing")
-        outermost = CpuLevel.DISTRIBUTION.value
-        if outermost not in levels:
-            # The pipeline takes the level from any operation that has it.
-            is_needed = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
-            kind = InvalidFormError if is_needed else MissingEntryError
-            raise kind(f"'{outermost}' is missing")
-
-    def _options(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        if not assignment.get(LOOP_PEELING):
-            return None
-        context = self._pipeline.context
-        return mlir.DictAttr.get({_PEELING_OPTION: mlir.UnitAttr.get(context)}, context=context)
 
     def _sizes(self, name: str, levels: Mapping[str, Tiling | None]) -> tuple[int, ...]:
         tiling = levels[name]
@@ -412,23 +372,10 @@ class CpuSpace(Space):
         if tiling.interchange:
             if sorted(tiling.interchange) != list(range(len(tiling.sizes))):
                 text = f"the interchange of '{name}' does not name each of its loops once"
-                is_verified = PIPELINES[str(self._pipeline)].separates
-                raise InvalidFormError(text) if is_verified else MismatchError(text)
+                raise InvalidFormError(text) if self._properties.separates else MismatchError(text)
             raise MismatchError(f"'{name}' has an interchange")
         loops = len(self.nest.loops)
         if any(tiling.sizes[loops:]):
             text = f"'{name}' has {len(tiling.sizes)} sizes, and there are {loops} loops"
             raise MismatchError(text)
         return tiling.sizes
-
-
-def _peels(configuration: Configuration) -> bool:
-    """Return whether loops are peeled."""
-    info = configuration.translation_info
-    if info is None:
-        return False
-    options = entries_of(info.configuration)
-    for name in options:
-        if name != _PEELING_OPTION:
-            raise MismatchError(f"'{name}' is set")
-    return bool(options)

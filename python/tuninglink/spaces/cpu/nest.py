@@ -101,8 +101,12 @@ def read_nest(workload: Workload) -> LoopNest:
     """Return the loops of a root op."""
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
-    # The loops.
-    loops = selection_loops(op)
+    loops: tuple[Loop, ...] = ()
+    if op.name in _SELECTIONS:
+        # An op that selects elements of rows has the dimensions of its first operand as loops.
+        selected = mlir.IntegerAttr(root.attributes["dimension"]).value
+        sizes = shape(root.operands[0].type) or ()
+        loops = tuple(Loop(size, position == selected) for position, size in enumerate(sizes))
     if not (loops or problem.dimensions) or (op.is_relayout and op.packed_elements is None):
         raise UndecidedError(f"which loops '{root.name}' has is not known")
     loops = loops or tuple(
@@ -112,11 +116,17 @@ def read_nest(workload: Workload) -> LoopNest:
     # The vectors.
     widths = [width(operand.type) for operand in root.operands]
     widest = max((each or 64 for each in widths), default=64)
-    configured = function_ops(workload.function).configured
-    is_alone = all(each == root for each in configured)
     parts: tuple[VectorOf, ...]
     if op.kind is OpKind.ATTENTION:
-        vectors = parts = _products(op)
+        # The two products.
+        vectors = parts = tuple(
+            VectorOf(
+                f"the product {what}",
+                tuple(loop for loop, each in enumerate(op.roles) if each is not without),
+                _ACCUMULATED,
+            )
+            for what, without in (("of query and key", Role.N), ("with the value", Role.K1))
+        )
     else:
         vectors = _vectors(op, widths)
         # One iteration moves a packed tile.
@@ -129,34 +139,13 @@ def read_nest(workload: Workload) -> LoopNest:
         widest=widest,
         parts=parts,
         beside=neighbors(workload),
-        is_alone=is_alone,
+        is_alone=all(each == root for each in function_ops(workload.function).configured),
         is_on_tensors=any(
             isinstance(operand.type, mlir.RankedTensorType) for operand in root.operands
         ),
         is_attention=op.kind is OpKind.ATTENTION,
         score_loops=op.loops.get(Role.K1, ()),
         live=live_values(root) if op.kind in (OpKind.ELEMENTWISE, OpKind.REDUCTION) else 0,
-    )
-
-
-def selection_loops(op: StructuredOp) -> tuple[Loop, ...]:
-    """Return the loops of an op that selects elements of rows: the dimensions of its first operand; none for other ops."""
-    if op.name not in _SELECTIONS:
-        return ()
-    selected = mlir.IntegerAttr(op.operation.attributes["dimension"]).value
-    sizes = shape(op.operation.operands[0].type) or ()
-    return tuple(Loop(size, position == selected) for position, size in enumerate(sizes))
-
-
-def _products(op: StructuredOp) -> tuple[VectorOf, ...]:
-    """Return the two products of an attention."""
-    return tuple(
-        VectorOf(
-            f"the product {what}",
-            tuple(loop for loop, each in enumerate(op.roles) if each is not without),
-            _ACCUMULATED,
-        )
-        for what, without in (("of query and key", Role.N), ("with the value", Role.K1))
     )
 
 
@@ -167,40 +156,32 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
     and an elementwise op computes its results in one.
     """
     root = op.operation
-    if op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE):
-        return ()
-    if not all(map(_is_tensor_or_scalar, root.operands)) or not _is_vectorized(root):
-        return ()
-    if any(each is None or each < _BYTE for each in widths):
-        return ()
-    if op.kind is OpKind.REDUCTION and not _combines(root):
-        return ()
-    if any(None in loops for loops in op.operand_loops):
-        return ()
-    known_widths = [width for width in widths if width is not None]
-    bits = known_widths[-1] if op.kind is OpKind.CONTRACTION else min(known_widths)
-    everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
-    operands = [
-        VectorOf(f"operand {number}", _positions(result), wide)
-        for number, (result, wide) in enumerate(zip(op.maps, known_widths, strict=False))
-        if wide > bits
-    ]
-    return (everything, *operands)
-
-
-def _positions(affine: mlir.AffineMap) -> tuple[int, ...]:
-    return tuple(
-        result.position for result in affine.results if isinstance(result, mlir.AffineDimExpr)
+    known_widths = [width for width in widths if width is not None and width >= _BYTE]
+    is_in_memory = any(
+        isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType) for value in root.operands
     )
-
-
-def _is_vectorized(root: mlir.Operation) -> bool:
     inside: list[str] = []
     for region in root.regions:
         for block in region.blocks:
             for each in block.operations:
                 visit(each.operation, lambda operation: inside.append(operation.name))
-    return all(each.startswith(_VECTORIZED_DIALECTS) for each in inside)
+    if (
+        op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE)
+        or is_in_memory
+        or not all(each.startswith(_VECTORIZED_DIALECTS) for each in inside)
+        or len(known_widths) < len(widths)
+        or (op.kind is OpKind.REDUCTION and not _combines(root))
+        or any(None in loops for loops in op.operand_loops)
+    ):
+        return ()
+    bits = known_widths[-1] if op.kind is OpKind.CONTRACTION else min(known_widths)
+    everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
+    operands = [
+        VectorOf(f"operand {number}", tuple(loop for loop in loops if loop is not None), wide)
+        for number, (loops, wide) in enumerate(zip(op.operand_loops, known_widths, strict=False))
+        if wide > bits
+    ]
+    return (everything, *operands)
 
 
 def _combines(root: mlir.Operation) -> bool:
@@ -208,17 +189,12 @@ def _combines(root: mlir.Operation) -> bool:
     (block,) = root.regions[0].blocks
     yielded = list(block.operations)[-1].operation.operands
     arguments = list(block.arguments)[-len(yielded) :]
-    for value, argument in zip(yielded, arguments, strict=True):
-        owner = value.owner
-        if isinstance(owner, mlir.Block) or owner.operation.name not in _COMBINERS:
-            return False
-        if argument not in owner.operation.operands:
-            return False
-    return True
-
-
-def _is_tensor_or_scalar(value: mlir.Value[mlir.Type]) -> bool:
-    return not isinstance(value.type, mlir.MemRefType | mlir.UnrankedMemRefType)
+    return all(
+        not isinstance(value.owner, mlir.Block)
+        and value.owner.operation.name in _COMBINERS
+        and argument in value.owner.operation.operands
+        for value, argument in zip(yielded, arguments, strict=True)
+    )
 
 
 LOOP_PEELING: Final = "enable_loop_peeling"
@@ -269,9 +245,6 @@ class Tiles:
     def vector_level(self, loop: int) -> CpuLevel:
         reduces = self._nest.loops[loop].reduces
         return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
-
-    def name(self, level: CpuLevel, loop: int) -> str:
-        return knob_name(level, loop)
 
     def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
         """Yield the pairs of a level and a loop that the level does not apply to."""
@@ -338,6 +311,7 @@ other op holds two values.
 """
 
 _PLAIN: Final = 2
+_CONSTANT: Final = ".constant"
 
 
 def live_values(operation: mlir.Operation) -> int:
@@ -348,20 +322,17 @@ def live_values(operation: mlir.Operation) -> int:
 
 def _most_alive(body: Sequence[mlir.OpView]) -> int:
     """Return the largest number of live values in a block: those within an op, and those that are live across it."""
-    last_uses = {
-        operand: position
-        for position, inner in enumerate(body)
-        for operand in inner.operation.operands
-        if not _is_constant(operand)
-    }
-    computed_at: dict[mlir.Value[mlir.Type], int] = {
-        result: position
-        for position, inner in enumerate(body)
-        for result in inner.operation.results
-    }
+    last_uses: dict[mlir.Value[mlir.Type], int] = {}
+    computed_at: dict[mlir.Value[mlir.Type], int] = {}
+    for position, inner in enumerate(body):
+        for operand in inner.operation.operands:
+            owner = operand.owner
+            if isinstance(owner, mlir.Block) or not owner.operation.name.endswith(_CONSTANT):
+                last_uses[operand] = position
+        computed_at |= dict.fromkeys(inner.operation.results, position)
     most = 0
     for position, inner in enumerate(body):
-        if not inner.operation.results or inner.operation.name.endswith(".constant"):
+        if not inner.operation.results or inner.operation.name.endswith(_CONSTANT):
             continue
         own = {*inner.operation.operands, *inner.operation.results}
         passing = sum(
@@ -371,13 +342,6 @@ def _most_alive(body: Sequence[mlir.OpView]) -> int:
         )
         most = max(most, passing + _EXPANDED.get(inner.operation.name, _PLAIN))
     return most
-
-
-def _is_constant(value: mlir.Value[mlir.Type]) -> bool:
-    owner = value.owner
-    return isinstance(owner, mlir.Operation | mlir.OpView) and owner.operation.name.endswith(
-        ".constant"
-    )
 
 
 _WIDEST: Final = 64
@@ -426,50 +390,40 @@ def _tie(
     Loops are tied if one operation computes a value that another one reads or overwrites. A value that several
     operations read is not a reason to fuse them.
     """
-    handed_on: dict[mlir.Value[mlir.Type], list[_Access]] = {
+    # The values that each operation reads, overwrites or computes, with the loops that index their dimensions.
+    accesses: dict[mlir.Operation, list[tuple[mlir.Value[mlir.Type], tuple[int | None, ...]]]] = {}
+    for each in computing:
+        moved = _moved(each)
+        if moved is not None:
+            accesses[each] = [(moved, tuple(range(len(shape(moved.type) or ()))))]
+        else:
+            op = StructuredOp(each)
+            inputs = zip(each.operands, op.operand_loops, strict=False)
+            outputs = zip(each.results, op.operand_loops[op.first_output :], strict=False)
+            accesses[each] = [*inputs, *outputs]
+    handed_on: dict[mlir.Value[mlir.Type], list[tuple[mlir.Operation, tuple[int | None, ...]]]] = {
         result: [] for each in computing for result in each.results
     }
-    accesses = {each: _accesses(each) for each in computing}
     for each in computing:
-        for access in accesses[each]:
-            handed_on.get(access.value, []).append(access)
+        for value, loops in accesses[each]:
+            handed_on.get(value, []).append((each, loops))
     tied: dict[mlir.Operation, dict[int, int]] = {each: {} for each in computing}
     tied[root] = {loop: loop for loop in range(StructuredOp(root).loop_count)}
     waiting = [root]
     while waiting:
         one = waiting.pop()
-        for access in accesses[one]:
-            for other in handed_on.get(access.value, ()):
-                tied_loops = tied[other.operation]
+        for value, loops in accesses[one]:
+            for other, other_loops in handed_on.get(value, ()):
                 # The maps of an `inner_tiled` leave out the dimensions of a packed tile, which are the last ones.
                 new_ties = {
                     its: tied[one][loop]
-                    for loop, its in zip(access.loops, other.loops, strict=False)
-                    if loop in tied[one] and its is not None and its not in tied_loops
+                    for loop, its in zip(loops, other_loops, strict=False)
+                    if loop in tied[one] and its is not None and its not in tied[other]
                 }
                 if new_ties:
-                    tied_loops |= new_ties
-                    waiting.append(other.operation)
+                    tied[other] |= new_ties
+                    waiting.append(other)
     return tied
-
-
-@dataclass(frozen=True)
-class _Access:
-    """A value that an operation reads, overwrites or computes, and the loops that index its dimensions."""
-
-    operation: mlir.Operation
-    value: mlir.Value[mlir.Type]
-    loops: tuple[int | None, ...]
-
-
-def _accesses(operation: mlir.Operation) -> list[_Access]:
-    moved = _moved(operation)
-    if moved is not None:
-        return [_Access(operation, moved, tuple(range(len(shape(moved.type) or ()))))]
-    op = StructuredOp(operation)
-    inputs = zip(operation.operands, op.operand_loops, strict=False)
-    outputs = zip(operation.results, op.operand_loops[op.first_output :], strict=False)
-    return [_Access(operation, value, loops) for value, loops in (*inputs, *outputs)]
 
 
 def _moved(operation: mlir.Operation) -> mlir.Value[mlir.Type] | None:
@@ -489,9 +443,22 @@ def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
     bits = max([WIDENED, *(width(operand.type) or _WIDEST for operand in operation.operands)])
     moved = _moved(operation)
     if moved is None and not op.maps:
-        return Neighbor(f"'{operation.name}'", (), _largest(operation), bits)
+        # The elements of the largest value that the operation reads or computes.
+        values = [*operation.operands, *operation.results]
+        shapes = [shape(value.type) for value in values if isinstance(value.type, mlir.ShapedType)]
+        is_known = all(each is not None and None not in each for each in shapes)
+        counts = (prod(size for size in each or () if size is not None) for each in shapes)
+        largest = max(counts, default=1) if is_known else None
+        return Neighbor(f"'{operation.name}'", (), largest, bits)
     sizes = op.sizes if moved is None else shape(moved.type) or ()
-    configured = _configured(operation)
+    # The vector tiles that the compiler chose for the operation.
+    attribute = operation.attributes.get(names.LOWERING_CONFIG)
+    levels = (attribute is not None and read_cpu_configuration(attribute)) or {}
+    configured: dict[int, int] = {}
+    for level in _VECTOR_LEVELS:
+        tiling = levels.get(level.value)
+        if tiling is not None and not tiling.scalable:
+            configured |= {loop: tile for loop, tile in enumerate(tiling.sizes) if tile}
     own = 1
     for loop, size in enumerate(sizes):
         if loop in tied:
@@ -502,24 +469,3 @@ def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
         own *= tile
     shared = tuple(sorted(set(tied.values())))
     return Neighbor(f"'{operation.name}'", shared, own, bits, live_values(operation))
-
-
-def _configured(operation: mlir.Operation) -> dict[int, int]:
-    """Return the vector tiles of an operation next to the root op, which the compiler chooses."""
-    attribute = operation.attributes.get(names.LOWERING_CONFIG)
-    levels = (attribute is not None and read_cpu_configuration(attribute)) or {}
-    configured: dict[int, int] = {}
-    for level in _VECTOR_LEVELS:
-        tiling = levels.get(level.value)
-        if tiling is not None and not tiling.scalable:
-            configured |= {loop: tile for loop, tile in enumerate(tiling.sizes) if tile}
-    return configured
-
-
-def _largest(operation: mlir.Operation) -> int | None:
-    """Return the number of elements of the largest value that an operation reads or computes."""
-    values = [*operation.operands, *operation.results]
-    sizes = [shape(value.type) for value in values if isinstance(value.type, mlir.ShapedType)]
-    if any(each is None or None in each for each in sizes):
-        return None
-    return max((prod(size for size in each or () if size is not None) for each in sizes), default=1)

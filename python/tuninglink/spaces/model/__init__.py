@@ -1,4 +1,4 @@
-"""TODO."""
+"""The types of spaces: workloads, knobs, constraint sets, configurations and their templates, and providers."""
 
 from tuninglink.lazy import lazy_imports
 

@@ -1,11 +1,11 @@
-"""Configurations as stored in the IR."""
+"""Configurations as stored in the IR, and templates with slots for knobs that read and write them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
@@ -67,7 +67,7 @@ class Configuration:
             return self
         with lowering.context:
             return Configuration(
-                iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(read))),
+                _with_promotion(read),
                 self.translation_info,
                 None if decomposition is None else _with_promotions(decomposition),
             )
@@ -86,7 +86,20 @@ class Configuration:
                     sizes = [integer(each) for each in info.workgroup_size]
                     entries[WORKGROUP_SIZE] = mlir.ArrayAttr.get(sizes)
                 entries[SUBGROUP_SIZE] = integer(info.subgroup_size)
-                entries[PIPELINE_OPTIONS] = _pipeline_options(info)
+                # Missing options are off.
+                given = dictionary_of(info.configuration) if info.configuration is not None else {}
+                result = (given or {}).get(PIPELINE_OPTIONS)
+                options = result if isinstance(result, iree_gpu.PipelineOptionsAttr) else None
+                no_padding = options and options.no_reduce_shared_memory_bank_conflicts
+                entries[PIPELINE_OPTIONS] = mlir.DictAttr.get(
+                    {
+                        NO_BANK_CONFLICT_REDUCTION: mlir.BoolAttr.get(bool(no_padding)),
+                        STAGES: integer((options and options.prefetch_num_stages) or 0),
+                        USE_IGEMM: mlir.BoolAttr.get(
+                            bool(options and options.use_igemm_convolution)
+                        ),
+                    }
+                )
         return entries
 
 
@@ -96,23 +109,19 @@ def read_configuration(root: mlir.Operation, function: mlir.Operation) -> Config
     A `compilation_info` on the op takes precedence, since the compiler replaces the other attributes with it.
     """
     attributes = root.attributes
-    decomposition = attributes.get(names.DECOMPOSITION_CONFIG)
     info = attributes.get(names.COMPILATION_INFO)
+    lowering: mlir.Attribute | None
+    translation: mlir.Attribute | None
     if isinstance(info, iree_codegen.CompilationInfoAttr):
-        return Configuration(
-            info.lowering_config, _translation_info(info.translation_info), decomposition
-        )
-    lowering = attributes.get(names.LOWERING_CONFIG)
+        lowering, translation = info.lowering_config, info.translation_info
+    else:
+        lowering = attributes.get(names.LOWERING_CONFIG)
+        translation = function.attributes.get(names.TRANSLATION_INFO)
     if lowering is None:
         return None
-    translation = function.attributes.get(names.TRANSLATION_INFO)
-    return Configuration(lowering, _translation_info(translation), decomposition)
-
-
-def _translation_info(
-    attribute: mlir.Attribute | None,
-) -> iree_codegen.TranslationInfoAttr | None:
-    return attribute if isinstance(attribute, iree_codegen.TranslationInfoAttr) else None
+    if not isinstance(translation, iree_codegen.TranslationInfoAttr):
+        translation = None
+    return Configuration(lowering, translation, attributes.get(names.DECOMPOSITION_CONFIG))
 
 
 class MismatchError(Exception):
@@ -124,12 +133,7 @@ class MissingEntryError(MismatchError):
 
 
 class InvalidFormError(MismatchError):
-    """No configuration of this form compiles; determined by compiling samples.
-
-    Args:
-        message: the fault.
-        entry: the entry to change; empty for the configuration as a whole.
-    """
+    """No configuration of this form compiles; determined by compiling samples. The entry is the one to change, if any."""
 
     def __init__(self, message: str, entry: str = "") -> None:
         super().__init__(message)
@@ -158,10 +162,7 @@ class StrayTileError(MismatchError):
 class NearFormError(MismatchError):
     """A configuration differs from the covered form, but has all requirements of a covered configuration.
 
-    Args:
-        message: the difference.
-        assignment: the knobs of the covered configuration. If it breaks a necessary rule, code generation fails for
-            this configuration, too.
+    If the knobs of the covered configuration break a necessary rule, code generation fails for this one, too.
     """
 
     def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
@@ -170,36 +171,24 @@ class NearFormError(MismatchError):
 
 
 class CachedReading(Generic[T]):
-    """A function of configurations whose results and raised mismatches are cached.
-
-    Args:
-        function: the function.
-    """
+    """A function of configurations whose results and raised mismatches are cached."""
 
     def __init__(self, function: Callable[[Configuration], T]) -> None:
         self._function = function
-        self._results: dict[Configuration, T] = {}
-        self._mismatches: dict[Configuration, MismatchError] = {}
+        self._results: dict[Configuration, T | MismatchError] = {}
 
     def __call__(self, configuration: Configuration) -> T:
-        """Return the result for a configuration.
-
-        Raises:
-            MismatchError: the function raises it.
-        """
-        if configuration in self._results:
-            return self._results[configuration]
-        if configuration not in self._mismatches:
-            if len(self._results) + len(self._mismatches) >= _MOST_CONFIGURATIONS:
+        if configuration not in self._results:
+            if len(self._results) >= _MOST_CONFIGURATIONS:
                 self._results.clear()
-                self._mismatches.clear()
             try:
-                result = self._results[configuration] = self._function(configuration)
+                self._results[configuration] = self._function(configuration)
             except MismatchError as mismatch:
-                self._mismatches[configuration] = mismatch
-            else:
-                return result
-        raise self._mismatches[configuration].with_traceback(None)
+                self._results[configuration] = mismatch
+        result = self._results[configuration]
+        if isinstance(result, MismatchError):
+            raise result.with_traceback(None)
+        return result
 
 
 def with_defaults(configuration: Configuration) -> Configuration:
@@ -212,11 +201,7 @@ def with_defaults(configuration: Configuration) -> Configuration:
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:
-    """Return the default kind of promotion of operands: by all threads of the workgroup together.
-
-    Args:
-        operands: the number of operands.
-    """
+    """Return the default kind of promotion of a number of operands: by all threads of the workgroup together."""
     together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
     return mlir.ArrayAttr.get([together] * operands)
 
@@ -233,11 +218,11 @@ def integer(value: int) -> mlir.IntegerAttr:
     return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(_BITS), value)
 
 
-def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> dict[str, mlir.Attribute]:
+def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> mlir.Attribute:
     operands = entries.get(PROMOTED_OPERANDS, mlir.ArrayAttr.get([]))
     count = len(operands) if isinstance(operands, mlir.ArrayAttr) else 0
     default = {PROMOTED_OPERANDS: operands, PROMOTION_TYPES: promotion_types(count)}
-    return {**default, **entries}
+    return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get({**default, **entries}))
 
 
 def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
@@ -249,25 +234,8 @@ def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
         entries = dictionary_of(config) if config is not None else None
         if entries is None:
             return decomposition
-        lowering = iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries)))
-        parts[name] = mlir.DictAttr.get({**inner, names.LOWERING_CONFIG: lowering})
+        parts[name] = mlir.DictAttr.get({**inner, names.LOWERING_CONFIG: _with_promotion(entries)})
     return mlir.DictAttr.get(parts)
-
-
-def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> mlir.DictAttr:
-    """Return the pipeline's options; missing ones are off."""
-    given = dictionary_of(info.configuration) if info.configuration is not None else None
-    result = (given or {}).get(PIPELINE_OPTIONS)
-    options = result if isinstance(result, iree_gpu.PipelineOptionsAttr) else None
-    return mlir.DictAttr.get(
-        {
-            NO_BANK_CONFLICT_REDUCTION: mlir.BoolAttr.get(
-                bool(options and options.no_reduce_shared_memory_bank_conflicts)
-            ),
-            STAGES: integer((options and options.prefetch_num_stages) or 0),
-            USE_IGEMM: mlir.BoolAttr.get(bool(options and options.use_igemm_convolution)),
-        }
-    )
 
 
 # --- The slots of knob templates: attributes of a configuration with placeholders for knobs ------
@@ -280,12 +248,7 @@ class Slot(ABC):
 
     @abstractmethod
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read an attribute of a configuration, and add the values of knobs to an assignment.
-
-        Args:
-            path: the name of the slot in messages.
-            actual: the attribute.
-            assignment: receives the values.
+        """Read an attribute of a configuration, named `path` in messages, and add the values of knobs to an assignment.
 
         Raises:
             MismatchError: the template does not allow the attribute here.
@@ -318,7 +281,6 @@ class IntegerSlot(Slot):
     zero: int | Expression | None = None
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read an integer."""
         value = _expect(path, actual, mlir.IntegerAttr).value
         if not value and self.zero is not None:
             value = evaluate(term_of(self.zero), assignment)
@@ -326,31 +288,23 @@ class IntegerSlot(Slot):
             raise MismatchError(f"'{path}' differs, as it is {_text(actual)}")
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write an integer."""
         return integer(assignment[self.name])
 
 
 @dataclass(frozen=True)
 class OptionSlot(Slot):
-    """A knob that chooses among attributes; its value is the index of one.
-
-    Attributes:
-        name: the knob.
-        options: the attributes.
-    """
+    """A knob that chooses among attributes; its value is the index of one."""
 
     name: str
     options: tuple[mlir.Attribute, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read one of the attributes."""
         indexes = [index for index, each in enumerate(self.options) if _are_equal(each, actual)]
         if not indexes:
             raise _unexpected(path, actual)
         assignment[self.name] = indexes[0]
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write one of the attributes."""
         index = assignment[self.name]
         if not 0 <= index < len(self.options):
             raise ValueError(f"'{self.name}' has no option {index}")
@@ -362,7 +316,6 @@ class ImpliedSlot(OptionSlot):
     """An attribute that follows from a knob that is read earlier."""
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Accept the attribute that belongs to the value of the knob."""
         expected = self.options[assignment[self.name]]
         if not _are_equal(expected, actual):
             raise _unexpected(path, actual)
@@ -375,32 +328,19 @@ class ConstantSlot(Slot):
     attribute: mlir.Attribute
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        """Accept the attribute."""
         if not _are_equal(self.attribute, actual):
             raise _unexpected(path, actual)
 
     def write(self, _: Mapping[str, int]) -> mlir.Attribute:
-        """Write the attribute."""
         return self.attribute
 
 
 @dataclass(frozen=True)
-class IgnoredSlot(Slot):
-    """An attribute that code generation ignores.
-
-    Attributes:
-        attribute: the attribute to write.
-    """
-
-    attribute: mlir.Attribute
+class IgnoredSlot(ConstantSlot):
+    """An attribute that code generation ignores; any of its kind is read."""
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        """Accept any attribute of the same kind."""
         _expect(path, actual, type(self.attribute))
-
-    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
-        """Write the attribute."""
-        return self.attribute
 
 
 @dataclass(frozen=True)
@@ -410,7 +350,6 @@ class ArraySlot(Slot):
     elements: tuple[Slot, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read an array of the same length."""
         array = _expect(path, actual, mlir.ArrayAttr)
         if len(array) != len(self.elements):
             raise _unexpected(path, actual)
@@ -418,7 +357,6 @@ class ArraySlot(Slot):
             slot.read(f"{path}[{position}]", element, assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write an array."""
         return mlir.ArrayAttr.get([element.write(assignment) for element in self.elements])
 
 
@@ -437,7 +375,6 @@ class DictionarySlot(Slot):
     is_lowering_config: bool = False
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read a dictionary."""
         self.read_entries(f"{path}.", dictionary_of(actual), assignment)
 
     def read_entries(
@@ -457,7 +394,6 @@ class DictionarySlot(Slot):
                 slot.read_missing(f"{prefix}{name}", assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a dictionary."""
         written = mlir.DictAttr.get(
             {name: slot.write(assignment) for name, slot in self.entries.items()}
         )
@@ -477,14 +413,12 @@ class WorkgroupSlot(Slot):
     is_flat: bool = True
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read the sizes of the dimensions."""
         sizes = integers_of(_expect(path, actual, mlir.ArrayAttr))
         if self.is_flat and prod(sizes) != sizes[0]:
             raise MismatchError(f"'{path}' is {sizes}")
         assignment[self.name] = prod(sizes)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a workgroup of one dimension."""
         return mlir.ArrayAttr.get([integer(each) for each in (assignment[self.name], 1, 1)])
 
 
@@ -552,11 +486,7 @@ class KnobTemplate:
     def read(
         self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
     ) -> dict[str, int]:
-        """Return the values that a configuration gives to the knobs.
-
-        Args:
-            configuration: the configuration.
-            parameters: the values of the parameters of the template.
+        """Return the values that a configuration gives to the knobs, for values of the template's parameters.
 
         Raises:
             MismatchError: the configuration does not have the template's form.
@@ -585,7 +515,14 @@ class KnobTemplate:
         try:
             self.entries.read_entries("", entries, assignment)
         except StrayTileError as stray:
-            near = _without(stray, partial(self._read, parameters=parameters), entries)
+            # The knobs of the configuration without the tiles that the form does not cover.
+            try:
+                near = self._read({**entries, stray.entry: stray.covered}, parameters)
+            except NearFormError as further:
+                near = dict(further.assignment)
+            for knob, size in stray.narrowed.items():
+                if knob in near:
+                    near[knob] = min(near[knob], size)
             raise NearFormError(str(stray), near) from None
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
@@ -595,9 +532,8 @@ class KnobTemplate:
         Raises:
             AssignmentError: the values do not form a configuration.
         """
-        context = self.pipeline.context
         try:
-            with context:
+            with self.pipeline.context:
                 slots = self.entries.entries
                 lowering = {name: each for name, each in slots.items() if name not in _OUTSIDE}
                 sizes = integers_of(slots[WORKGROUP_SIZE].write(assignment))
@@ -632,22 +568,6 @@ class KnobTemplate:
             return slot.write(assignment) if slot is not None else None
 
 
-def _without(
-    stray: StrayTileError,
-    read: Callable[[Mapping[str, mlir.Attribute]], Mapping[str, int]],
-    entries: Mapping[str, mlir.Attribute],
-) -> dict[str, int]:
-    """Return the knobs of a configuration without the tiles that its form does not cover."""
-    try:
-        near = read({**entries, stray.entry: stray.covered})
-    except NearFormError as further:
-        near = further.assignment
-    narrowed = {
-        knob: min(near[knob], size) for knob, size in stray.narrowed.items() if knob in near
-    }
-    return {**near, **narrowed}
-
-
 _OUTSIDE: Final = frozenset(
     {WORKGROUP_SIZE, SUBGROUP_SIZE, PIPELINE_OPTIONS, names.DECOMPOSITION_CONFIG}
 )
@@ -657,9 +577,7 @@ _OUTSIDE: Final = frozenset(
 def template_slot(attribute: mlir.Attribute, names_of_knobs: Mapping[str, str]) -> Slot:
     """Return the slot for a part of a compiler template, in which attributes stand for knobs.
 
-    Args:
-        attribute: the part.
-        names_of_knobs: the names of the knobs, by the names in the template.
+    The names of the knobs are given by their names in the template.
     """
     if isinstance(attribute, iree_codegen.IntKnobAttr):
         return IntegerSlot(names_of_knobs[attribute.name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -13,13 +14,7 @@ from tuninglink.solver import AssignmentError
 
 @dataclass(frozen=True)
 class IntegerKnob:
-    """A knob whose value is an integer.
-
-    Attributes:
-        name: its name in assertions, assignments and messages.
-        low: the minimum value, or None if only the assertions bound it.
-        high: the maximum value, or None.
-    """
+    """A knob whose value is an integer; a bound is None if only the assertions bound it."""
 
     name: str
     low: int | None = None
@@ -32,12 +27,7 @@ class IntegerKnob:
 
 @dataclass(frozen=True)
 class OneOfKnob:
-    """A knob that chooses among options; its value is the index of one.
-
-    Attributes:
-        name: its name in assertions, assignments and messages.
-        options: the options as text, in order.
-    """
+    """A knob that chooses among options, which are texts; its value is the index of one."""
 
     name: str
     options: tuple[str, ...]
@@ -81,34 +71,30 @@ def read_partial_assignment(
     given: Mapping[str, object], names: Collection[str], pipeline: str
 ) -> dict[str, int]:
     """Return an assignment of some knobs, as `read_assignment` does."""
-    for name in given:
+    assignment: dict[str, int] = {}
+    for name, value in given.items():
         if name not in names:
             knobs = ", ".join(names) or "it has none"
             message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
             raise AssignmentError(error(message))
-    return {name: _integer(name, value) for name, value in given.items()}
-
-
-def _integer(name: str, value: object) -> int:
-    """Return the value of a knob as an `int`; integer types of other libraries are accepted."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
+        # Integer types of other libraries are accepted.
         number = None
-    if number is None:
-        raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
-    if number.bit_length() > MOST_BITS:
-        raise AssignmentError(error(f"the value of knob '{name}' has more than {MOST_BITS} bits"))
-    return number
+        with suppress(TypeError):
+            number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+        if number is None:
+            raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
+        if number.bit_length() > MOST_BITS:
+            message = f"the value of knob '{name}' has more than {MOST_BITS} bits"
+            raise AssignmentError(error(message))
+        assignment[name] = number
+    return assignment
 
 
 @dataclass(frozen=True)
 class FixedKnob:
-    """A knob with the value that all configurations should have.
+    """A knob, such as `workgroup[0]`, with the value that all configurations should have.
 
-    Attributes:
-        name: the name of the knob, such as `workgroup[0]`.
-        value: the value as text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
+    The value is a text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
     """
 
     name: str

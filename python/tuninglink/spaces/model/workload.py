@@ -15,12 +15,7 @@ from tuninglink.mlir import names
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of the iteration space.
-
-    Attributes:
-        role: the role of the dimension in the operation.
-        size: its extent, or None if it is dynamic.
-    """
+    """One dimension of the iteration space: its role in the operation, and its extent, None if it is dynamic."""
 
     role: Role
     size: int | None
@@ -92,13 +87,7 @@ class Workload:
 def read_workload(
     root: mlir.Operation, function: mlir.Operation, module: mlir.Operation | None = None
 ) -> Workload:
-    """Return the workload of a root op, for the target attribute on or around its function.
-
-    Args:
-        root: the root op.
-        function: the function that contains it.
-        module: a module that the workload keeps alive.
-    """
+    """Return the workload of a root op, for the target attribute on or around its function."""
     target = target_around(function)
     op = StructuredOp(root)
     dimensions = tuple(map(Dimension, op.roles, op.sizes))
@@ -124,22 +113,19 @@ def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
         return {}
     text = str(target)
     if text not in _known_limits:
-        _known_limits[text] = _read_limits(target)
+        executable = read_executable_target(target)
+        # The bindings abort the process on targets that do not describe a GPU.
+        if executable is None or not executable.gpu:
+            _known_limits[text] = {}
+        else:
+            info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+            _known_limits[text] = {
+                "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
+                "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
+                "simds_per_workgroup": info.simds_per_workgroup,
+            }
     return _known_limits[text]
 
 
 _known_limits: Final[dict[str, Mapping[str, int]]] = {}
 """The cached limits of targets, by the text of the target: there are few targets, but many root ops."""
-
-
-def _read_limits(target: mlir.Attribute) -> Mapping[str, int]:
-    executable = read_executable_target(target)
-    # The bindings abort the process on targets that do not describe a GPU.
-    if executable is None or not executable.gpu:
-        return {}
-    info = iree_gpu.TargetInfo.get_gpu_target_info(target)
-    return {
-        "max_thread_count_per_workgroup": info.max_thread_count_per_workgroup,
-        "max_workgroup_memory_bytes": info.max_workgroup_memory_bytes,
-        "simds_per_workgroup": info.simds_per_workgroup,
-    }

@@ -1,4 +1,4 @@
-"""Constraints on the configurations of ops for Vulkan and Metal, and the properties of a target GPU that they depend on."""
+"""Spaces of configurations for Vulkan and Metal."""
 
 from tuninglink.lazy import lazy_imports
 

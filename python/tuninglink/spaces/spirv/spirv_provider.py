@@ -6,7 +6,7 @@ results of their threads with shuffles, and one subgroup reduces the results of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import ClassVar, Final
 
@@ -24,9 +24,9 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import visit
 from tuninglink.solver import UndecidedError, all_of, any_of, negation, select
-from tuninglink.spaces.gpu import Number, RootLoops, product_of, read_loops, static_sizes
+from tuninglink.spaces.gpu import Number, product_of, read_loops
 from tuninglink.spaces.model import Provider, Space, Workload
-from tuninglink.spaces.spirv.products import cooperative_spaces, promoted_spaces
+from tuninglink.spaces.spirv.products import CooperativeRules, PromotedRules
 from tuninglink.spaces.spirv.spirv_space import (
     PROVIDER,
     THREADS_KNOBS,
@@ -69,82 +69,73 @@ _WORK: Final = 8
 """The number of results of a thread from which a workgroup should have at least half a subgroup of threads."""
 
 
-def vector_spaces(
-    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
-) -> Sequence[SpirvSpace]:
-    """Return the configurations in BaseVectorize."""
-    return [SpirvSpace(_rules(workload, device, pipeline))]
-
-
-def scalar_spaces(
-    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
-) -> Sequence[SpirvSpace]:
-    """Return the configurations in BaseDistribute.
-
-    They are proposed for ops that BaseVectorize does not vectorize.
-    """
-    rules = _rules(workload, device, pipeline)
-    # Whether a root op accesses operands by permutations of loops, and does not compute with loop indices.
-    op = StructuredOp(workload.root)
-    is_permuted = all(
-        None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
-    )
-    body = [op.name for region in workload.root.regions for block in region for op in block]
-    has_vectors = is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
-    if has_vectors:
-        rules.rules.propose_nothing("BaseVectorize makes vectors")
-    return [SpirvSpace(rules)]
-
-
-def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _ThreadTileRules:
-    return _ThreadTileRules(workload, read_loops(workload, device.gpu), device, pipeline)
-
-
 class _ThreadTileRules(SpirvRules):
     """The rules of the pipelines BaseVectorize and BaseDistribute."""
 
-    def __init__(
-        self, workload: Workload, loops: RootLoops, device: SpirvGpu, pipeline: mlir.Attribute
-    ) -> None:
-        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
+    def __init__(self, workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> None:
+        self._loops = read_loops(workload, device.gpu)
+        super().__init__(workload, device, pipeline)
         op = StructuredOp(workload.root)
-        self._contiguous = tuple(dict.fromkeys(_contiguous(op)))
-        self._converted = tuple(dict.fromkeys(_converted(op)))
-        self._reads_nibbles = reads_nibbles(workload)
+        accesses = list(zip(op.operand_loops, op.element_types, strict=False))
+        self._contiguous = dict.fromkeys(
+            (loops[-1], element_type)
+            for loops, element_type in accesses
+            if loops and loops[-1] is not None
+        )
+        # The element types of the values from which other ops compute the operands.
+        owners = (operand.owner for operand in workload.root.operands)
+        producers = [
+            StructuredOp(each.operation) for each in owners if not isinstance(each, mlir.Block)
+        ]
+        self._converted = dict.fromkeys(
+            element_type
+            for producer in producers
+            if producer.kind is OpKind.ELEMENTWISE
+            for element_type in producer.element_types[: producer.first_output]
+        )
+        self._reads_nibbles = _reads_nibbles(workload)
         self._makes_vectors = str(pipeline) == _VECTORIZING
-        self._loops = loops
         self._tiles: dict[int, Number] = {}
         self._pieces: dict[int, Number] = {}
         self._steps: dict[int, Number] = {}
+        # BaseVectorize vectorizes ops that access operands by permutations of loops, and do not compute with indices.
+        is_permuted = all(
+            None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
+        )
+        body = [op.name for region in workload.root.regions for block in region for op in block]
+        has_vectors = is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
+        if has_vectors and not self._makes_vectors:
+            self.rules.propose_nothing("BaseVectorize makes vectors")
 
     def tile_loops(self) -> None:
         """Add the tiles of a workgroup and of a thread for parallel loops, and of a step for reductions."""
         for loop in self._loops.parallel:
-            self._tile_parallel(loop)
+            tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
+            given = self.tile(THREAD, loop, low=0)
+            piece = self._pieces[loop] = select(any_of(given == 0, given > tile), tile, given)
+            size = self.sizes[loop]
+            values = divisors(size, _MOST_TILE)
+            if size > _USEFUL.stop and not any(value in _USEFUL for value in values):
+                values = sorted(
+                    {*values, *(1 << power for power in range(_MOST_TILE.bit_length()))}
+                )
+            self.propose(tile, f"workgroup[{loop}]", values)
+            pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
+            self.propose(given, f"thread[{loop}]", sorted(pieces))
+            self.rules.limit_search(
+                all_of(given <= tile, tile % piece == 0),
+                f"thread[{loop}] should divide workgroup[{loop}] ({{}} % {{}} == 0)",
+                tile,
+                given,
+            )
         for loop in self._loops.reductions:
             step = self.tile(REDUCTION_LEVEL, loop)
             self.propose(step, f"reduction[{loop}]", divisors(self.sizes[loop], _MOST_PIECE))
             self._steps[loop] = step
 
-    def _tile_parallel(self, loop: int) -> None:
-        tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
-        given = self.tile(THREAD, loop, low=0)
-        piece = self._pieces[loop] = select(any_of(given == 0, given > tile), tile, given)
-        values = _tiles_of(self.sizes[loop])
-        self.propose(tile, f"workgroup[{loop}]", values)
-        pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
-        self.propose(given, f"thread[{loop}]", sorted(pieces))
-        self.rules.limit_search(
-            all_of(given <= tile, tile % piece == 0),
-            f"thread[{loop}] should divide workgroup[{loop}] ({{}} % {{}} == 0)",
-            tile,
-            given,
-        )
-
     def arrange_threads(self) -> None:
         """Limit the work of a thread, and propose as many threads as the tiles have."""
         self.add_workgroup()
-        self.prefer_subgroup_size()
         results = product_of([1, *self._pieces.values()])
         if self._makes_vectors:
             # Limit the vectors of a thread, which are unrolled.
@@ -152,29 +143,19 @@ class _ThreadTileRules(SpirvRules):
             vectors = product_of([1, *list(self._pieces.values())[:-1]])
             self.rules.limit_compilation(vectors, "vectors of results", _MOST_VECTORS)
             if self.problem.kind is OpKind.REDUCTION:
-                self.rules.sufficient(
-                    results <= _MOST_THREAD_RESULTS,
-                    f"a thread must have at most {_MOST_THREAD_RESULTS} results, not {{}}",
-                    results,
-                )
+                message = f"a thread must have at most {_MOST_THREAD_RESULTS} results, not {{}}"
+                self.rules.sufficient(results <= _MOST_THREAD_RESULTS, message, results)
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
-            self.rules.limit_search(
-                self._tiles[loop] == 1,
-                f"workgroup[{loop}] should be 1, not {{}}",
-                self._tiles[loop],
-            )
+            tile = self._tiles[loop]
+            self.rules.limit_search(tile == 1, f"workgroup[{loop}] should be 1, not {{}}", tile)
         for position, (name, count) in enumerate(zip(THREADS_KNOBS, self.threads, strict=True)):
             needed: Number = 1
             if position < min(len(distributed), _DISTRIBUTED):
                 loop = distributed[position]
                 needed = self._tiles[loop] / self._pieces[loop]
-            self.rules.limit_search(
-                count == needed,
-                f"{name} should be the number of threads of the tiles ({{}} == {{}})",
-                count,
-                needed,
-            )
+            message = f"{name} should be the number of threads of the tiles ({{}} == {{}})"
+            self.rules.limit_search(count == needed, message, count, needed)
 
         # Few threads are not worth trying.
         elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
@@ -206,39 +187,17 @@ class _ThreadTileRules(SpirvRules):
         # Determined by compiling: steps of groups are the vectors of weights that are dequantized.
         for element_type in self._converted:
             for groups in [*self._steps.values()][:-1]:
-                self.rules.sufficient(
-                    self.device.is_legal_tile(element_type, groups),
-                    f"steps of {{}} groups of converted {element_type} may not be legalized",
-                    groups,
-                )
+                is_legal = self.device.is_legal_tile(element_type, groups)
+                message = f"steps of {{}} groups of converted {element_type} may not be legalized"
+                self.rules.sufficient(is_legal, message, groups)
         if self._reads_nibbles and self._steps:
             # Determined by compiling: `vector<1xi8>` is not cast to `vector<2xi4>`.
             groups = product_of([1, *list(self._steps.values())[:-1]])
-            self.rules.sufficient(
-                any_of(groups > 1, negation(is_even)),
-                "vectors of i4 are not legalized in a step of {} groups",
-                groups,
-            )
+            message = "vectors of i4 are not legalized in a step of {} groups"
+            self.rules.sufficient(any_of(groups > 1, negation(is_even)), message, groups)
 
 
-def _contiguous(op: StructuredOp) -> Iterator[tuple[int, str]]:
-    for accessed, element_type in zip(op.operand_loops, op.element_types, strict=False):
-        if accessed and accessed[-1] is not None:
-            yield accessed[-1], element_type
-
-
-def _converted(op: StructuredOp) -> Iterator[str]:
-    """Yield the element types of the values from which other ops compute the operands of an op."""
-    for operand in op.operation.operands:
-        owner = operand.owner
-        if isinstance(owner, mlir.Block):
-            continue
-        producer = StructuredOp(owner.operation)
-        if producer.kind is OpKind.ELEMENTWISE:
-            yield from producer.element_types[: producer.first_output]
-
-
-def reads_nibbles(workload: Workload) -> bool:
+def _reads_nibbles(workload: Workload) -> bool:
     """Return whether an op of a dispatch reads elements of four bits."""
     widths: set[int] = set()
 
@@ -252,45 +211,22 @@ def reads_nibbles(workload: Workload) -> bool:
     return _NIBBLE in widths
 
 
-def _tiles_of(size: int) -> list[int]:
-    """Return the tiles of a workgroup to propose for a loop."""
-    values = divisors(size, _MOST_TILE)
-    if size > _USEFUL.stop and not any(value in _USEFUL for value in values):
-        values = sorted({*values, *(1 << power for power in range(_MOST_TILE.bit_length()))})
-    return values
-
-
-# --- The provider of Tuninglink's constraints on configurations for Vulkan and Metal, and the pipeline SubgroupReduce
-
 _MOST_RESULTS: Final = 1 << 16
 """The maximum number of results, each of which takes a workgroup; ops with more results are left to other pipelines."""
-
-
-def subgroup_spaces(
-    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
-) -> Sequence[SpirvSpace]:
-    """Return the configurations in SubgroupReduce."""
-    loops = read_loops(workload, device.gpu)
-    if loops.reuses_sums:
-        raise UndecidedError(f"{workload.problem} does not combine its results by one operation")
-    if not loops.reductions or max(loops.parallel, default=-1) > min(loops.reductions):
-        raise UndecidedError(f"the last loops of {workload.problem} are not its reductions")
-    return [SpirvSpace(_SubgroupRules(workload, loops, device, pipeline))]
 
 
 class _SubgroupRules(SpirvRules):
     """The rules of the pipeline SubgroupReduce."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        loops: RootLoops,
-        device: SpirvGpu,
-        pipeline: mlir.Attribute,
-    ) -> None:
-        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
-        self._loops = loops
-        self._reads_nibbles = reads_nibbles(workload)
+    def __init__(self, workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> None:
+        loops = self._loops = read_loops(workload, device.gpu)
+        if loops.reuses_sums:
+            message = f"{workload.problem} does not combine its results by one operation"
+            raise UndecidedError(message)
+        if not loops.reductions or max(loops.parallel, default=-1) > min(loops.reductions):
+            raise UndecidedError(f"the last loops of {workload.problem} are not its reductions")
+        super().__init__(workload, device, pipeline)
+        self._reads_nibbles = _reads_nibbles(workload)
         self._steps: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
@@ -303,15 +239,13 @@ class _SubgroupRules(SpirvRules):
         for loop in self._loops.reductions:
             size = self.sizes[loop]
             step = self._steps[loop] = self.tile(REDUCTION_LEVEL, loop)
-            self.rules.sufficient(
-                size % step == 0, f"reduction[{loop}] must divide {size} ({{}})", step
-            )
+            message = f"reduction[{loop}] must divide {size} ({{}})"
+            self.rules.sufficient(size % step == 0, message, step)
             self.propose(step, f"reduction[{loop}]", divisors(size, size))
 
     def arrange_threads(self) -> None:
         """Give all threads equal parts of a step."""
         self.add_workgroup()
-        self.prefer_subgroup_size()
         rules, gpu = self.rules, self.device.gpu
         x, y, z = self.threads
         rules.follow_compiler(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
@@ -338,10 +272,10 @@ class _SubgroupRules(SpirvRules):
             step,
             x,
         )
-        last = self._steps[self._loops.reductions[-1]]
-        outer = [step for loop, step in self._steps.items() if loop != self._loops.reductions[-1]]
+        loop = self._loops.reductions[-1]
+        outer = product_of([1, *(step for other, step in self._steps.items() if other != loop)])
         rules.limit_search(
-            any_of(last == self.sizes[self._loops.reductions[-1]], *[product_of([1, *outer]) == 1]),
+            any_of(self._steps[loop] == self.sizes[loop], outer == 1),
             "outer reductions should be tiled only if the innermost is not",
         )
 
@@ -366,27 +300,30 @@ class SpirvProvider(Provider):
             raise UndecidedError(f"the target does not build {pipeline}")
         if not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
-        make = _FORMS[pipeline].get(workload.problem.kind)
-        if make is None:
+        rules, kinds = _RULES[pipeline]
+        if workload.problem.kind not in kinds:
             return []
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
-        return make(workload, read_spirv_device(workload), attribute)
+        return [SpirvSpace(rules(workload, read_spirv_device(workload), attribute))]
 
-
-_Form = Callable[["Workload", SpirvGpu, mlir.Attribute], Sequence[Space]]
 
 _NESTS: Final = (OpKind.CONTRACTION, OpKind.CONVOLUTION, OpKind.REDUCTION, OpKind.ELEMENTWISE)
 
-_FORMS: Final[Mapping[str, Mapping[OpKind, _Form]]] = {
-    "#iree_gpu.spirv_pipeline<BaseDistribute>": dict.fromkeys(_NESTS, scalar_spaces),
-    "#iree_gpu.spirv_pipeline<BaseVectorize>": dict.fromkeys(_NESTS, vector_spaces),
-    "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>": {OpKind.CONTRACTION: promoted_spaces},
-    "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>": {
-        OpKind.CONTRACTION: cooperative_spaces
-    },
-    "#iree_gpu.spirv_pipeline<SubgroupReduce>": {
-        OpKind.CONTRACTION: subgroup_spaces,
-        OpKind.REDUCTION: subgroup_spaces,
-    },
+_RULES: Final[
+    Mapping[
+        str, tuple[Callable[[Workload, SpirvGpu, mlir.Attribute], SpirvRules], Sequence[OpKind]]
+    ]
+] = {
+    _VECTORIZING: (_ThreadTileRules, _NESTS),
+    "#iree_gpu.spirv_pipeline<BaseDistribute>": (_ThreadTileRules, _NESTS),
+    "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>": (PromotedRules, (OpKind.CONTRACTION,)),
+    "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>": (
+        CooperativeRules,
+        (OpKind.CONTRACTION,),
+    ),
+    "#iree_gpu.spirv_pipeline<SubgroupReduce>": (
+        _SubgroupRules,
+        (OpKind.CONTRACTION, OpKind.REDUCTION),
+    ),
 }
-"""The functions that return spaces, by pipeline and kind of root op."""
+"""The rules of the pipelines, and the kinds of root ops that they cover."""

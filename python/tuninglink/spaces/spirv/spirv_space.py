@@ -1,10 +1,10 @@
-"""Constraints on the configurations of ops for Vulkan and Metal, and the properties of a target GPU that they depend on."""
+"""Spaces for Vulkan and Metal, whose configurations hold tile sizes by level, and the rules that all of them share."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -29,6 +29,7 @@ from tuninglink.spaces.gpu import (
     knob_name,
     product_of,
     read_device,
+    static_sizes,
 )
 from tuninglink.spaces.model import (
     ArraySlot,
@@ -45,7 +46,7 @@ from tuninglink.spaces.model import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.model import ConstraintSet, Problem, Workload
+    from tuninglink.spaces.model import ConstraintSet, Workload
 
 
 _COOPERATIVE: Final = ("WMMA", "NV_WMMA")
@@ -57,29 +58,21 @@ _COOPERATIVE: Final = ("WMMA", "NV_WMMA")
 _ELEMENTS: Final = frozenset({"i8", "i32", "f16", "f32", "f64"})
 """The element types of cooperative matrices in MLIR."""
 
-
 _BRAIN: Final = "bf16"
 _BYTES: Final = ("i8", "f8")
 """The prefixes of the element types of one byte."""
+
 _STORAGE: Final = re.compile(r"storage = ([\w|]+)")
 """The pattern for the memory access widths of a target, which the bindings do not return."""
 
 
 @dataclass(frozen=True)
-class CooperativeMatrix:
-    """The sizes of matrices that a subgroup multiplies together."""
-
-    sizes: tuple[int, int, int]
-    element_types: tuple[str, str, str]
-
-
-@dataclass(frozen=True)
 class SpirvGpu:
-    """A GPU that runs SPIR-V."""
+    """A GPU that runs SPIR-V, with the sizes and the element types of its cooperative matrices."""
 
     gpu: Gpu
     workgroup_sizes: tuple[int, ...]
-    matrices: tuple[CooperativeMatrix, ...]
+    matrices: tuple[tuple[tuple[int, int, int], tuple[str, str, str]], ...]
     stores_bytes: bool
 
     def has_vectors(self, element_type: str) -> bool:
@@ -104,25 +97,19 @@ def read_spirv_device(workload: Workload) -> SpirvGpu:
     gpu = read_device(workload)
     assert workload.target is not None
     info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
-    matrices = dict.fromkeys(_matrices(info, workload))
+    matrices: dict[tuple[tuple[int, int, int], tuple[str, str, str]], None] = {}
+    for intrinsic in info.mma_intrinsics:
+        if intrinsic.name.startswith(_COOPERATIVE):
+            attribute = iree_gpu.MMAAttr.get(int(intrinsic), ctx=workload.root.context)
+            assert isinstance(attribute, iree_gpu.MMAAttr)
+            types = element_types(attribute)
+            if _ELEMENTS.issuperset(types):
+                m, n, k = attribute.mnk_shape
+                matrices[(m, n, k), types] = None
     storage = _STORAGE.search(str(workload.target))
     stores_bytes = storage is None or "b8" in storage[1].split("|")
     return SpirvGpu(gpu, tuple(info.max_workgroup_sizes), tuple(matrices), stores_bytes)
 
-
-def _matrices(info: iree_gpu.TargetInfo, workload: Workload) -> Iterator[CooperativeMatrix]:
-    for intrinsic in info.mma_intrinsics:
-        if not intrinsic.name.startswith(_COOPERATIVE):
-            continue
-        attribute = iree_gpu.MMAAttr.get(int(intrinsic), ctx=workload.root.context)
-        assert isinstance(attribute, iree_gpu.MMAAttr)
-        types = element_types(attribute)
-        if _ELEMENTS.issuperset(types):
-            m, n, k = attribute.mnk_shape
-            yield CooperativeMatrix((m, n, k), types)
-
-
-# --- Spaces for SPIR-V, whose configurations hold tile sizes by level, and the steps that build their rules
 
 PROVIDER: Final = "the SPIR-V provider"
 
@@ -159,27 +146,24 @@ class LevelsTemplate:
         threads = [*info.workgroup_size, *[1] * (len(THREADS_KNOBS) - len(info.workgroup_size))]
         assignment = dict(zip(THREADS_KNOBS, threads, strict=True))
         with self.pipeline.context:
-            IntegerSlot(SUBGROUP_SIZE_KNOB).read(
-                "subgroup_size", integer(info.subgroup_size), assignment
-            )
+            size = integer(info.subgroup_size)
+            IntegerSlot(SUBGROUP_SIZE_KNOB).read("subgroup_size", size, assignment)
             for position in range(max(len(levels), len(self.levels))):
                 sizes = levels[position] if position < len(levels) else ()
-                self._read_level(position, sizes, assignment)
+                path = f"tile_sizes[{position}]"
+                if position >= len(self.levels):
+                    if any(sizes):
+                        raise MismatchError(f"'{path}' is {list(sizes)}")
+                    continue
+                slot = self.levels[position]
+                rank = len(slot.elements) if isinstance(slot, ArraySlot) else len(sizes)
+                if any(sizes[rank:]):
+                    message = f"'{path}' is {list(sizes)}, and the operation has {rank} loops"
+                    raise MismatchError(message)
+                padded = [*sizes[:rank], *[0] * (rank - len(sizes))]
+                slot.read(path, mlir.ArrayAttr.get([*map(integer, padded)]), assignment)
         self.options.read_entries("", entries_of(info.configuration), assignment)
         return assignment
-
-    def _read_level(self, position: int, sizes: Sequence[int], assignment: dict[str, int]) -> None:
-        path = f"tile_sizes[{position}]"
-        if position >= len(self.levels):
-            if any(sizes):
-                raise MismatchError(f"'{path}' is {list(sizes)}")
-            return
-        slot = self.levels[position]
-        rank = len(slot.elements) if isinstance(slot, ArraySlot) else len(sizes)
-        if any(sizes[rank:]):
-            raise MismatchError(f"'{path}' is {list(sizes)}, and the operation has {rank} loops")
-        padded = [*sizes[:rank], *[0] * (rank - len(sizes))]
-        slot.read(path, mlir.ArrayAttr.get([integer(size) for size in padded]), assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Return the `#iree_codegen.compilation_info` that gives the knobs these values."""
@@ -202,24 +186,19 @@ class LevelsTemplate:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form of configurations: its constraints, and the template with their knobs."""
-
-    constraints: ConstraintSet
-    template: LevelsTemplate
-
-
 class SpirvSpace(Space):
     """The configurations of one form, whose constraints are built on first access."""
 
     def __init__(self, rules: SpirvRules) -> None:
         self._rules = rules
-        self._read = CachedReading(self._read_configuration)
 
     @cached_property
-    def _form(self) -> Form:
+    def _form(self) -> tuple[ConstraintSet, LevelsTemplate]:
         return self._rules.build()
+
+    @cached_property
+    def _read(self) -> CachedReading[Mapping[str, int]]:
+        return CachedReading(self._form[1].read)
 
     @property
     def provider(self) -> str:
@@ -227,44 +206,44 @@ class SpirvSpace(Space):
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        return self._form.constraints
+        return self._form[0]
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self._read(configuration)
 
-    def _read_configuration(self, configuration: Configuration) -> Mapping[str, int]:
-        return self._form.template.read(configuration)
-
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        return self._form.template.write(assignment)
+        return self._form[1].write(assignment)
 
 
 class SpirvRules(ABC):
-    """The rules of a form: tiles, threads, memory, then the slots of the knobs."""
+    """The rules of a form of configurations in a pipeline: tiles, threads, memory, then the slots of the knobs."""
+
+    options: tuple[str, ...] = ()
+    """The knobs that are entries of the configuration of the translation info."""
 
     threads: tuple[Number, ...]
     subgroup_size: Number
 
-    def __init__(
-        self, problem: Problem, sizes: Sequence[int], device: SpirvGpu, pipeline: mlir.Attribute
-    ) -> None:
-        self.problem = problem
-        self.sizes = tuple(sizes)
+    def __init__(self, workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> None:
+        self.problem = workload.problem
+        self.sizes = tuple(static_sizes(workload))
         self.device = device
         self.pipeline = pipeline
         self.rules = GpuRules(provider=PROVIDER)
         self._slots: dict[str, dict[int, Slot]] = {}
 
-    def build(self) -> Form:
-        """Return the form; the object must not be used afterwards."""
+    def build(self) -> tuple[ConstraintSet, LevelsTemplate]:
+        """Return the constraints and the template with their knobs; the object must not be used afterwards."""
         self.tile_loops()
         self.arrange_threads()
         self.limit_memory()
         with self.pipeline.context:
-            template = LevelsTemplate(
-                self.pipeline, self.levels(), DictionarySlot(self.options(), frozenset())
+            levels = tuple(map(self.level, SPIRV_LEVELS[str(self.pipeline)]))
+            options = DictionarySlot(
+                {name: IntegerSlot(name) for name in self.options}, frozenset()
             )
-        return Form(self.rules.build(self.problem, str(self.pipeline)), template)
+            template = LevelsTemplate(self.pipeline, levels, options)
+        return self.rules.build(self.problem, str(self.pipeline)), template
 
     @abstractmethod
     def tile_loops(self) -> None:
@@ -278,6 +257,11 @@ class SpirvRules(ABC):
     def limit_memory(self) -> None:
         """Add the rules about shared memory."""
 
+    def level(self, name: str) -> Slot:
+        zero = ConstantSlot(integer(0))
+        slots = self._slots.get(name, {})
+        return ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
+
     def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
         """Add the knob for the tile of a loop."""
         size = self.sizes[loop]
@@ -286,43 +270,9 @@ class SpirvRules(ABC):
         self._slots.setdefault(level or entry, {})[loop] = slot
         return self.rules.knob(name, low, max(size, self.device.gpu.threads))
 
-    def levels(self) -> tuple[Slot, ...]:
-        return tuple(map(self.level, SPIRV_LEVELS[str(self.pipeline)]))
-
-    def level(self, name: str) -> Slot:
-        zero = ConstantSlot(integer(0))
-        slots = self._slots.get(name, {})
-        return ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
-
-    def options(self) -> dict[str, Slot]:
-        return {}
-
     def fix(self, level: str, loop: int, value: int) -> None:
         with self.pipeline.context:
             self._slots.setdefault(level, {})[loop] = ConstantSlot(integer(value))
-
-    def add_workgroup(self) -> None:
-        """Add the knobs of a workgroup."""
-        gpu, rules = self.device.gpu, self.rules
-        self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
-        self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
-        limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
-        for name, count, most in limits:
-            rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
-        total = product_of(self.threads)
-        rules.unsafe(
-            total <= gpu.threads,
-            f"a workgroup must have at most {gpu.threads} threads, not {{}}",
-            total,
-        )
-
-    def prefer_subgroup_size(self) -> None:
-        """Propose no size of a subgroup, as the compiler does."""
-        self.rules.limit_search(
-            self.subgroup_size == 0,
-            "the driver should choose the size of a subgroup, not {}",
-            self.subgroup_size,
-        )
 
     def propose(self, tile: Number, name: str, values: Sequence[int]) -> None:
         """Propose only some values for a tile."""
@@ -332,14 +282,26 @@ class SpirvRules(ABC):
             tile,
         )
 
+    def add_workgroup(self, *, has_subgroup_size: bool = False) -> None:
+        """Add the knobs of a workgroup, whose size of a subgroup the driver should choose unless it is a choice."""
+        gpu, rules = self.device.gpu, self.rules
+        self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
+        self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
+        limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
+        for name, count, most in limits:
+            rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
+        total = product_of(self.threads)
+        message = f"a workgroup must have at most {gpu.threads} threads, not {{}}"
+        rules.unsafe(total <= gpu.threads, message, total)
+        if not has_subgroup_size:
+            message = "the driver should choose the size of a subgroup, not {}"
+            rules.limit_search(self.subgroup_size == 0, message, self.subgroup_size)
+
     def unroll(self, count: Number) -> None:
         """Limit the multiplications, or other operations, of a thread in a step."""
         self.rules.limit_compilation(count, "operations", _MOST_UNROLLED)
-        self.rules.limit_search(
-            count <= _MOST_PROPOSED,
-            f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})",
-            count,
-        )
+        message = f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})"
+        self.rules.limit_search(count <= _MOST_PROPOSED, message, count)
 
 
 def divisors(size: int, most: int) -> list[int]:
