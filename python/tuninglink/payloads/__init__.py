@@ -14,7 +14,6 @@ with lazy_imports(globals()):
     from tuninglink.payloads.payload import (
         Payload as Payload,
         PayloadError as PayloadError,
-        Size as Size,
         describe_fact as describe_fact,
         root_of as root_of,
     )

@@ -432,30 +432,25 @@ class SizeRelations:
 
     def _add_operation(self, operation: mlir.Operation) -> None:
         """Add the relations between the shapes of an operation's operands and results."""
-        outputs = destination_count(operation)
-        destinations = list(operation.operands)[len(operation.operands) - outputs :]
+        operands = list(operation.operands)
+        destinations = operands[len(operands) - destination_count(operation) :]
         for destination, result in zip(destinations, operation.results, strict=False):
             self._same(destination, result)
         maps = StructuredOp(operation).maps
-        if maps:
-            self._add_loops(operation, maps)
-        elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
-            for value in [*operation.operands, *operation.results][1:]:
-                self._same(operation.operands[0], value)
-        elif any(
-            any(size.term.kind is not Kind.CONSTANT for size in self.shapes.get(value, ()))
-            for value in (*operation.operands, *operation.results)
-        ):
-            raise UnsizedError(f"the relation between the sizes of '{operation.name}' is unknown")
-
-    def _same(self, one: Value, other: Value) -> None:
-        if one in self.shapes and other in self.shapes:
-            for left, right in zip(self.shapes[one], self.shapes[other], strict=True):
-                self.relations.append(left == right)
-
-    def _add_loops(self, operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:
+        if not maps:
+            values = [*operands, *operation.results]
+            sizes = (size for value in values for size in self.shapes.get(value, ()))
+            if operation.name.startswith(("arith.", "math.", "linalg.softmax")):
+                for value in values[1:]:
+                    self._same(operands[0], value)
+            elif any(size.term.kind is not Kind.CONSTANT for size in sizes):
+                message = f"the relation between the sizes of '{operation.name}' is unknown"
+                raise UnsizedError(message)
+            return
         loops = [self._unknown() for _ in range(maps[0].n_dims)]
-        for operand, map_ in zip(operation.operands, maps, strict=False):
+        if operation == self._template.root:
+            self.loops = loops
+        for operand, map_ in zip(operands, maps, strict=False):
             for size, expression in zip(self.shapes.get(operand, ()), map_.results, strict=False):
                 if isinstance(expression, mlir.AffineDimExpr):
                     self.relations.append(size == loops[expression.position])
@@ -467,8 +462,11 @@ class SizeRelations:
                 # A tensor may have elements beyond the last one that is read.
                 self.relations.append(size >= last + 1)
                 self.slack.append(size == last + 1)
-        if operation == self._template.root:
-            self.loops = loops
+
+    def _same(self, one: Value, other: Value) -> None:
+        if one in self.shapes and other in self.shapes:
+            for left, right in zip(self.shapes[one], self.shapes[other], strict=True):
+                self.relations.append(left == right)
 
     @cached_property
     def _role_sizes(self) -> dict[str, list[Expression]]:

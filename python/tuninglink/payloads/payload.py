@@ -435,37 +435,32 @@ class _Question:
         return NoSizes(Verdict.REFUTED, reason)
 
 
-class _Choice:
+class _Choice(_Question):
     """A choice of sizes that satisfies relations and demands."""
 
     def __init__(
-        self,
-        template: Template,
-        sizes: SizeRelations,
-        demands: Iterable[tuple[str, Expression]],
+        self, template: Template, sizes: SizeRelations, demands: Iterable[tuple[str, Expression]]
     ) -> None:
+        super().__init__(sizes.relations, demands)
         self._op = template.op
         self._sizes = sizes
-        self._question = _Question(sizes.relations, demands)
-        self._solver = self._question.solver
-        self._context = self._solver.ctx
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
         """Decide whether sizes exist, and choose some."""
-        solver, write = self._solver, self._question.writer
+        solver, write = self.solver, self.writer
         unknowns = [write.number(size.term) for size in self._sizes.unknowns]
         loops = [write.number(loop.term) for loop in self._sizes.loops]
         slack = [write.truth(wish.term) for wish in self._sizes.slack]
         status = solver.check()
         if status == z3.unsat:
-            return self._question.refutation()
+            return self.refutation()
         if status == z3.unknown:
             reason = f"the solver gave up: {solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
         # The solver's model may be the only one.
         model = solver.model()
         differences = [size != model.eval(size, model_completion=True) for size in unknowns]
-        nothing = z3.BoolVal(val=False, ctx=self._context)
+        nothing = z3.BoolVal(val=False, ctx=self.solver.ctx)
         if solver.check(z3.Or(nothing, *differences)) == z3.unsat:
             return self._sized(frozenset(range(len(loops))))
         demanded = frozenset(
@@ -484,24 +479,24 @@ class _Choice:
 
     def _sized(self, demanded: frozenset[int]) -> Sized:
         """Return the sizes in the solver's model."""
-        self._solver.check()
-        model = self._solver.model()
+        self.solver.check()
+        model = self.solver.model()
 
         def value(size: Expression) -> int:
-            written = self._question.writer.number(size.term)
+            written = self.writer.number(size.term)
             return int(model.eval(written, model_completion=True).as_long())
 
         return _sized(self._sizes, demanded, value)
 
     def _only_value(self, size: z3.ArithRef) -> int | None:
-        assert self._solver.check() == z3.sat
-        value = int(self._solver.model().eval(size, model_completion=True).as_long())
-        return value if self._solver.check(size != value) == z3.unsat else None
+        assert self.solver.check() == z3.sat
+        value = int(self.solver.model().eval(size, model_completion=True).as_long())
+        return value if self.solver.check(size != value) == z3.unsat else None
 
     def _try(self, wish: z3.BoolRef) -> bool:
-        if self._solver.check(wish) != z3.sat:
+        if self.solver.check(wish) != z3.sat:
             return False
-        self._solver.add(wish)
+        self.solver.add(wish)
         return True
 
     def _choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
@@ -511,11 +506,11 @@ class _Choice:
         ):
             return
         self._try(size >= 1)
-        optimize = z3.Optimize(ctx=self._context)
+        optimize = z3.Optimize(ctx=self.solver.ctx)
         optimize.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
-        optimize.add(self._solver.assertions())
+        optimize.add(self.solver.assertions())
         # Tracked facts are implications of their labels.
-        optimize.add(*(z3.Bool(label, self._context) for label in self._question.labels))
+        optimize.add(*(z3.Bool(label, self.solver.ctx) for label in self.labels))
         optimize.minimize(size)
         if optimize.check() == z3.sat:
             least = optimize.model().eval(size, model_completion=True)

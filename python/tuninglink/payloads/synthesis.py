@@ -381,7 +381,13 @@ def configured_together(
         batch = [draft for _, draft in chosen[start : start + _BATCH]]
         if len(batch) == 1:
             break
-        module = _joined(batch)
+        # A module with copies of the functions of the payloads' bodies.
+        context = batch[0].body.context
+        module = mlir.Module.create(mlir.Location.unknown(context)).operation
+        with context, mlir.InsertionPoint(module.regions[0].blocks[0]):
+            for number, draft in enumerate(batch):
+                copy = function_of(draft.body).clone().operation
+                copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
         # Run the interpreter once for the batch.
         try:
             entries = [draft.entry for draft in batch]
@@ -427,17 +433,6 @@ def _is_local(entry: Entry) -> bool:
         return False
     handles = [is_any_op(kind) for kind in signature(sequence).results]
     return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None
-
-
-def _joined(drafts: Sequence[Draft]) -> mlir.Operation:
-    """Return a module with copies of the functions of payloads' bodies."""
-    context = drafts[0].body.context
-    module = mlir.Module.create(mlir.Location.unknown(context)).operation
-    with context, mlir.InsertionPoint(module.regions[0].blocks[0]):
-        for number, draft in enumerate(drafts):
-            copy = function_of(draft.body).clone().operation
-            copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
-    return module
 
 
 # --- Runs of the compiler's interpreter that show which entries match payloads -------------------

@@ -176,14 +176,6 @@ class ModuleScan:
         for shape in self._recent:
             if shape.example.is_structurally_equivalent(sequence, _SAME_SHAPE):
                 return shape
-        if not self._scan_body(sequence) or is_entry_point(sequence):
-            return None
-        shape = SequenceShape(sequence)
-        self._recent = [shape, *self._recent[: _MOST_SHAPES - 1]]
-        return shape
-
-    def _scan_body(self, sequence: mlir.Operation) -> bool:
-        """Record the relevant ops of a sequence; return whether it has a body without relevant ops."""
         operations: list[mlir.Operation] = []
 
         def keep(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -192,6 +184,7 @@ class ModuleScan:
 
         visit(sequence, keep)
         self.has_declarations |= len(operations) == 1
+        # Record the relevant ops.
         relevant = [operation for operation in operations[1:] if operation.name not in _BLIND]
         for operation in relevant:
             if operation.name == names.FOREACH_MATCH:
@@ -206,7 +199,11 @@ class ModuleScan:
                 self.including.add(operation.parent.operation)
         printing = [operation for operation in operations if operation.name == names.PRINT]
         self.printing += printing
-        return len(operations) > 1 and not relevant and not printing
+        if len(operations) == 1 or relevant or printing or is_entry_point(sequence):
+            return None
+        shape = SequenceShape(sequence)
+        self._recent = [shape, *self._recent[: _MOST_SHAPES - 1]]
+        return shape
 
 
 def is_entry_point(operation: mlir.Operation) -> bool:

@@ -25,27 +25,6 @@ PREPROCESSING_SPEC = "preprocessing spec"
 """The words for the kind of the spec."""
 
 
-def preprocessing_spec(
-    data: bytes,
-    name: str,
-    context: mlir.Context,
-    *,
-    upgrade: bool = True,
-    diagnostics: DiagnosticSink | None = None,
-) -> mlir.Operation | None:
-    """Return the module of a preprocessing spec, read as tuning specs are; None for any other file.
-
-    For the arguments, see `read_module`.
-    """
-    if names.TRANSFORM_MAIN.encode() not in data:
-        return None
-    module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
-    if has_entry_point(module) or not preprocessing_entry_points(module):
-        return None
-    check_passes(SequenceTable(module))
-    return module
-
-
 def read_preprocessing_spec(
     data: bytes,
     name: str,
@@ -54,11 +33,29 @@ def read_preprocessing_spec(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> mlir.Operation:
-    """Return the module that the compiler should preprocess a program with. For the arguments, see `read_module`."""
+    """Return the module that the compiler should preprocess a program with, read as tuning specs are."""
     module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
     if has_entry_point(module) and not preprocessing_entry_points(module):
         remedy = note("pass it with '--spec FILE'")
         message = f"a tuning spec, not a spec for '{PREPROCESSING_FLAG}'"
         raise SpecError(error(message, module, [remedy]))
+    check_passes(SequenceTable(module))
+    return module
+
+
+def preprocessing_spec(
+    data: bytes,
+    name: str,
+    context: mlir.Context,
+    *,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> mlir.Operation | None:
+    """Return the module of a preprocessing spec; None for any other file."""
+    if names.TRANSFORM_MAIN.encode() not in data:
+        return None
+    module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
+    if has_entry_point(module) or not preprocessing_entry_points(module):
+        return None
     check_passes(SequenceTable(module))
     return module

@@ -172,7 +172,9 @@ class SequenceTable:
         if resolved is None or self._any(path, lambda _: False):
             return True
         values: _Values = {}
-        return any(True for _ in _failures(*resolved, values)) or bool(values[resolved[1]])
+        table, sequence = resolved
+        fails_itself = any(True for _ in table.failing_ops(sequence, values))
+        return fails_itself or bool(values[sequence])
 
     def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
         """Return whether `holds` is true, or unknown, for an op that the sequence at `path` runs."""
@@ -183,9 +185,22 @@ class SequenceTable:
             for op in body(sequence)
         )
 
-    def failing_ops(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-        """Yield the ops of a sequence, and of those that it runs, whose failure makes the sequence fail."""
-        yield from _failures(self, sequence, {})
+    def failing_ops(
+        self, sequence: mlir.Operation, values: _Values | None = None
+    ) -> Iterator[mlir.Operation]:
+        """Yield the ops of a sequence, and of those that it runs, whose failure makes the sequence fail.
+
+        Record in `values` for each sequence the arguments that must be one value for an annotation.
+        """
+        values = {} if values is None else values
+        for inner, runs in postorder([(self, sequence)], partial(_callees, suppressed=False)):
+            yield from (op for op in body(runs) if op.name != names.INCLUDE and fails(op))
+            arguments = values[runs] = {}
+            for value, annotation in _annotated_values(inner, runs, values):
+                if isinstance(value, mlir.BlockArgument) and value.owner.owner == runs:
+                    arguments[value.arg_number] = annotation
+                elif value is None or not _is_one_value(inner, value):
+                    yield annotation
 
     def distinct(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return one pair for each combination of matcher shape and action; others differ only in parameters."""
@@ -228,20 +243,6 @@ class SequenceTable:
                 if sequence not in results:
                     results[sequence] = read(table, sequence, results)
         return results[result[1]]
-
-
-def _failures(
-    table: SequenceTable, sequence: mlir.Operation, values: _Values
-) -> Iterator[mlir.Operation]:
-    """Yield the failing ops; record for each sequence the arguments that must be one value for an annotation."""
-    for inner, runs in postorder([(table, sequence)], partial(_callees, suppressed=False)):
-        yield from (op for op in body(runs) if op.name != names.INCLUDE and fails(op))
-        arguments = values[runs] = {}
-        for value, annotation in _annotated_values(inner, runs, values):
-            if isinstance(value, mlir.BlockArgument) and value.owner.owner == runs:
-                arguments[value.arg_number] = annotation
-            elif value is None or not _is_one_value(inner, value):
-                yield annotation
 
 
 def _annotated_values(

@@ -539,7 +539,14 @@ def _malformed(
             if isinstance(value, mlir.ArrayAttr):
                 others = (each for each in value if not isinstance(each, mlir.IntegerAttr))
                 reason += f": {next(others)} is not an integer"
-    elif name == gpu.PROMOTION_TYPES and (copy := _unread_copy(value)):
+    elif isinstance(value, mlir.ArrayAttr) and name == gpu.PROMOTION_TYPES:
+        # The copy of each promotion must be one of these, or a lowering config.
+        found = (_COPY.search(str(promotion)) for promotion in value)
+        copies = (match[1] or match[2] for match in found if match)
+        readable = (*_COPIES, "#iree_gpu.lowering_config<")
+        copy = next((copy for copy in copies if not copy.startswith(readable)), "")
+        if not copy:
+            return
         form = f"a promotion whose copy is {' or '.join(_COPIES)}"
         reason = f"and code generation does not read {copy}"
     else:
@@ -556,15 +563,6 @@ _COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_
 """How copies are distributed, besides a lowering config."""
 
 _COPY: Final = re.compile(r"promote_with_cache_swizzle<(.*)>$|copy_config = (.*), swizzle = ")
-
-
-def _unread_copy(promotions: mlir.Attribute) -> str:
-    """Return the first description of a copy that is not a lowering config; empty if there is none."""
-    assert isinstance(promotions, mlir.ArrayAttr)
-    found = (_COPY.search(str(promotion)) for promotion in promotions)
-    copies = (match[1] or match[2] for match in found if match)
-    readable = (*_COPIES, "#iree_gpu.lowering_config<")
-    return next((copy for copy in copies if not copy.startswith(readable)), "")
 
 
 def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:

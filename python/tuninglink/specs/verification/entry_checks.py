@@ -100,12 +100,10 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)
     for code in reach.codes:
-        entry_checks.check_constants(code)
-        if mains:
-            continue  # Its actions may replace ops.
-        entry_checks.check_alternatives(code)
+        entry_checks.check_ops(code, is_preprocessing=bool(mains))
         for operation in code.matchers:
-            if operation.name == names.FOREACH_MATCH:
+            # The actions of a preprocessing spec may replace ops.
+            if operation.name == names.FOREACH_MATCH and not mains:
                 entry_checks.check(reach.entries(code, operation))
     return True
 
@@ -169,18 +167,15 @@ class EntryChecks:
         self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}
         self._reported: set[tuple[mlir.Operation, str]] = set()
 
-    def check_constants(self, code: Code) -> None:
-        """Report the constants in a sequence whose type differs from the declared one."""
+    def check_ops(self, code: Code, *, is_preprocessing: bool) -> None:
+        """Report the constants in a sequence whose type differs from the declared one, and alternatives."""
         for operation in code.operations:
             if operation.name == names.PARAM_CONSTANT:
                 kind = operation.results[0].type
                 if not self._fits(operation.attributes["value"], kind):
                     self._report_misfit(operation, kind, None)
-
-    def check_alternatives(self, code: Code) -> None:
-        """Report alternatives, which replace their scope. The compiler goes on using the function it runs a spec on."""
-        for operation in code.operations:
-            if operation.name == names.ALTERNATIVES:
+            elif operation.name == names.ALTERNATIVES and not is_preprocessing:
+                # The compiler goes on using the function that it runs a spec on.
                 self._diagnostics.warning(
                     f"'{names.ALTERNATIVES}' replaces its scope by a copy: the compiler crashes where that is the "
                     "function that the spec is applied to; use a 'foreach_match' without it",
@@ -281,14 +276,15 @@ def check_entry_points(
     """Check the entry points of a spec, and sequences that resemble an entry point."""
     usable = []
     children = list(body(module))
-    marked = [op for op in children if is_entry_point(op) and _is_marked(op)]
+    with_mark = [op for op in children if names.ENTRY_POINT in op.attributes]
+    marked = list(filter(is_entry_point, with_mark))
     for operation in children:
         if names.CHAINED_ENTRY_POINT in operation.attributes:
             continue  # The entry point of the chain runs it.
         if is_entry_point(operation):
             if _check_entry_point(operation, marked, table, diagnostics):
                 usable.append(operation)
-        elif _is_marked(operation):
+        elif operation in with_mark:
             diagnostics.warning(
                 f"'{names.ENTRY_POINT}' means nothing on '{operation.name}'; "
                 f"it marks a '{names.NAMED_SEQUENCE}'",
@@ -296,10 +292,6 @@ def check_entry_points(
                 rule=Rule.ENTRY_POINT,
             )
     return usable
-
-
-def _is_marked(operation: mlir.Operation) -> bool:
-    return names.ENTRY_POINT in operation.attributes
 
 
 def _check_entry_point(
@@ -313,7 +305,7 @@ def _check_entry_point(
         diagnostics.emit(problem)
         return False
     name, rule = symbol_name(sequence), Rule.ENTRY_POINT
-    if not _is_marked(sequence):
+    if names.ENTRY_POINT not in sequence.attributes:
         consequence = (
             "IREE runs it only if the spec is alone, and silently drops it next to another one"
         )
