@@ -56,8 +56,8 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 275
-SHORTEST_MEAN: Final = 10.5
+MOST_FILES: Final = 273
+SHORTEST_MEAN: Final = 11.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
