@@ -160,10 +160,7 @@ class StrayTileError(MismatchError):
 
 
 class NearFormError(MismatchError):
-    """A configuration differs from the covered form, but has all requirements of a covered configuration.
-
-    If the knobs of the covered configuration break a necessary rule, code generation fails for this one, too.
-    """
+    """A configuration of another form that fails, too, if the covered one with these knobs breaks a necessary rule."""
 
     def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
         super().__init__(message)
@@ -336,11 +333,16 @@ class ConstantSlot(Slot):
 
 
 @dataclass(frozen=True)
-class IgnoredSlot(ConstantSlot):
+class IgnoredSlot(Slot):
     """An attribute that code generation ignores; any of its kind is read."""
+
+    attribute: mlir.Attribute
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
         _expect(path, actual, type(self.attribute))
+
+    def write(self, _: Mapping[str, int]) -> mlir.Attribute:
+        return self.attribute
 
 
 @dataclass(frozen=True)
@@ -575,10 +577,7 @@ _OUTSIDE: Final = frozenset(
 
 
 def template_slot(attribute: mlir.Attribute, names_of_knobs: Mapping[str, str]) -> Slot:
-    """Return the slot for a part of a compiler template, in which attributes stand for knobs.
-
-    The names of the knobs are given by their names in the template.
-    """
+    """Return the slot for a part of a compiler template; the names of knobs are given by those in the template."""
     if isinstance(attribute, iree_codegen.IntKnobAttr):
         return IntegerSlot(names_of_knobs[attribute.name])
     if isinstance(attribute, iree_codegen.OneOfKnobAttr):

@@ -222,7 +222,7 @@ class ConstraintSet:
         self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
     ) -> UnsatAnswer:
         """Return whether no valid assignment agrees with values for some knobs, and the reason."""
-        partial = self._read_partial(partial)
+        partial = read_partial_assignment(partial, self._names, self.pipeline)
         deadline = limits.start()
         everything = range(len(self.assertions))
         try:
@@ -255,7 +255,7 @@ class ConstraintSet:
             limits: the limits of the query.
             without: the indices of assertions that need not hold, see `broken_heuristics`.
         """
-        assignment = self._read_partial(assignment)
+        assignment = read_partial_assignment(assignment, self._names, self.pipeline)
         if self.unknown:
             return NearestAnswer(Verdict.NOT_DECIDED, reason=self.unknown)
         deadline = limits.start()
@@ -317,7 +317,7 @@ class ConstraintSet:
     ) -> Iterator[dict[str, int]]:
         """Yield every valid assignment that differs from a given one in a few knobs, once."""
         self._expect_known()
-        self._read_partial(dict.fromkeys(choices, 0))
+        read_partial_assignment(dict.fromkeys(choices, 0), self._names, self.pipeline)
         if not all(choices.values()):
             return
         deadline = limits.start()
@@ -394,9 +394,6 @@ class ConstraintSet:
     def _expect_known(self) -> None:
         if self.unknown:
             raise UndecidedError(self.unknown)
-
-    def _read_partial(self, given: Mapping[str, object]) -> dict[str, int]:
-        return read_partial_assignment(given, self._names, self.pipeline)
 
     def _in_order(self, assignment: Mapping[str, int]) -> dict[str, int]:
         return {name: assignment[name] for name in self._names}
