@@ -24,7 +24,7 @@ def test_an_interrupt_shows_the_entries_that_were_checked(tmp_path: Path) -> Non
     spec = tmp_path / "spec.mlir"
     spec.write_text(long_spec([128 * (number + 1) for number in range(ENTRIES)]))
     table = tmp_path / "table.txt"
-    flags = ["--target", "gfx942", "--jobs", "3", "-o", table.name]
+    flags = ["--target", "gfx942", "--jobs", "3", "--all", "-o", table.name]
     marker = f"TUNINGLINK_TEST_{os.urandom(8).hex()}"
     with TerminalCommand(
         listening([str(TOOLS / "tuninglink"), "check", spec.name, *flags]),

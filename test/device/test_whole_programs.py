@@ -12,6 +12,7 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
+from tuninglink.errors import CompileError
 from tuninglink.tuning.deciding import ModelRunError, ModelRuns
 from tuninglink.tuning.programs import (
     ALL_CALLS,
@@ -158,7 +159,7 @@ def test_weights_come_from_files_or_are_random(runs: Runs, tmp_path: Path) -> No
 
 def test_missing_weights_are_the_reason(runs: Runs, tmp_path: Path) -> None:
     file = safetensors(tmp_path / "weights.safetensors", "v", np.zeros((2, 3), np.float32))
-    with pytest.raises(ModelRunError, match=r"\bw\b"):
+    with pytest.raises(CompileError, match="parameter 'w' is missing"):
         runs(PARAMETERS, CallOptions((), (), (file,))).outputs()
 
 

@@ -202,7 +202,7 @@ def _run_part(options: TuneOptions, tuning: DispatchTuning) -> None:
     if options.settings.stop_after is not LastStage.MEASUREMENT:
         _list_candidates(options, staged_candidates(tuning))
         return
-    # The candidates are written to a folder, which is no file to check.
+    # The candidates are written to a folder, not to the output file.
     check_outputs(replace(options, output=STANDARD_STREAM))
     if options.report:
         check_directory(options.report)
