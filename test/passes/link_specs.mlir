@@ -639,3 +639,29 @@ module @parameter_beside attributes { transform.with_named_sequence } {
     }
   }
 }
+
+// -----
+
+// A single nested spec in default-entrypoint form stays one list: a chain would hide the errors of its actions.
+
+// CHECK-LABEL: module @lone attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence}
+// CHECK-NOT:   failures(suppress)
+// CHECK:       transform.foreach_match in %arg0
+// CHECK-NEXT:      @match -> @apply : (!transform.any_op) -> !transform.any_op
+module @lone attributes { transform.with_named_sequence } {
+  module @only attributes { transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) {
+      transform.annotate %op "lone" : !transform.any_op
+      transform.yield
+    }
+    transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.consumed}) -> !transform.any_op
+        attributes { iree_codegen.tuning_spec_entrypoint } {
+      %updated = transform.foreach_match in %root @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %updated : !transform.any_op
+    }
+  }
+}

@@ -417,13 +417,13 @@ def _merge(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm
     """Merge specs into one module, and add the entry point of a list or of a chain."""
     members = list(map(_prepared, members))
     # Step 2. Copy the ops, except for the entry points that the new one replaces.
-    if form is LinkForm.FLAT:
+    if form is not LinkForm.CHAINED:
         replaced = [{point.name for point in member.entry_points} for member in members]
     else:
         replaced = [{member.driver.name} if member.driver else set() for member in members]
     renames = _copy_ops(container, members, replaced)
-    # Step 3. A list has all entries, and is in default-entrypoint form.
-    if form is LinkForm.FLAT:
+    # Step 3. A list, or a single spec in that form already, has all entries, and is in default-entrypoint form.
+    if form is not LinkForm.CHAINED:
         pairs: list[Pair] = []
         for member, new_names in zip(members, renames, strict=True):
             own = pairs_of(member.foreach_match)
