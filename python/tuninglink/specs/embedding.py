@@ -59,12 +59,11 @@ def load_embedded_spec(
     except SpecError as failure:
         first, *others = failure.diagnostics
         # Offsets into the bytes do not help users; locations recorded in the bytecode do.
-        causes = [
-            diagnostic
-            for diagnostic in (first, *first.notes, *others)
-            if not (diagnostic.place is None or diagnostic.place.file == name)
+        notes = [
+            replace(cause, severity=Severity.NOTE)
+            for cause in (first, *first.notes, *others)
+            if cause.place is not None and cause.place.file != name
         ]
-        notes = [replace(diagnostic, severity=Severity.NOTE) for diagnostic in causes]
         raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
 
 

@@ -142,12 +142,13 @@ class Project:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The specs as command-line arguments, with their hashes if they are locked."""
+        locked = self._locked  # A lock that nobody may rely on is an error even without specs.
         words: list[str] = []
         for spec in self.specs:
-            if self._locked is None:
+            if locked is None:
                 words.append(str(self._argument(spec)))
                 continue
-            hashes = self._locked.get(spec)
+            hashes = locked.get(spec)
             if not hashes:
                 raise self._out_of_date(f"'{spec}' is not locked")
             argument = self._argument(spec)

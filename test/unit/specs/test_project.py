@@ -234,6 +234,21 @@ def test_malformed_lock_is_one_error(project: Path, text: str) -> None:
     (project / "tuninglink.lock").write_text(text)
     with pytest.raises(TuninglinkError, match="is not a lock file of this version"):
         found().check_lock(QUIET)
+    (project / "tuninglink.toml").write_text('flags = ["--iree-opt-level=O2"]')
+    with pytest.raises(TuninglinkError, match="is not a lock file of this version"):
+        assert found().arguments
+
+
+def test_lock_of_another_user_is_refused_without_specs(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "tuninglink.toml").write_text('flags = ["--iree-opt-level=O2"]')
+    (project / "tuninglink.lock").write_text('{"version": 1, "specs": {}}')
+    project_ = found()
+    owner = (project / "tuninglink.lock").stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(TuninglinkError, match=r"'tuninglink\.lock', which the project file uses"):
+        assert project_.arguments
 
 
 @pytest.mark.parametrize(
