@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -217,7 +218,7 @@ def run(number: int, seed: int, sound: Path) -> tuple[str, str]:
         fault = "traceback: " + text[-800:]
     elif done.returncode not in (0, 1, 2):
         fault = f"exit code {done.returncode}: {text[-300:]}"
-    elif done.returncode and "error" not in text and program == "tuninglink":
+    elif done.returncode and not re.search("error|option: '", text) and program == "tuninglink":
         fault = f"fails without an error: {text[-300:]}"
     elif any(line.startswith("::error::x") for line in text.splitlines()) or "\x1b" in text:
         fault = "control characters: " + text[-300:]
