@@ -116,7 +116,7 @@ def read_module(
         diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,), rule=rule))
     for hint in (*kept_out, *upgraded.hints):
         if diagnostics is None:
-            warnings.warn(str(hint), stacklevel=4)
+            warnings.warn(str(hint), stacklevel=3)  # where `load_spec` is called
         else:
             diagnostics.emit(hint)
     module = parse_module(upgraded.text.encode(), name, context)

@@ -222,12 +222,11 @@ def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
     """Yield the pairs among the tokens of a `foreach_match`."""
     for is_comma, piece in groupby(tokens, key=lambda token: token.text == ","):
         path = [token for token in piece if token.kind == "symbol" or token.text in {"::", "->"}]
-        words = [plain(token.text) if token.kind == "symbol" else token.text for token in path]
-        if not is_comma and words.count("->") == 1:
-            arrow = words.index("->")
-            matcher, action = "".join(words[:arrow]), "".join(words[arrow + 1 :])
-            if matcher and action:
-                yield Pair(matcher, action, path[0].start, path[-1].end)
+        arrows = [index for index, token in enumerate(path) if token.text == "->"]
+        if not is_comma and len(arrows) == 1 and 0 < arrows[0] < len(path) - 1:
+            words = [plain(token.text) if token.kind == "symbol" else token.text for token in path]
+            matcher, action = "".join(words[: arrows[0]]), "".join(words[arrows[0] + 1 :])
+            yield Pair(matcher, action, path[0].start, path[-1].end)
 
 
 # --- Exclusion of the parts of a spec that today's compiler rejects, by turning them into comments

@@ -210,6 +210,11 @@ def test_configurations_known_to_fail_get_warnings() -> None:
         tuninglink.load_spec(text.encode())
 
 
+def test_a_sequence_may_be_named_like_an_arrow() -> None:
+    (entry,) = upgraded(spec(matcher('"->"'), pairs='@"->" -> @apply')).entries
+    assert (entry.matcher, entry.state) == ("->", "upgraded")
+
+
 def test_aliases_are_followed_and_stay_aliases() -> None:
     aliases = (
         "#config = #iree_codegen.lowering_config<tile_sizes = [[64, 128, 32]]>\n"
@@ -307,8 +312,9 @@ def test_old_specs_are_rejected_without_upgrades() -> None:
 def test_exclusions_from_a_loaded_spec_get_warnings() -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
-    with pytest.warns(UserWarning, match="'@bad' is excluded"):
+    with pytest.warns(UserWarning, match="'@bad' is excluded") as caught:
         loaded = tuninglink.load_spec(text.encode())
+    assert [warning.filename for warning in caught] == [__file__]
     assert [entry.matcher for entry in loaded.entries] == ["a"]
 
 
