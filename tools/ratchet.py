@@ -21,7 +21,7 @@ LIMITS: Final = {
     "pages": (34, 2),
     "workers": (639, 47),
     "mlir": (1481, 94),
-    "solver": (2705, 172),
+    "solver": (2691, 171),
     "iree": (3078, 163),
     "spaces.model": (1513, 102),
     "upgrading": (4086, 217),

@@ -1,8 +1,4 @@
-"""The finite-domain solver: terms, bounds, search, counting and sampling, with Z3 as the fallback. No MLIR.
-
-This module defines terms, integer and boolean. Assertions are boolean terms. Terms have the semantics of SMT-LIB and can be
-exported to Z3. The search does not read Z3 expressions, since each access to one takes microseconds.
-"""
+"""The finite-domain solver: terms, bounds, search, counting and sampling, with Z3 as the fallback. No MLIR."""
 
 from tuninglink.lazy import lazy_imports
 

@@ -11,7 +11,7 @@ from tuninglink.solver.terms import Kind, Term, divide, evaluate, graph, modulo
 
 Values = list[int]
 Result = tuple[list[int], list[int]]
-"""The indices of the assertions that do not hold, and of undefined ones."""
+"""The indices of the assertions that do not hold, and of those that are not decided."""
 
 _INFIX = {
     Kind.ADD: " + ",
@@ -104,23 +104,6 @@ def conjunction(
     return lines
 
 
-def violations(assertions: Sequence[Term], slots: Mapping[str, int]) -> Callable[[Values], Result]:
-    """Return a function that judges values.
-
-    An assertion counts as undefined if its evaluation divides by zero anywhere; its value may nevertheless be
-    determined.
-    """
-    bounds = Bounds(slots)
-    lines = ["violated, undefined = [], []"]
-    for number, assertion in enumerate(assertions):
-        writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
-        inside = [*writer.lines, f"if not {writer.text(assertion)}: violated.append({number})"]
-        lines += ["try:", *(f"    {line}" for line in inside)]
-        lines += ["except ZeroDivisionError:", f"    undefined.append({number})"]
-    function: Callable[[Values], Result] = compile_function([*lines, "return violated, undefined"])
-    return function
-
-
 def outlook(
     assertions: Sequence[Term],
     assigned: frozenset[str],
@@ -146,8 +129,7 @@ def outlook(
             lines += inside
             continue
         # All numerators over zero give the same key: the term decides nothing, or nothing is decided.
-        lines += ["try:", *(f"    {line}" for line in inside)]
-        lines += ["except ZeroDivisionError:", f"    k{number} = None"]
+        lines += _unless_by_zero(inside, f"k{number} = None")
     keys = "".join(f"k{number}, " for number in range(len(parts)))
     return [*lines, f"return ({keys})"]
 
@@ -233,6 +215,12 @@ def _inversion(
         else:
             lines += [f"x, rest = divmod(x, {' * '.join(texts)})", "r = r or rest"]
     return [*lines, "if not r: roots.append(x)"]
+
+
+def _unless_by_zero(lines: Iterable[str], otherwise: str) -> list[str]:
+    """Return lines that run some lines, and another one if these divide by zero."""
+    inside = (f"    {line}" for line in lines)
+    return ["try:", *inside, "except ZeroDivisionError:", f"    {otherwise}"]
 
 
 def compile_function(lines: Sequence[str], arguments: str = "v") -> Any:
@@ -395,45 +383,45 @@ class Judgements:
     def __init__(self, terms: Sequence[Term]) -> None:
         self._terms = terms
         self._count = 0
-        self._names: list[str] = []
-        self._given: frozenset[str] = frozenset()
-        self._compiled: Callable[[Values], Result] | None = None
-        # The indices of the assertions in the compiled function, and of those with unknowns without a value.
-        self._complete: list[int] = []
-        self._incomplete: list[int] = []
+        # One object, since several threads may judge: the slots of the unknowns, and the function of their values.
+        self._compiled: tuple[dict[str, int], Callable[[Values], Result]] | None = None
 
     def judge(self, assignment: Mapping[str, int]) -> Result:
         """Return the indices of the assertions that an assignment violates, and of those that it leaves undecided."""
         self._count += 1
-        if self._count <= _FEW:
-            return self._evaluate(range(len(self._terms)), assignment)
-        if self._compiled is None or self._given != assignment.keys():
-            self._compile([*assignment])
-        assert self._compiled is not None
-        complete = self._complete
-        violated, undefined = self._compiled([assignment[name] for name in self._names])
-        violated = [complete[index] for index in violated]
-        others = sorted([*(complete[index] for index in undefined), *self._incomplete])
-        if not others:
-            return violated, []
-        further, is_open = self._evaluate(others, assignment)
-        return sorted([*violated, *further]), is_open
-
-    def _compile(self, names: list[str]) -> None:
-        self._names, self._given = names, frozenset(names)
-        everything = range(len(self._terms))
-        self._complete = [at for at in everything if self._terms[at].variables <= self._given]
-        self._incomplete = sorted({*everything} - {*self._complete})
-        slots = {name: position for position, name in enumerate(names)}
-        self._compiled = violations([self._terms[index] for index in self._complete], slots)
-
-    def _evaluate(self, indices: Iterable[int], assignment: Mapping[str, int]) -> Result:
-        violated, is_open = [], []
+        violated: list[int] = []
+        others: Sequence[int] = range(len(self._terms))
+        if self._count > _FEW:
+            compiled = self._compiled
+            if compiled is None or compiled[0].keys() != assignment.keys():
+                slots = {name: position for position, name in enumerate(assignment)}
+                compiled = self._compiled = slots, self._compile(slots)
+            slots, function = compiled
+            violated, others = function([assignment[name] for name in slots])
+        is_open: list[int] = []
         cache: dict[Term, int] = {}
-        for index in indices:
+        for index in others:
             try:
                 if not evaluate(self._terms[index], assignment, cache):
                     violated.append(index)
             except (KeyError, ZeroDivisionError):
                 is_open.append(index)
-        return violated, is_open
+        return sorted(violated), is_open
+
+    def _compile(self, slots: Mapping[str, int]) -> Callable[[Values], Result]:
+        """Return a function that returns the violated assertions, and those that must be evaluated one by one.
+
+        These contain unknowns without a value, or divide by zero anywhere; their values may nevertheless be determined.
+        """
+        bounds = Bounds(slots)
+        lines = ["violated, others = [], []"]
+        for number, assertion in enumerate(self._terms):
+            later = f"others.append({number})"
+            if assertion.variables <= slots.keys():
+                writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
+                test = f"if not {writer.text(assertion)}: violated.append({number})"
+                lines += _unless_by_zero([*writer.lines, test], later)
+            else:
+                lines.append(later)
+        function: Callable[[Values], Result] = compile_function([*lines, "return violated, others"])
+        return function

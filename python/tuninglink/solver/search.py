@@ -165,56 +165,63 @@ class SearchPlan:
 
 
 _Cost = tuple[int, int]
+"""The number of differences from a target, and their distance from it."""
 
 
-def nearest_by_search(
-    search: SearchPlan, target: Mapping[str, int], measured: Collection[str], deadline: Deadline
-) -> NearestAnswer:
-    """Find the solution that differs from `target` in the fewest places, then by the smallest distance.
+def _costs(
+    search: SearchPlan, target: Mapping[str, int], measured: Collection[str]
+) -> Callable[[int, Values], _Cost]:
+    """Return a function that a search calls at each of its nodes for the cost of the values so far.
 
     Unknowns without a target value are free. The distance counts only the `measured` unknowns.
     """
     order = search.order
-    best: list[_Cost] = []
     costs: list[_Cost] = [(0, 0)] * (len(order) + 1)
 
-    def is_worse(at: int, values: list[int]) -> bool:
-        changes, distance = costs[at]
+    def cost(at: int, values: Values) -> _Cost:
+        changed, distance = costs[at]
         name = order[at]
         if name in target and values[at] != target[name]:
-            changes += 1
-            if name in measured:
-                distance += abs(values[at] - target[name])
-        costs[at + 1] = (changes, distance)
-        return bool(best) and costs[at + 1] >= best[-1]
+            changed += 1
+            distance += abs(values[at] - target[name]) if name in measured else 0
+        costs[at + 1] = changed, distance
+        return costs[at + 1]
 
-    # Each solution is better than the one before; the last one is the nearest.
-    nearest: Mapping[str, int] | None = None
-    reason = ""
-    try:
-        for solution in search.solutions(deadline, prune=is_worse, near=target):
-            nearest = solution
-            best.append(costs[-1])
-    except UndecidedError as failure:
-        reason = failure.reason
-    verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
-    verdict = Verdict.NOT_DECIDED if reason else verdict
-    return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
+    return cost
 
 
 def beyond_changes(
     search: SearchPlan, target: Mapping[str, int], most: int
 ) -> Callable[[int, Values], bool]:
     """Return a `prune` function that restricts a search to solutions that differ from `target` in few places."""
-    order = search.order
-    changed = [0] * (len(order) + 1)
+    cost = _costs(search, target, ())
+    return lambda at, values: cost(at, values)[0] > most
 
-    def is_beyond(at: int, values: Values) -> bool:
-        name = order[at]
-        changed[at + 1] = changed[at] + (name in target and values[at] != target[name])
-        return changed[at + 1] > most
 
-    return is_beyond
+def nearest_by_search(
+    search: SearchPlan, target: Mapping[str, int], measured: Collection[str], deadline: Deadline
+) -> NearestAnswer:
+    """Find the solution with the lowest cost: the fewest differences from `target`, then the smallest distance."""
+    cost = _costs(search, target, measured)
+    best: _Cost | None = None
+    latest: _Cost = (0, 0)
+
+    def is_worse(at: int, values: Values) -> bool:
+        nonlocal latest
+        latest = cost(at, values)
+        return best is not None and latest >= best
+
+    # Each solution is better than the one before; the last one is the nearest.
+    nearest: Mapping[str, int] | None = None
+    reason = ""
+    try:
+        for solution in search.solutions(deadline, prune=is_worse, near=target):
+            nearest, best = solution, latest
+    except UndecidedError as failure:
+        reason = failure.reason
+    verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
+    verdict = Verdict.NOT_DECIDED if reason else verdict
+    return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
 
 
 def changes(target: Mapping[str, int], solution: Mapping[str, int] | None) -> dict[str, int]:
@@ -267,11 +274,12 @@ def count_solutions(
     groups.sort(key=lambda group: prod(len(domains[name]) for name in group[0]))
     parts: list[_Count] = []
     reason = ""
-    for position, group in enumerate(groups):
+    for position, (names, terms) in enumerate(groups):
         due = deadline.share(len(groups) - position)
         parts.append(_Count())
         try:
-            parts[-1].run(_plan(group, domains, hidden, due), due)
+            parts[-1].plan(terms, {name: domains[name] for name in names}, hidden, due)
+            parts[-1].run(due)
         except UndecidedError as failure:
             reason = failure.reason
         else:
@@ -309,65 +317,14 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
     return [(fixed, of_fixed), *groups] if fixed else groups
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The plan for counting a group."""
-
-    levels: Sequence[Level]
-    loops: Sequence[Loop]
-    shown: int
-    slots: Sequence[int]
-    settled: Sequence[bool]
-
-    def is_done(self, at: int, count: int) -> bool:
-        """Return whether the other values of a level can be skipped after one that its assertions allow."""
-        return self.settled[at] or (count > 0 and at >= self.shown)
-
-
-def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Deadline) -> _Plan:
-    names, terms = group
-    own = {name: domains[name] for name in names}
-    order = order_variables(terms, own, hidden, deadline)
-    late: set[str] = set()
-    while True:
-        deadline.check()
-        levels = plan_levels(terms, order, own)
-        # Other values of hidden variables give the same solution, so visible levels must not follow hidden choices.
-        choosing = {
-            level.name
-            for level in levels
-            if level.name in hidden and len(level.domain) > 1 and not level.is_determined
-        }
-        if choosing <= late:
-            break
-        late |= choosing
-        order = with_late_variables(late, order, terms)
-    # The loops yield the values that the number of solutions from the next level on depends on.
-    slots = {name: index for index, name in enumerate(order)}
-    bounds = Bounds.spanning(own)
-    loops = []
-    for index, level in enumerate(levels):
-        assigned = frozenset(order[: index + 1])
-        open_terms = [term for term in terms if not term.variables <= assigned]
-        key = outlook(open_terms, assigned, slots, bounds, level.name)
-        loops.append(compile_loop(index, level.checks, key))
-    # The visible levels, and the hidden ones whose terms end before the next level.
-    seen = [index for index, name in enumerate(order) if name not in hidden]
-    ends = {
-        name: index
-        for index, level in enumerate(levels)
-        for term in level.terms
-        for name in term.variables
-    }
-    settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
-    return _Plan(levels, loops, max(seen, default=-1) + 1, seen, settled)
-
-
 class _Count:
     """Counts the solutions of a group."""
 
     def __init__(self) -> None:
-        self._plan = _Plan((), (), 0, (), ())
+        self._levels: Sequence[Level] = ()
+        self._loops: list[Loop] = []
+        self._shown: Sequence[int] = ()
+        self._settled: Sequence[bool] = ()
         # For each level and the end, the counts by what the earlier levels determine.
         self._counts: list[dict[Hashable, int]] = []
         self._nodes = 0
@@ -375,15 +332,65 @@ class _Count:
         self.total = 0
         self.is_known = True
 
-    def run(self, plan: _Plan, deadline: Deadline) -> None:
+    def plan(
+        self,
+        terms: Sequence[Term],
+        domains: Domains,
+        hidden: frozenset[str],
+        deadline: Deadline,
+    ) -> None:
+        """Plan the levels, and the loops over their values."""
+        order = order_variables(terms, domains, hidden, deadline)
+        late: set[str] = set()
+        while True:
+            deadline.check()
+            levels = plan_levels(terms, order, domains)
+            # Other values of hidden variables give the same solution, so visible levels must not follow hidden choices.
+            choosing = {
+                level.name
+                for level in levels
+                if level.name in hidden and len(level.domain) > 1 and not level.is_determined
+            }
+            if choosing <= late:
+                break
+            late |= choosing
+            order = with_late_variables(late, order, terms)
+        self._levels = levels
+        # The loops yield the values that the number of solutions from the next level on depends on.
+        slots = {name: index for index, name in enumerate(order)}
+        bounds = Bounds.spanning(domains)
+        for index, level in enumerate(levels):
+            assigned = frozenset(order[: index + 1])
+            open_terms = [term for term in terms if not term.variables <= assigned]
+            key = outlook(open_terms, assigned, slots, bounds, level.name)
+            self._loops.append(compile_loop(index, level.checks, key))
+        # The visible levels, and the hidden ones whose terms end before the next level.
+        self._shown = [index for index, name in enumerate(order) if name not in hidden]
+        ends = {
+            name: index
+            for index, level in enumerate(levels)
+            for term in level.terms
+            for name in term.variables
+        }
+        self._settled = [
+            name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)
+        ]
+
+    def run(self, deadline: Deadline) -> None:
         """Count the solutions."""
-        self._plan = plan
-        self._counts = [*({} for _ in plan.levels), {(): 1}]
-        values = [0] * len(plan.levels)
-        totals = [0] * len(plan.levels)
-        keys: list[Hashable] = [()] * len(plan.levels)
-        choices = [self._choices(0, values, deadline)] * len(plan.levels)
+        depth = len(self._levels)
+        last_shown = max(self._shown, default=-1)
+        self._counts = [*({} for _ in self._levels), {(): 1}]
+        values = [0] * depth
+        totals = [0] * depth
+        keys: list[Hashable] = [()] * depth
+        choices = [self._choices(0, values, deadline)] * depth
         at = 0
+
+        def is_done(count: int) -> bool:
+            # Whether the other values of the level can be skipped after one that its assertions allow.
+            return self._settled[at] or (count > 0 and at > last_shown)
+
         try:
             deadline.check()
             while at >= 0:
@@ -396,7 +403,7 @@ class _Count:
                         choices[at] = self._choices(at, values, deadline)
                         break
                     totals[at] += count
-                    if plan.is_done(at, count):
+                    if is_done(count):
                         choices[at] = iter(())
                         break
                 else:
@@ -406,7 +413,7 @@ class _Count:
                     if at >= 0:
                         totals[at] += totals[at + 1]
                         totals[at + 1] = 0
-                        if plan.is_done(at, totals[at]):
+                        if is_done(totals[at]):
                             choices[at] = iter(())
         finally:
             # Counts below each level belong to other values of the earlier levels.
@@ -414,24 +421,23 @@ class _Count:
 
     def solution(self, number: int) -> dict[str, int]:
         """Return the solution with a number; all partial counts must be stored."""
-        plan = self._plan
-        values = [0] * len(plan.levels)
-        for at in range(plan.shown):
-            for key in plan.loops[at](values, _choices(plan.levels[at], values)):
+        values = [0] * len(self._levels)
+        for at in range(max(self._shown, default=-1) + 1):
+            for key in self._loops[at](values, _choices(self._levels[at], values)):
                 ways = self._counts[at + 1][key]
                 if number < ways:
                     break
                 number -= ways
-        return {plan.levels[slot].name: values[slot] for slot in plan.slots}
+        return {self._levels[slot].name: values[slot] for slot in self._shown}
 
     def _choices(self, at: int, values: Values, deadline: Deadline) -> Iterator[Hashable]:
         """Start the loop of a level, and count the values that it tries."""
-        choices = _choices(self._plan.levels[at], values)
+        choices = _choices(self._levels[at], values)
         self._nodes += len(choices)
         if self._nodes >= _NODES_BETWEEN_CHECKS:
             self._nodes -= _NODES_BETWEEN_CHECKS
             deadline.check()
-        return self._plan.loops[at](values, choices)
+        return self._loops[at](values, choices)
 
     def _remember(self, at: int, key: Hashable, count: int) -> None:
         if self.size == _MOST_REMEMBERED:

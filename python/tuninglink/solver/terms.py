@@ -1,7 +1,7 @@
-"""The finite-domain solver: terms, bounds, search, counting and sampling, with Z3 as the fallback. No MLIR.
+"""Terms, integer and boolean, and their values; assertions, limits, and answers to queries about them.
 
-This module defines terms, integer and boolean. Assertions are boolean terms. Terms have the semantics of SMT-LIB and can be
-exported to Z3. The search does not read Z3 expressions, since each access to one takes microseconds.
+Assertions are boolean terms. Terms have the semantics of SMT-LIB and can be exported to Z3. The search does not read Z3
+expressions, since each access to one takes microseconds.
 """
 
 from __future__ import annotations

@@ -28,44 +28,33 @@ class TermWriter:
 
     def truth(self, term: Term) -> z3.BoolRef:
         """Return the expression of a condition."""
-        self._write_all(term)
+        self._write(term)
         return self._operand(term, is_truth=True)
 
     def number(self, term: Term) -> z3.ArithRef:
         """Return the expression of a number."""
-        self._write_all(term)
-        return self._operand(term, is_truth=False)
+        self._write(term)
+        return self._written[term]
 
-    def _write_all(self, term: Term) -> None:
-        for node in graph([term]):
-            if node not in self._written:
-                self._written[node] = self._write(node)
-
-    def _write(self, term: Term) -> Any:
-        kind, operands = term.kind, term.operands
-        if kind is Kind.CONSTANT:
-            return z3.IntVal(term.value, self._context)
-        if kind is Kind.VARIABLE:
-            return z3.Int(term.name, self._context)
-        branches = operands[1:] if kind is Kind.ITE else operands
-        is_truth = kind in (Kind.AND, Kind.OR, Kind.NOT) or any(
-            isinstance(self._written[branch], z3.BoolRef) for branch in branches
-        )
-        written = [self._operand(branch, is_truth=is_truth) for branch in branches]
-        match kind:
-            case Kind.ITE:
-                return z3.If(self._operand(operands[0], is_truth=True), *written)
-            case Kind.ADD:
-                return z3.Sum(written)
-            case Kind.MUL:
-                return z3.Product(written)
-            case Kind.AND:
-                return z3.And(written)
-            case Kind.OR:
-                return z3.Or(written)
-            case Kind.NOT:
-                return z3.Not(*written)
-        return _OPERATORS[kind](*written)
+    def _write(self, root: Term) -> None:
+        for term in graph([root]):
+            if term in self._written:
+                continue
+            kind, operands = term.kind, term.operands
+            if kind is Kind.CONSTANT:
+                self._written[term] = z3.IntVal(term.value, self._context)
+            elif kind is Kind.VARIABLE:
+                self._written[term] = z3.Int(term.name, self._context)
+            else:
+                # Constants are truth values next to conditions. The first operand of a choice is a condition.
+                start = int(kind is Kind.ITE)
+                is_truth = kind in _CONNECTIVES or any(
+                    isinstance(self._written[operand], z3.BoolRef) for operand in operands[start:]
+                )
+                self._written[term] = _OPERATIONS[kind](
+                    *(self._operand(operand, is_truth=True) for operand in operands[:start]),
+                    *(self._operand(operand, is_truth=is_truth) for operand in operands[start:]),
+                )
 
     def _operand(self, term: Term, *, is_truth: bool) -> Any:
         if is_truth and term.kind is Kind.CONSTANT:
@@ -73,15 +62,22 @@ class TermWriter:
         return self._written[term]
 
 
-_OPERATORS: Final[Mapping[Kind, Callable[..., Any]]] = {
+_CONNECTIVES: Final = (Kind.AND, Kind.OR, Kind.NOT)
+
+_OPERATIONS: Final[Mapping[Kind, Callable[..., Any]]] = {
+    Kind.ADD: z3.Sum,
+    Kind.MUL: z3.Product,
     Kind.NEG: operator.neg,
     Kind.DIV: operator.truediv,
     Kind.MOD: operator.mod,
+    Kind.ITE: z3.If,
     Kind.EQ: operator.eq,
     Kind.LE: operator.le,
     Kind.LT: operator.lt,
+    Kind.AND: z3.And,
+    Kind.OR: z3.Or,
+    Kind.NOT: z3.Not,
 }
-"""The operations that Z3's interface overloads."""
 
 
 Model: TypeAlias = dict[str, int]
