@@ -22,10 +22,10 @@ from tuninglink.compiler import (
     Phase,
     PreparedDispatches,
     SpecChoice,
-    compile_with,
     executable_name,
     materialize_encodings,
     program_name,
+    program_source,
     read_request,
 )
 from tuninglink.emission import (
@@ -211,7 +211,7 @@ def _backend(
     )
     loaded = [load_spec(spec.encode()) for spec in specs]
     compiler = Compiler(options, SpecChoice(loaded), session_flags)
-    return compiler.compile_bytes(sources, "<dispatches>")
+    return compiler.compile(sources, "<dispatches>")
 
 
 class _Verifier:
@@ -348,7 +348,7 @@ def init_spec(
     report = diagnostics.emit if diagnostics else None
     options = _until_sources(request.options)
     compiler = Compiler(options, SpecChoice(), request.options.flags, report)
-    sources = compile_with(compiler, source, name).output
+    sources = compiler.compile(program_source(source), name).output
     given = tuple(map(GivenSizes.parse, several(sizes, "sizes")))
     return _SpecWriter(sources, request.options.flags, report, given).write(
         program_name(source, name), several(dispatches, "dispatches"), top
@@ -374,7 +374,7 @@ def init_spec_for_file(
     """
     assert options.input is not None
     compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
-    sources = compiler.compile_file(options.input).output
+    sources = compiler.compile(options.input).output
     writer = _SpecWriter(sources, (), report, options.sizes)
     return writer.write(options.input, dispatches, top)
 

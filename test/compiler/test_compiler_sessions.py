@@ -17,7 +17,7 @@ from iree.compiler.api import Session as OtherSession
 from programs import TARGETS, iree_compile
 
 import tuninglink
-from tuninglink.compiler import Invocation, Output, Phase, Session, session as native
+from tuninglink.compiler import Invocation, Output, Phase, Session
 from tuninglink.errors import CompileError, Diagnostic, Place, Severity, UsageError
 from tuninglink.mlir import DiagnosticSink
 
@@ -67,11 +67,11 @@ def test_stopping_on_the_way_changes_nothing(program: Path) -> None:
         Invocation(session, refuse) as invocation,
         Output() as output,
     ):
-        assert invocation.parse(source)
+        invocation.parse(source)
         for first, last in itertools.pairwise(Phase):
-            assert invocation.run(first, last)
-            assert invocation.module().name == "builtin.module"
-        assert invocation.write(output, native.output_vm_bytecode) is None
+            invocation.advance(first, last)
+            assert invocation.module.name == "builtin.module"
+        invocation.write(output, "VMBytecode")
         assert output.content() == iree_compile(program, *VMVX)
 
 
@@ -265,10 +265,10 @@ with (
     session.wrap(b"module {}\\0", "p.mlir") as source,
     Invocation(session, print) as invocation,
 ):
-    assert invocation.parse(source)
-    assert invocation.module().context is not None
+    invocation.parse(source)
+    assert invocation.module.context is not None
     gc.collect()
-    print(ir.Context._get_live_count(), invocation.module().verify())
+    print(ir.Context._get_live_count(), invocation.module.verify())
 """
 
 

@@ -51,7 +51,7 @@ def matches_in(
     choice = replace(asked.choice, prune=options.prune)
     judging = _Judging(checks)
     compiler = Compiler(options, choice, options.flags, report, observer=judging)
-    compiler.compile_file(model.path)
+    compiler.compile(model.path)
     return judging.found
 
 

@@ -103,7 +103,7 @@ def compile_command(arguments: Sequence[str]) -> int:
         with progress(f"compiling {options.input}") as step:
             choice = specs_of(options, project_specs)
             compiler = Compiler(options, choice, report=process.show, step=step)
-            result = compiler.compile_file(options.input)
+            result = compiler.compile(options.input)
         write_output(options.output, result.output)
         return process.SUCCESS
     from tuninglink.cli.page_output import format_for, render  # noqa: PLC0415

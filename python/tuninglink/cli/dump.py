@@ -86,7 +86,7 @@ def dump_command(arguments: Sequence[str]) -> int:
                 specs=values.get("specs", ()),
             )
             compiler = Compiler(options, specs_of(options, ()), report=process.show)
-            name, content = program, compiler.compile_file(program).output
+            name, content = program, compiler.compile(program).output
         else:
             name, content = process.read_input(program)
         module = parse_module(content, name, thread_context())

@@ -5,11 +5,11 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.compiler.api import (
         compile as compile,  # noqa: A004 - as `re.compile` is
-        compile_with as compile_with,
         compiler_flags as compiler_flags,
         link as link,
         program_name as program_name,
         program_path as program_path,
+        program_source as program_source,
         read_request as read_request,
     )
     from tuninglink.compiler.application import SpecChoice as SpecChoice
@@ -18,8 +18,6 @@ with lazy_imports(globals()):
         Compiler as Compiler,
         Configure as Configure,
         Observer as Observer,
-        Run as Run,
-        SavedProgram as SavedProgram,
         compiler_run as compiler_run,
         refuse_spec as refuse_spec,
     )
@@ -63,15 +61,17 @@ with lazy_imports(globals()):
         Output as Output,
         OutputFormat as OutputFormat,
         Phase as Phase,
+        PrintedText as PrintedText,
+        SavedProgram as SavedProgram,
         Session as Session,
-        StringCallback as StringCallback,
         StringRef as StringRef,
-        function as function,
+        call as call,
         handled as handled,
         object_at as object_at,
         pointer_of as pointer_of,
         registered_backends as registered_backends,
         session_flags as session_flags,
+        set_global_flags as set_global_flags,
         set_up_command_line as set_up_command_line,
     )
     from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

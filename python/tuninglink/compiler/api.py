@@ -91,7 +91,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
     choice = replace(request.choice, exact=trace, dump=dump, prune=prune)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
-    return compile_with(compiler, source, name)
+    return compiler.compile(program_source(source), name)
 
 
 def link(
@@ -166,21 +166,6 @@ def read_request(
     return CompileRequest(options, choice, tuple(warnings))
 
 
-def compile_with(
-    compiler: Compiler, source: str | os.PathLike[str] | Content, name: str
-) -> Compilation:
-    """Compile a file, or content with the given name.
-
-    Raises:
-        CompileError: see `compile`.
-        TypeError: the source has another type.
-    """
-    if isinstance(source, Content):
-        return compiler.compile_bytes(bytes(source), name)
-    check_program_path(source)
-    return compiler.compile_file(os.fspath(source))
-
-
 def compiler_flags(
     flags: str | Iterable[str],
     target: str | Target | None = None,
@@ -221,22 +206,30 @@ def program_path(source: str | os.PathLike[str] | Content) -> Iterator[str]:
         CompileError: a text is a content where a path is expected.
         TypeError: the source has another type.
     """
-    if isinstance(source, Content):
-        with temporary_directory() as folder:
-            path = folder / "program.mlir"
-            path.write_bytes(source)
-            yield str(path)
+    program = program_source(source)
+    if isinstance(program, str):
+        yield program
         return
-    check_program_path(source)
-    yield os.fspath(source)
+    with temporary_directory() as folder:
+        path = folder / "program.mlir"
+        path.write_bytes(program)
+        yield str(path)
 
 
-def check_program_path(source: object) -> None:
-    """Check that an argument is a path."""
+def program_source(source: str | os.PathLike[str] | Content) -> str | bytes:
+    """Return the path of a program, or its content as bytes.
+
+    Raises:
+        CompileError: a text is a content where a path is expected.
+        TypeError: the source has another type.
+    """
+    if isinstance(source, Content):
+        return bytes(source)
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a program is a path, or content as bytes; found {described(source)}")
     if mistake := content_as_path(source, "the program"):
         raise CompileError(mistake)
+    return os.fspath(source)
 
 
 def program_name(source: str | os.PathLike[str] | Content, name: str) -> str:

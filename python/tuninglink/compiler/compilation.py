@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -27,11 +27,6 @@ from tuninglink.compiler.session import (
     Phase,
     Pipeline,
     Session,
-    output_c_source,
-    output_hal_executable,
-    output_ir,
-    output_ir_bytecode,
-    output_vm_bytecode,
     session_flags,
     split,
 )
@@ -46,7 +41,6 @@ from tuninglink.mlir import (
     names,
     note,
     to_bytecode,
-    to_text,
     without_byte_order_mark,
 )
 from tuninglink.specs import is_only_a_spec
@@ -58,9 +52,12 @@ _PIPELINES: Final = {
     Mode.PRECOMPILE: Pipeline.PRECOMPILE,
 }
 _OUTPUTS: Final = {
-    OutputFormat.BYTECODE: output_vm_bytecode,
-    OutputFormat.C_SOURCE: output_c_source,
+    OutputFormat.BYTECODE: "VMBytecode",
+    OutputFormat.C_SOURCE: "VMCSource",
 }
+
+MEMORY: Final = "<memory>"
+"""The name of a program in memory."""
 
 
 Configure: TypeAlias = Callable[[bytes, Callable[[mlir.Operation], None]], tuple[Diagnostic, ...]]
@@ -149,41 +146,31 @@ class Compiler:
             if self._forward:
                 self._forward(diagnostic)
 
-    def compile_file(self, path: str) -> Compilation:
-        """Compile a file, or standard input for `-`.
+    def compile(self, source: str | bytes, name: str = MEMORY) -> Compilation:
+        """Compile a file, standard input for `-`, or a program in memory with a name in locations and diagnostics.
 
         Raises:
-            CompileError: the file cannot be read, or the compiler reported an error.
+            CompileError: the source cannot be read or is not a program, or the compiler reported an error.
         """
-        with Session(self._session_flags) as session, open_program(session, path) as source:
-            return self._compile(session, source)
-
-    def compile_bytes(self, data: bytes, name: str) -> Compilation:
-        """Compile a program in memory, called `name` in locations and diagnostics.
-
-        Raises:
-            CompileError: the data is not a program, or the compiler reported an error.
-        """
-        with Session(self._session_flags) as session, wrap_program(session, data, name) as source:
-            return self._compile(session, source)
-
-    def _compile(self, session: Session, source: NativeHandle) -> Compilation:
         # One output for all parts: the padding of a program depends on its position in it.
-        with Output() as output:
+        with (
+            Session(self._session_flags) as session,
+            open_program(session, source, name) as program,
+            Output() as output,
+        ):
             if self._options.split_input:
                 # Report the errors of all parts.
                 failures: list[Diagnostic] = []
-                for part in split(source):
+                for part in split(program):
                     try:
                         with part:
                             self._compile_part(session, part, output)
                     except CompileError as failure:
                         failures.extend(failure.diagnostics)
-                        self._errors.clear()
                 if failures:
                     raise CompileError(*failures)
             else:
-                self._compile_part(session, source, output)
+                self._compile_part(session, program, output)
             self._warn_about_specs()
             applied = tuple(self._application.applied)
             return Compilation(output.content(), applied, tuple(self._diagnostics))
@@ -203,7 +190,6 @@ class Compiler:
             failing = failing_dispatches(session, self._linked(session, source))
             if not failing or not self._options.skip_failing:
                 raise CompileError(*application.explain(errors, failing)) from None
-            self._errors.clear()
             for warning in application.skips(failing):
                 self._report(warning)
             application.skip(failing, before)
@@ -220,35 +206,36 @@ class Compiler:
                 phase_dumps=options.phase_dumps,
                 remarks=remarks if options.remarks_filter else None,
             )
-            check_step(self._errors, invocation.parse(source), "parsing")
-            refuse_spec(invocation.module())
+            invocation.parse(source)
+            refuse_spec(invocation.module)
             if self._reaches_dispatches:
                 self._run_with_specs(session, invocation)
             else:
                 first, last = options.compile_from, options.compile_to
-                self._run(invocation, first, last, _PIPELINES[options.mode])
+                invocation.advance(first, last, _PIPELINES[options.mode])
             # Write the result.
-            arguments: tuple[int, ...] = ()
             if options.writes_ir and options.emit_bytecode:
-                function, arguments = output_ir_bytecode, (options.bytecode_version,)
+                invocation.write(output, "IRBytecode", options.bytecode_version)
             elif options.writes_ir:
-                function = output_ir
+                invocation.write(output, "IR")
             elif options.mode is Mode.HAL_EXECUTABLE:
-                function = output_hal_executable
+                invocation.write(output, "HALExecutable")
             else:
-                function = _OUTPUTS[options.output_format]
-            failure = invocation.write(output, function, *arguments)
-            check_step(self._errors, failure is None, f"writing the output: {failure}")
+                invocation.write(output, _OUTPUTS[options.output_format])
 
     def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
         """Return the executables of a program with their specs; empty if the compilation fails earlier."""
         here, there = self._options.compile_from, Phase.EXECUTABLE_SOURCES
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
             return []
-        with Invocation(session, lambda _: None) as invocation:
-            if not invocation.parse(source) or (here < there and not invocation.run(here, there)):
+        with Invocation(session) as invocation:
+            try:
+                invocation.parse(source)
+                if here < there:
+                    invocation.advance(here, there)
+            except CompileError:
                 return []
-            program = invocation.module()
+            program = invocation.module
             materialize_encodings(program)
             Application(self._specs, lambda _: None).embed(program, tagged=True)
             return [
@@ -270,38 +257,36 @@ class Compiler:
         if here < Phase.EXECUTABLE_SOURCES:
             self._step("forming dispatches")
             with self._application.prepared():
-                self._run(invocation, here, here := Phase.EXECUTABLE_SOURCES, Pipeline.STANDARD)
-        materialize_encodings(invocation.module())
+                invocation.advance(here, here := Phase.EXECUTABLE_SOURCES)
+        materialize_encodings(invocation.module)
         if self._observer:
-            self._observer.before_specs(invocation.module())
+            self._observer.before_specs(invocation.module)
         # Link and embed the specs.
         tagged = last is not Phase.EXECUTABLE_SOURCES
         self._step("linking specs")
-        embedded = self._application.embed(invocation.module(), tagged=tagged)
-        check_step(self._errors, succeeded=True, doing="embedding specs")
+        embedded = self._application.embed(invocation.module, tagged=tagged)
+        if self._errors:
+            errors, self._errors = self._errors, []
+            raise CompileError(*errors)
         # Choose configurations, and read which entries took effect.
         if tagged and (embedded or self._observer):
             self._step("choosing configurations")
             configured = Phase.EXECUTABLE_CONFIGURATIONS
             try:
-                self._run(invocation, here, here := configured, Pipeline.STANDARD)
+                invocation.advance(here, here := configured)
             except CompileError:
                 # A configuration may be the cause.
-                self._application.read(invocation.module(), search=True)
+                self._application.read(invocation.module, search=True)
                 raise
-            applied = self._application.read(invocation.module())
+            applied = self._application.read(invocation.module)
             if self._observer:
                 self._step("explaining")
                 configure = partial(compile_executables, session, configured)
-                self._observer.after_specs(invocation.module(), applied, configure)
+                self._observer.after_specs(invocation.module, applied, configure)
         # Generate code.
         if here < last:
             self._step("generating code")
-            self._run(invocation, here, last, _PIPELINES[options.mode])
-
-    def _run(self, invocation: Invocation, first: Phase, last: Phase, pipeline: Pipeline) -> None:
-        succeeded = invocation.run(first, last, pipeline)
-        check_step(self._errors, succeeded, f"compiling to '{last.value}'")
+            invocation.advance(here, last, _PIPELINES[options.mode])
 
     def _warn_about_specs(self) -> None:
         options, application = self._options, self._application
@@ -315,14 +300,6 @@ class Compiler:
             *(() if is_explained else application.remarks()),  # An explanation names them.
         ):
             self._report(diagnostic)
-
-
-def check_step(errors: Sequence[Diagnostic], succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
-    """Raise an error if a step failed, or if the compiler reported an error although the step succeeded."""
-    if errors:
-        raise CompileError(*errors)
-    if not succeeded:
-        raise CompileError(error(f"the compiler failed {doing}"))
 
 
 # --- Programs as sources of the compiler, diagnostics for files that are not programs, and runs of compiler phases
@@ -344,33 +321,33 @@ def refuse_spec(module: mlir.Operation) -> None:
         raise CompileError(error(message, module))
 
 
-def open_program(session: Session, path: str) -> NativeHandle:
-    """Open a file as a source of the compiler: MLIR, an ONNX model to import, or `-` for standard input."""
-    if path == STANDARD_STREAM:
-        return session.open_file(path)
-    if not path:
+def open_program(session: Session, source: str | bytes, name: str = MEMORY) -> NativeHandle:
+    """Open a source of the compiler: MLIR in memory, called `name` in locations, or a file.
+
+    A file is MLIR, an ONNX model to import, or `-` for standard input.
+    """
+    if isinstance(source, bytes):
+        _check_is_mlir(source, name)
+        data = without_byte_order_mark(source)
+        return session.wrap(data if is_bytecode(data) else data + b"\0", name)
+    if source == STANDARD_STREAM:
+        return session.open_file(source)
+    if not source:
         raise CompileError(error("an input has an empty name; expected a file"))
-    file, beginning = Path(path), None
+    file, beginning = Path(source), None
     if file.is_file() or file.is_dir() or not file.exists():  # A pipe can be read only once.
         try:
             with file.open("rb") as opened:
                 beginning = opened.read(_BEGINNING)
         except OSError as failure:
             raise CompileError(cannot("read", file, failure)) from None
-    if path.endswith(_ONNX):
-        return session.wrap(import_onnx(file), path)
+    if source.endswith(_ONNX):
+        return session.wrap(import_onnx(file), source)
     if beginning is not None:
-        _check_is_mlir(beginning, path)
+        _check_is_mlir(beginning, source)
         if beginning != without_byte_order_mark(beginning):
-            return wrap_program(session, file.read_bytes(), path)
-    return session.open_file(path)
-
-
-def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
-    """Make a source of a program in memory, called `name` in locations and diagnostics."""
-    _check_is_mlir(data, name)
-    data = without_byte_order_mark(data)
-    return session.wrap(data if is_bytecode(data) else data + b"\0", name)
+            return open_program(session, file.read_bytes(), source)
+    return session.open_file(source)
 
 
 def _check_is_mlir(beginning: bytes, name: str) -> None:
@@ -416,75 +393,14 @@ def import_onnx(path: Path) -> bytes:
     return to_bytecode(module)
 
 
-@dataclass(frozen=True)
-class SavedProgram:
-    """A program in memory, with its weights.
-
-    Attributes:
-        content: the program, as bytecode or as text.
-        phase: the phase that it has passed.
-    """
-
-    content: bytes = field(repr=False)
-    phase: Phase
-
-
-class Run:
-    """A program inside the compiler.
-
-    Args:
-        invocation: the compiler with the program, parsed.
-        errors: the errors reported by the compiler so far.
-    """
-
-    def __init__(self, invocation: Invocation, errors: list[Diagnostic]) -> None:
-        self._invocation = invocation
-        self._errors = errors
-
-    @property
-    def module(self) -> mlir.Operation:
-        """The program in its current state; the handle is valid until the next phase."""
-        return self._invocation.module()
-
-    def advance(self, first: Phase, last: Phase) -> None:
-        """Run the phases after `first` up to and including `last`.
-
-        Raises:
-            CompileError: the compiler reported an error.
-        """
-        succeeded = self._invocation.run(first, last)
-        check_step(self._errors, succeeded, f"compiling to '{last.value}'")
-
-    def save(self, phase: Phase) -> SavedProgram:
-        """Return the program in its current state, after `phase`.
-
-        After `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose the
-        weights, and text is slow for large weights.
-        """
-        is_compact = phase <= Phase.FLOW
-        content = to_bytecode(self.module) if is_compact else to_text(self.module).encode()
-        return SavedProgram(content, phase)
-
-    def image(self) -> bytes:
-        """Return the compiled module as a VM FlatBuffer.
-
-        Raises:
-            CompileError: it cannot be written.
-        """
-        with Output() as output:
-            failure = self._invocation.write(output, output_vm_bytecode)
-            check_step(self._errors, failure is None, f"writing the output: {failure}")
-            return output.content()
-
-
 @contextmanager
 def compiler_run(
-    source: bytes | str, flags: Sequence[str], *, name: str = "<memory>", verify: bool = True
-) -> Iterator[Run]:
+    source: str | bytes, flags: Sequence[str], *, name: str = MEMORY, verify: bool = True
+) -> Iterator[Invocation]:
     """Parse a program into a separate session.
 
     Args:
-        source: the program as text or bytecode, or the path of a program.
+        source: the path of a program, or the program as text or bytecode.
         flags: flags of the compiler; process-wide flags must already be set.
         name: the name in locations of a program in memory.
         verify: whether the IR is verified after each pass.
@@ -492,19 +408,12 @@ def compiler_run(
     Raises:
         CompileError: a flag is malformed, or the program does not parse.
     """
-    errors: list[Diagnostic] = []
-
-    def report(diagnostic: Diagnostic) -> None:
-        if diagnostic.severity is Severity.ERROR:
-            errors.append(diagnostic)
-
     available = session_flags()
-    with Session([flag for flag in flags if flag.partition("=")[0] in available]) as session:
-        if isinstance(source, str):
-            opened = open_program(session, source)
-        else:
-            opened = wrap_program(session, source, name)
-        with opened, Invocation(session, report) as invocation:
-            invocation.configure(verify=verify)
-            check_step(errors, invocation.parse(opened), "parsing")
-            yield Run(invocation, errors)
+    with (
+        Session([flag for flag in flags if flag.partition("=")[0] in available]) as session,
+        open_program(session, source, name) as opened,
+        Invocation(session) as invocation,
+    ):
+        invocation.configure(verify=verify)
+        invocation.parse(opened)
+        yield invocation

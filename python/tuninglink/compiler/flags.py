@@ -34,8 +34,6 @@ from tuninglink.compiler.session import (
 )
 from tuninglink.errors import (
     CompileError,
-    Diagnostic,
-    Severity,
     TargetError,
     TuninglinkError,
     UsageError,
@@ -76,18 +74,15 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 def _executable_target(flags: tuple[str, ...]) -> str:
     """Return the attribute as text, which is valid in any context."""
     check_targets(flags)
-    diagnostics: list[Diagnostic] = []
     with (
         Session(flags) as session,
         session.wrap(_EMPTY_PROGRAM, "target.mlir") as program,
-        Invocation(session, diagnostics.append) as invocation,
+        Invocation(session) as invocation,
     ):
+        invocation.parse(program)
         # The first phase after which the module has the devices.
-        succeeded = invocation.parse(program) and invocation.run(Phase.START, Phase.PREPROCESSING)
-        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
-        if errors or not succeeded:
-            raise CompileError(*errors or [error("the compiler failed to derive a target")])
-        operations = children(invocation.module())
+        invocation.advance(Phase.START, Phase.PREPROCESSING)
+        operations = children(invocation.module)
         values = (operation.attributes.get("initial_value") for operation in operations)
         targets = (target for value in values if value for target in _targets_in(value))
         target = next(targets, None)

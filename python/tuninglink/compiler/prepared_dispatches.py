@@ -21,7 +21,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.compiler.session import Invocation, Phase, Session
-from tuninglink.errors import CompileError, Diagnostic, Severity
+from tuninglink.errors import CompileError, Diagnostic
 from tuninglink.iree import containers, find_dispatches, read_executable_target
 from tuninglink.mlir import (
     collect,
@@ -176,18 +176,15 @@ def compile_executables(
     look: Callable[[mlir.Operation], None] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Compile a program of executables at `executable-sources` up to a phase. Return the errors."""
-    diagnostics: list[Diagnostic] = []
-    with (
-        session.wrap(program, "<executables>") as source,
-        Invocation(session, diagnostics.append) as invocation,
-    ):
-        succeeded = invocation.parse(source) and invocation.run(Phase.EXECUTABLE_SOURCES, last)
-        errors = tuple(entry for entry in diagnostics if entry.severity is Severity.ERROR)
-        if succeeded and not errors:
-            if look is not None:
-                look(invocation.module())
-            return ()
-    return errors or (error("the compiler failed without a diagnostic"),)
+    with session.wrap(program, "<executables>") as source, Invocation(session) as invocation:
+        try:
+            invocation.parse(source)
+            invocation.advance(Phase.EXECUTABLE_SOURCES, last)
+        except CompileError as failure:
+            return failure.diagnostics
+        if look is not None:
+            look(invocation.module)
+    return ()
 
 
 _PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from ctypes import (
     CFUNCTYPE,
-    POINTER,
     Structure,
     byref,
     c_bool,
@@ -23,7 +21,7 @@ from ctypes import (
     c_void_p,
     py_object,
 )
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
@@ -43,6 +41,8 @@ from tuninglink.mlir import (
     place_of,
     show_lines_of,
     thread_context,
+    to_bytecode,
+    to_text,
 )
 from tuninglink.specs import PREPROCESSING_FLAG
 
@@ -64,15 +64,15 @@ class Pipeline(IntEnum):
 class NativeHandle:
     """An object of the C interface that is destroyed at the end of its `with` block and keeps `keep` alive."""
 
-    def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
-        self.pointer = pointer
+    def __init__(self, pointer: int | None, destroy: str, keep: object = None) -> None:
+        self.pointer = pointer or 0
         self._destroy = destroy
         self._keep = keep
 
     def close(self) -> None:
         pointer, self.pointer = self.pointer, 0
         if pointer:
-            self._destroy(pointer)
+            call(self._destroy, pointer)
 
     def __enter__(self) -> Self:
         return self
@@ -96,8 +96,9 @@ class Session(NativeHandle):
 
     def __init__(self, flags: Sequence[str] = ()) -> None:
         defaults = _default_flags()
-        super().__init__(create_session(), destroy_session)
-        leaked = [name for name, value in _flags(self.pointer).items() if defaults[name] != value]
+        pointer = call("ireeCompilerSessionCreate", result=c_void_p)
+        super().__init__(pointer, "ireeCompilerSessionDestroy")
+        leaked = [name for name, value in _flags(pointer).items() if defaults[name] != value]
         try:
             self._set(*(f"{name}={defaults[name]}" for name in leaked))
             of_process = f"{PREPROCESSING_FLAG}={defaults[PREPROCESSING_FLAG]}"
@@ -108,7 +109,8 @@ class Session(NativeHandle):
 
     def _set(self, *flags: str) -> None:
         arguments = (c_char_p * len(flags))(*map(os.fsencode, flags))
-        check(set_flags(self.pointer, len(flags), arguments), "malformed flag")
+        name = "ireeCompilerSessionSetFlags"
+        check(call(name, self.pointer, len(flags), arguments, result=c_void_p), "malformed flag")
 
     def open_file(self, path: str) -> NativeHandle:
         """Open a source file, or standard input for `-`.
@@ -117,18 +119,20 @@ class Session(NativeHandle):
             CompileError: the file cannot be opened.
         """
         show_lines_of(path)
-        source = c_void_p()
-        check(open_file(self.pointer, os.fsencode(path), byref(source)))
-        return _source(source.value)
+        return self._source("ireeCompilerSourceOpenFile", os.fsencode(path))
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
         """Create a source from bytecode or null-terminated text, called `name` in locations."""
+        arguments = (os.fsencode(name), data, len(data), data.endswith(b"\0"))
+        return self._source("ireeCompilerSourceWrapBuffer", *arguments, keep=data)
+
+    def _source(self, create: str, *arguments: object, keep: object = None) -> NativeHandle:
         source = c_void_p()
-        is_text = data.endswith(b"\0")
-        check(
-            wrap_buffer(*(self.pointer, os.fsencode(name), data, len(data), is_text, byref(source)))
-        )
-        return _source(source.value, keep=data)
+        check(call(create, self.pointer, *arguments, byref(source), result=c_void_p))
+        return NativeHandle(source.value, _DESTROY_SOURCE, keep)
+
+
+_DESTROY_SOURCE: Final = "ireeCompilerSourceDestroy"
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
@@ -148,13 +152,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """
     if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{QUOTE_OPERATIONS}=false", *flags)
-    arguments = [os.fsencode(text) for text in (program, *flags)]
-    setup_global_cl(
-        len(arguments),
-        (c_char_p * len(arguments))(*arguments),
-        b"",
-        False,  # noqa: FBT003
-    )
+    set_global_flags((program, *flags))
     _default_flags.cache_clear()
     # For a malformed pass pipeline, the compiler prints an error and goes on without the pipeline.
     for flag in flags:
@@ -181,22 +179,20 @@ def session_flags() -> frozenset[str]:
 
 @cache
 def _default_flags() -> dict[str, str]:
-    session = create_session()
-    try:
-        return _flags(session)
-    finally:
-        destroy_session(session)
+    pointer = call("ireeCompilerSessionCreate", result=c_void_p)
+    with NativeHandle(pointer, "ireeCompilerSessionDestroy"):
+        return _flags(pointer)
 
 
 def _flags(session: int) -> dict[str, str]:
     flags: dict[str, str] = {}
 
     def keep(data: int, length: int, _: int | None) -> None:
-        flag = ctypes.string_at(data, length).decode().partition("=")
-        flags[flag[0]] = flag[2]
+        name, _equals, value = ctypes.string_at(data, length).decode().partition("=")
+        flags[name] = value
 
-    callback = FlagCallback(keep)
-    get_flags(session, False, callback, None)  # noqa: FBT003 - C has no keyword arguments
+    callback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)(keep)
+    call("ireeCompilerSessionGetFlags", session, False, callback, None)  # noqa: FBT003 - not only non-default ones
     return flags
 
 
@@ -208,13 +204,9 @@ def registered_backends() -> tuple[str, ...]:
     def keep(name: bytes, _: int | None) -> None:
         backends.append(name.decode())
 
-    enumerate_backends(NameCallback(keep), None)
+    callback = CFUNCTYPE(None, c_char_p, c_void_p)(keep)
+    call("ireeCompilerEnumerateRegisteredHALTargetBackends", callback, None)
     return tuple(sorted(backends))
-
-
-def _source(pointer: int | None, keep: object = None) -> NativeHandle:
-    assert pointer
-    return NativeHandle(pointer, destroy_source, keep)
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
@@ -224,22 +216,40 @@ def split(source: NativeHandle) -> list[NativeHandle]:
     def keep(part: int, _: int | None) -> None:
         parts.append(part)
 
-    check(split_source(source.pointer, SourceCallback(keep), None))
-    return [_source(part) for part in parts]
+    callback = CFUNCTYPE(None, c_void_p, c_void_p)(keep)
+    check(call("ireeCompilerSourceSplit", source.pointer, callback, None, result=c_void_p))
+    return [NativeHandle(part, _DESTROY_SOURCE) for part in parts]
+
+
+@dataclass(frozen=True)
+class SavedProgram:
+    """A program in memory, with its weights.
+
+    Attributes:
+        content: the program, as bytecode or as text.
+        phase: the phase that it has passed.
+    """
+
+    content: bytes = field(repr=False)
+    phase: Phase
 
 
 class Invocation(NativeHandle):
-    """An invocation of the compiler on one source. Each `run` continues where the previous run ended.
+    """A program inside the compiler. Each `advance` continues where the previous one ended.
 
-    The session must outlive the invocation, which passes each diagnostic to `report` as the compiler emits it.
+    The session must outlive the invocation, which passes warnings and remarks to `report` as the compiler emits them.
+    A step raises a `CompileError` if the compiler has reported an error, whatever it returns, or if it failed.
     """
 
-    def __init__(self, session: Session, report: Report) -> None:
-        super().__init__(create_invocation(session.pointer), destroy_invocation)
+    def __init__(self, session: Session, report: Report = lambda _: None) -> None:
+        pointer = call("ireeCompilerInvocationCreate", session.pointer, result=c_void_p)
+        super().__init__(pointer, "ireeCompilerInvocationDestroy")
         self._report = report
         self._module = 0
+        self._errors: list[Diagnostic] = []
         self._failures: list[BaseException] = []
-        self._detach = attach(borrow_context(session.pointer), self._handle)
+        context = call("ireeCompilerSessionBorrowContext", session.pointer, result=c_void_p)
+        self._detach = _attach(context, self._handle)
 
     def close(self) -> None:
         """Destroy the invocation and its module. Handles to operations in the module must not be used afterwards."""
@@ -247,19 +257,24 @@ class Invocation(NativeHandle):
             return
         super().close()
         if self._module:
-            destroy_operation(self._module)
+            call("mlirOperationDestroy", self._module)
         self._detach()
 
-    def _handle(self, diagnostic: int) -> None:
+    def _handle(self, pointer: int) -> None:
         try:
-            self._report(_with_remedy(read_diagnostic(diagnostic, callers)))
+            diagnostic = _with_remedy(_read_diagnostic(pointer, callers))
+            is_error = diagnostic.severity is Severity.ERROR
+            (self._errors.append if is_error else self._report)(diagnostic)
         except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
 
-    def _succeeded(self, result: bool) -> bool:  # noqa: FBT001 - a result of the C interface
+    def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
         if self._failures:
             raise self._failures[0]
-        return result
+        if self._errors:
+            raise CompileError(*self._errors)
+        if not succeeded:
+            raise CompileError(error(f"the compiler failed {doing}"))
 
     def configure(
         self, *, verify: bool = True, phase_dumps: str = "", remarks: tuple[str, str] | None = None
@@ -271,47 +286,64 @@ class Invocation(NativeHandle):
             phase_dumps: a directory for the IR after each phase; empty for no dumps.
             remarks: a pattern of remarks to write, and their file.
         """
-        set_verification(self.pointer, verify)
-        set_phase_dumps(self.pointer, os.fsencode(phase_dumps))
+        call("ireeCompilerInvocationSetVerifyIR", self.pointer, verify)
+        dumps = os.fsencode(phase_dumps)
+        call("ireeCompilerInvocationSetDumpCompilationPhasesTo", self.pointer, dumps)
         if remarks:
-            set_remarks(self.pointer, *map(os.fsencode, remarks))
+            paths = map(os.fsencode, remarks)
+            call("ireeCompilerInvocationSetupRemarks", self.pointer, *paths)
 
-    def parse(self, source: NativeHandle) -> bool:
-        """Parse and verify the source. Return whether that succeeded."""
-        return self._succeeded(parse_source(self.pointer, source.pointer))
+    def parse(self, source: NativeHandle) -> None:
+        """Parse and verify the source."""
+        name = "ireeCompilerInvocationParseSource"
+        self._check(call(name, self.pointer, source.pointer, result=c_bool), "parsing")
 
-    def run(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> bool:
-        """Run the phases after `first`, up to and including `last`. Return whether that succeeded.
+    def advance(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> None:
+        """Run the phases after `first`, up to and including `last`.
 
         Handles to operations inside the module become invalid.
         """
-        set_first_phase(self.pointer, first.value.encode())
-        set_last_phase(self.pointer, last.value.encode())
-        return self._succeeded(run_pipeline(self.pointer, pipeline))
+        for end, phase in {"From": first, "To": last}.items():
+            name = f"ireeCompilerInvocationSetCompile{end}Phase"
+            call(name, self.pointer, phase.value.encode())
+        succeeded = call("ireeCompilerInvocationPipeline", self.pointer, pipeline, result=c_bool)
+        self._check(succeeded, f"compiling to '{last.value}'")
 
+    @property
     def module(self) -> mlir.Operation:
-        """Return a view of the module, between runs.
+        """A view of the module in its current state.
 
         Python never owns the module: the bindings keep references to foreign contexts forever, and do not free their
         modules. The session therefore destroys the context, and this object destroys the module, so that memory stays
         constant over many sessions.
         """
         if not self._module:
-            self._module = steal_module(self.pointer)
+            name = "ireeCompilerInvocationExportStealModule"
+            self._module = call(name, self.pointer, result=c_void_p)
         return object_at(mlir.Operation, self._module)
 
-    def write(
-        self, output: Output, function: Callable[..., int | None], *arguments: int
-    ) -> str | None:
-        """Write the module with one of the output functions of the C interface.
+    def write(self, output: Output, kind: str, *arguments: int) -> None:
+        """Write the module as a kind of output of the C interface, such as `VMBytecode`."""
+        name = f"ireeCompilerInvocationOutput{kind}"
+        failure = call(name, self.pointer, output.pointer, *arguments, result=c_void_p)
+        reason = None if failure is None else _take_message(failure)
+        self._check(failure is None, f"writing the output: {reason}")
 
-        Returns:
-            The compiler's message if it failed; there may be diagnostics as well.
+    def save(self, phase: Phase) -> SavedProgram:
+        """Return the program in its current state, after `phase`.
+
+        After `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose the
+        weights, and text is slow for large weights.
         """
-        failure = function(self.pointer, output.pointer, *arguments)
-        if self._failures:
-            raise self._failures[0]
-        return None if failure is None else take_message(failure)
+        is_compact = phase <= Phase.FLOW
+        content = to_bytecode(self.module) if is_compact else to_text(self.module).encode()
+        return SavedProgram(content, phase)
+
+    def image(self) -> bytes:
+        """Return the compiled module as a VM FlatBuffer."""
+        with Output() as output:
+            self.write(output, "VMBytecode")
+            return output.content()
 
 
 class Output(NativeHandle):
@@ -319,13 +351,14 @@ class Output(NativeHandle):
 
     def __init__(self) -> None:
         pointer = c_void_p()
-        check(open_memory_output(byref(pointer)))
-        super().__init__(pointer.value or 0, destroy_output)
+        check(call("ireeCompilerOutputOpenMembuffer", byref(pointer), result=c_void_p))
+        super().__init__(pointer.value, "ireeCompilerOutputDestroy")
 
     def content(self) -> bytes:
         """Return the output so far."""
         data, size = c_void_p(), c_uint64()
-        check(map_output(self.pointer, byref(data), byref(size)))
+        name = "ireeCompilerOutputMapMemory"
+        check(call(name, self.pointer, byref(data), byref(size), result=c_void_p))
         return ctypes.string_at(data, size.value) if size.value else b""
 
 
@@ -371,7 +404,20 @@ class StringRef(Structure):
         return ctypes.string_at(self.data, self.length)
 
 
-StringCallback: Any = CFUNCTYPE(None, StringRef, c_void_p)
+class PrintedText:
+    """A text that a function of the library passes to `callback` in parts."""
+
+    def __init__(self) -> None:
+        self._parts = parts = list[bytes]()
+
+        def take(part: StringRef, _: object) -> None:
+            parts.append(part.copy())
+
+        self.callback = CFUNCTYPE(None, StringRef, c_void_p)(take)
+
+    def __str__(self) -> str:
+        return b"".join(self._parts).decode(errors="replace")
+
 
 _LIBRARY: Final = ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
 _Object = TypeVar("_Object")
@@ -400,143 +446,85 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
     return create(_capsule(pointer, name, None))
 
 
-@functools.cache
-def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
-    """Return a function of the library, with the types of its result and parameters."""
+def call(name: str, *arguments: Any, result: Any = None) -> Any:
+    """Call a function of the library, with the type of its result.
+
+    Integers are passed with the width of pointers, which any integer parameter accepts.
+    """
+    return _function(name, result)(*(c_void_p(a) if type(a) is int else a for a in arguments))
+
+
+@cache
+def _function(name: str, result: Any) -> Any:
     # A private object: other users may declare other types for the same symbol.
     symbol = _LIBRARY[name]
-    symbol.restype, symbol.argtypes = result, parameters
-    return cast("Callable[..., Any]", symbol)
+    symbol.restype = result
+    return symbol
+
+
+def set_global_flags(arguments: Sequence[str]) -> None:
+    """Pass the name of the program and process-wide flags to the compiler, which keeps the signal handlers."""
+    vector = (c_char_p * len(arguments))(*map(os.fsencode, arguments))
+    call("ireeCompilerSetupGlobalCL", len(arguments), vector, b"", False)  # noqa: FBT003
 
 
 _SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.REMARK)
-_Handler = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 
 
 @contextmanager
 def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iterator[None]:
     """Pass the compiler's diagnostics about IR in `context` to a function while the block runs."""
-    detach = attach(pointer_of(context), lambda pointer: handle(read_diagnostic(pointer)))
+    detach = _attach(pointer_of(context), lambda pointer: handle(_read_diagnostic(pointer)))
     try:
         yield
     finally:
         detach()
 
 
-def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
+def _attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
     """Call a function with a pointer to each diagnostic of a context. Return the function that detaches it."""
 
     def called(diagnostic: int, _: int | None) -> int:
         handle(diagnostic)
         return 1
 
-    attach_handler = function(
-        "mlirContextAttachDiagnosticHandler", c_uint64, c_void_p, _Handler, c_void_p, c_void_p
-    )
-    detach_handler = function("mlirContextDetachDiagnosticHandler", None, c_void_p, c_uint64)
-    callback = _Handler(called)
-    number = attach_handler(context, callback, None, None)
+    callback = CFUNCTYPE(c_int8, c_void_p, c_void_p)(called)
+    arguments = (context, callback, None, None)
+    number = call("mlirContextAttachDiagnosticHandler", *arguments, result=c_uint64)
 
     def detach(_: object = callback) -> None:  # the default argument keeps the callback alive
-        detach_handler(context, number)
+        call("mlirContextDetachDiagnosticHandler", context, number)
 
     return detach
 
 
-def read_diagnostic(
+def _read_diagnostic(
     pointer: int, notes_at: Callable[[mlir.Location], Iterable[Diagnostic]] = lambda _: ()
 ) -> Diagnostic:
     """Convert a diagnostic of the compiler."""
-    severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)(pointer)
-    bare = object_at(
-        mlir.Location, function("mlirDiagnosticGetLocation", c_void_p, c_void_p)(pointer)
-    )
+    severity = _SEVERITIES[call("mlirDiagnosticGetSeverity", pointer, result=c_int)]
+    at = call("mlirDiagnosticGetLocation", pointer, result=c_void_p)
+    bare = object_at(mlir.Location, at)
     location = mlir.Location.from_attr(bare.attr, bare.context)  # Now of its derived class.
-    parts: list[bytes] = []
-
-    def take(part: StringRef, _: int | None) -> None:
-        parts.append(part.copy())
-
-    print_message = function("mlirDiagnosticPrint", None, c_void_p, StringCallback, c_void_p)
-    print_message(pointer, StringCallback(take), None)
-    message = b"".join(parts).decode(errors="replace").rstrip("\n")
-    count = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)(pointer)
-    get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
-    notes = (read_diagnostic(get_note(pointer, index), notes_at) for index in range(count))
-    all_notes = (*notes_at(location), *notes)
-    return Diagnostic(_SEVERITIES[severity], message, place_of(location), all_notes)
+    message = PrintedText()
+    call("mlirDiagnosticPrint", pointer, message.callback, None)
+    count = call("mlirDiagnosticGetNumNotes", pointer, result=c_ssize_t)
+    inner = [call("mlirDiagnosticGetNote", pointer, n, result=c_void_p) for n in range(count)]
+    notes = (*notes_at(location), *(_read_diagnostic(note_, notes_at) for note_ in inner))
+    return Diagnostic(severity, str(message).rstrip("\n"), place_of(location), notes)
 
 
-FlagCallback = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
-NameCallback = CFUNCTYPE(None, c_char_p, c_void_p)
-SourceCallback = CFUNCTYPE(None, c_void_p, c_void_p)
-
-enumerate_backends = function(
-    "ireeCompilerEnumerateRegisteredHALTargetBackends", None, NameCallback, c_void_p
-)
-setup_global_cl = function(
-    "ireeCompilerSetupGlobalCL", None, c_int, POINTER(c_char_p), c_char_p, c_bool
-)
-error_message = function("ireeCompilerErrorGetMessage", c_char_p, c_void_p)
-destroy_error = function("ireeCompilerErrorDestroy", None, c_void_p)
-
-create_session = function("ireeCompilerSessionCreate", c_void_p)
-destroy_session = function("ireeCompilerSessionDestroy", None, c_void_p)
-borrow_context = function("ireeCompilerSessionBorrowContext", c_void_p, c_void_p)
-set_flags = function("ireeCompilerSessionSetFlags", c_void_p, c_void_p, c_int, POINTER(c_char_p))
-get_flags = function("ireeCompilerSessionGetFlags", None, c_void_p, c_bool, FlagCallback, c_void_p)
-
-open_file = function("ireeCompilerSourceOpenFile", c_void_p, c_void_p, c_char_p, POINTER(c_void_p))
-wrap_buffer = function(
-    "ireeCompilerSourceWrapBuffer",
-    *(c_void_p, c_void_p, c_char_p, c_char_p, c_size_t, c_bool, POINTER(c_void_p)),
-)
-split_source = function("ireeCompilerSourceSplit", c_void_p, c_void_p, SourceCallback, c_void_p)
-destroy_source = function("ireeCompilerSourceDestroy", None, c_void_p)
-
-create_invocation = function("ireeCompilerInvocationCreate", c_void_p, c_void_p)
-destroy_invocation = function("ireeCompilerInvocationDestroy", None, c_void_p)
-parse_source = function("ireeCompilerInvocationParseSource", c_bool, c_void_p, c_void_p)
-set_first_phase = function("ireeCompilerInvocationSetCompileFromPhase", None, c_void_p, c_char_p)
-set_last_phase = function("ireeCompilerInvocationSetCompileToPhase", None, c_void_p, c_char_p)
-set_phase_dumps = function(
-    "ireeCompilerInvocationSetDumpCompilationPhasesTo", None, c_void_p, c_char_p
-)
-set_verification = function("ireeCompilerInvocationSetVerifyIR", None, c_void_p, c_bool)
-set_remarks = function("ireeCompilerInvocationSetupRemarks", None, c_void_p, c_char_p, c_char_p)
-run_pipeline = function("ireeCompilerInvocationPipeline", c_bool, c_void_p, c_int)
-steal_module = function("ireeCompilerInvocationExportStealModule", c_void_p, c_void_p)
-destroy_operation = function("mlirOperationDestroy", None, c_void_p)
-
-open_memory_output = function("ireeCompilerOutputOpenMembuffer", c_void_p, POINTER(c_void_p))
-map_output = function(
-    "ireeCompilerOutputMapMemory", c_void_p, c_void_p, POINTER(c_void_p), POINTER(c_uint64)
-)
-destroy_output = function("ireeCompilerOutputDestroy", None, c_void_p)
-output_ir = function("ireeCompilerInvocationOutputIR", c_void_p, c_void_p, c_void_p)
-output_ir_bytecode = function(
-    "ireeCompilerInvocationOutputIRBytecode", c_void_p, c_void_p, c_void_p, c_int
-)
-output_vm_bytecode = function(
-    "ireeCompilerInvocationOutputVMBytecode", c_void_p, c_void_p, c_void_p
-)
-output_c_source = function("ireeCompilerInvocationOutputVMCSource", c_void_p, c_void_p, c_void_p)
-output_hal_executable = function(
-    "ireeCompilerInvocationOutputHALExecutable", c_void_p, c_void_p, c_void_p
-)
-
-
-def take_message(failure: int) -> str:
+def _take_message(failure: int) -> str:
     """Return the message of an error, and destroy the error."""
-    message: str = error_message(failure).decode(errors="replace")
-    destroy_error(failure)
-    return message
+    message: bytes = call("ireeCompilerErrorGetMessage", failure, result=c_char_p)
+    call("ireeCompilerErrorDestroy", failure)
+    return message.decode(errors="replace")
 
 
 def check(failure: int | None, doing: str = "") -> None:
     """Raise the error that a function of the interface returned, if any. `doing` describes the operation."""
     if failure is not None:
-        message = take_message(failure)
+        message = _take_message(failure)
         raise CompileError(error(f"{doing}: {message}" if doing else message))
 
 

@@ -19,9 +19,9 @@ from tuninglink.compiler import (
     Phase,
     PreparedDispatches,
     SpecChoice,
-    compile_with,
     functions,
     program_name,
+    program_source,
     read_request,
 )
 from tuninglink.errors import CompileError, Diagnostic
@@ -351,7 +351,7 @@ def explain(
     explainer = Explainer(choice, program, sizes=given)
     report = diagnostics.emit if diagnostics else None
     compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)
-    compile_with(compiler, source, name)
+    compiler.compile(program_source(source), name)
     return with_times(explainer.explanation(), times)
 
 
@@ -411,5 +411,5 @@ def explain_file(
     choice = replace(choice, exact=True)
     explainer = Explainer(choice, path, step, is_detailed=is_detailed, sizes=options.sizes)
     compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
-    compilation = compiler.compile_file(os.fspath(path))
+    compilation = compiler.compile(os.fspath(path))
     return compilation, explainer.explanation()

@@ -8,7 +8,6 @@ pipe, its set-up is done, and it waits for more input until the process ends.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import signal
@@ -17,14 +16,14 @@ import termios
 import threading
 import time
 import traceback
-from ctypes import c_bool, c_char_p, c_int
+from ctypes import c_char_p
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassDisplayMode, PassManager
 
-from tuninglink.compiler import function
+from tuninglink.compiler import call, set_global_flags
 from tuninglink.errors import Diagnostic, PipelineError, Severity, TuninglinkError
 from tuninglink.mlir import DiagnosticSink, error, from_mlir, is_undecodable, note
 from tuninglink.opt.pass_registry import (
@@ -91,21 +90,15 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
     invalid value, ends the process with the compiler's own message and exit code 1. Once target backends are
     registered, a session of the compiler must not be started in this process: the compiler would abort.
     """
-
-    def vector(arguments: list[str]) -> Any:
-        encoded = [argument.encode(errors="surrogateescape") for argument in arguments]
-        return (c_char_p * (len(encoded) + 1))(*encoded, None)
-
     if target_backends:
         # The pipe is never closed, since that would end the input.
         reader, writer = os.pipe()
         os.write(writer, b"\n")
         # As the last argument, the input could become the value of a preceding flag.
-        arguments = [program, f"/dev/fd/{reader}", *flags]
-        opt_main = function("ireeOptRunMain", c_int, c_int, ctypes.POINTER(c_char_p))
-        thread = threading.Thread(
-            target=opt_main, args=(len(arguments), vector(arguments)), daemon=True
-        )
+        arguments = list(map(os.fsencode, (program, f"/dev/fd/{reader}", *flags)))
+        vector = (c_char_p * (len(arguments) + 1))(*arguments, None)
+        opt_main = ("ireeOptRunMain", len(arguments), vector)
+        thread = threading.Thread(target=call, args=opt_main, daemon=True)
         # The compiler installs signal handlers. Python's are restored.
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
         thread.start()
@@ -117,12 +110,8 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
         for number, handler in handlers.items():
             signal.signal(number, handler)
     elif flags:
-        function("ireeCompilerGlobalInitialize", None)()
-        set_up = function(
-            "ireeCompilerSetupGlobalCL", None, c_int, ctypes.POINTER(c_char_p), c_char_p, c_bool
-        )
-        install_signal_handlers = False
-        set_up(1 + len(flags), vector([program, *flags]), b"", install_signal_handlers)
+        call("ireeCompilerGlobalInitialize")
+        set_global_flags([program, *flags])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler import StringRef, function, handled, object_at, pointer_of
+from tuninglink.compiler import StringRef, call, handled, object_at, pointer_of
 from tuninglink.errors import Diagnostic, Place, Severity, TuninglinkError
 from tuninglink.mlir import (
     DiagnosticSink,
@@ -128,14 +128,14 @@ def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | 
     The handlers of the context receive the errors. Handlers attached through the bindings must not be among them: they
     crash without Python's lock.
     """
-    parse = function("mlirOperationCreateParse", c_void_p, c_void_p, StringRef, StringRef)
     encoded = name.encode(errors="surrogateescape")
-    operation = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    arguments = (pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    operation = call("mlirOperationCreateParse", *arguments, result=c_void_p)
     if not operation:
         return None
     if context.allow_unregistered_dialects:
         _check_names(operation, name)
-    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(operation)
+    module = call("mlirModuleFromOperation", operation, result=c_void_p)
     return (
         object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, operation)
     )
@@ -143,19 +143,17 @@ def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | 
 
 def _check_names(operation: int, source: str) -> None:
     """Check the names of unregistered operations. The bindings abort on one that is not UTF-8."""
-    callback = CFUNCTYPE(c_int, c_void_p, c_void_p)
-    name_of = function("mlirOperationGetName", c_void_p, c_void_p)
-    text_of = function("mlirIdentifierStr", StringRef, c_void_p)
     damaged: list[bytes] = []
 
-    def visit_(inner: int, _: int | None) -> int:
-        name = text_of(name_of(inner)).copy()
+    def visitor(inner: int, _: int | None) -> int:
+        identifier = call("mlirOperationGetName", inner, result=c_void_p)
+        name = call("mlirIdentifierStr", identifier, result=StringRef).copy()
         if name.decode(errors="replace").encode() != name:
             damaged.append(name)
         return 0
 
-    walk = function("mlirOperationWalk", None, c_void_p, callback, c_void_p, c_int)
-    walk(operation, callback(visit_), None, 0)
+    callback = CFUNCTYPE(c_int, c_void_p, c_void_p)(visitor)
+    call("mlirOperationWalk", operation, callback, None, 0)
     if damaged:
         message = "the input has an operation whose name is not UTF-8"
         raise TuninglinkError(error(message, Place(source, 1, 1)))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import re
 import subprocess
-from ctypes import CFUNCTYPE, Structure, c_int8, c_ssize_t, c_void_p
+from ctypes import CFUNCTYPE, Structure, c_int8, c_void_p
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler import StringCallback, StringRef, function, object_at, pointer_of
+from tuninglink.compiler import PrintedText, StringRef, call, object_at, pointer_of
 from tuninglink.errors import Diagnostic, PipelineError, Place, Severity, did_you_mean
 from tuninglink.llvm_flags import read_boolean
 from tuninglink.mlir import Pass, error, note
@@ -155,7 +154,7 @@ def executable() -> str:
     return str(Path(_mlir_libs.__file__).parent / "iree-opt")
 
 
-@functools.cache
+@cache
 def help_text(*, hidden: bool = False) -> str:
     """Return the output of `iree-opt --help`, or of `--help-hidden` if `hidden`."""
     command = [executable(), "--help-hidden" if hidden else "--help"]
@@ -263,7 +262,6 @@ class CompilerPasses:
         return None
 
 
-_Kept = TypeVar("_Kept")
 _Destroy = CFUNCTYPE(None, c_void_p)
 _Initialize = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 _Clone = CFUNCTYPE(c_void_p, c_void_p)
@@ -271,6 +269,8 @@ _Run = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 
 
 class _Callbacks(Structure):
+    """The functions of a pass: `MlirExternalPassCallbacks`."""
+
     _fields_ = (
         ("construct", _Destroy),
         ("destruct", _Destroy),
@@ -288,44 +288,37 @@ class Passes:
         self._handle = handle
 
     def nest(self, anchor: str) -> Passes:
-        nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
-        return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
+        """Append a list of passes for `anchor` inside each operation."""
+        name = self._manager.keep_string(anchor)
+        nested = call("mlirOpPassManagerGetNestedUnder", self._handle, name, result=c_void_p)
+        return Passes(self._manager, nested)
 
     def add_native(self, text: str) -> None:
-        """Append passes of the compiler, given as text."""
-        message: list[bytes] = []
-
-        def take(part: StringRef, _: object) -> None:
-            message.append(part.copy())
-
-        parameters = (c_void_p, StringRef, StringCallback, c_void_p)
-        add = function("mlirOpPassManagerAddPipeline", c_int8, *parameters)
-        kept_text = self._manager.keep_string(text)
-        if not add(self._handle, kept_text, StringCallback(take), None):
-            raise ValueError(b"".join(message).decode(errors="replace"))
+        """Append passes of the compiler. The message of a `ValueError` is the compiler's own text."""
+        message = PrintedText()
+        arguments = (self._handle, self._manager.keep_string(text), message.callback, None)
+        if not call("mlirOpPassManagerAddPipeline", *arguments, result=c_int8):
+            raise ValueError(str(message))
 
     def add_python(
         self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
     ) -> None:
         """Append a pass that calls a function."""
-        fail = function("mlirExternalPassSignalFailure", None, c_void_p)
 
         def called(operation: int, external_pass: int, _: object) -> None:
             if not run(object_at(mlir.Operation, operation)):
-                fail(external_pass)
+                call("mlirExternalPassSignalFailure", external_pass)
 
         # The structure keeps its functions alive. A pass has no state and may be its own clone.
         clone = _Clone(lambda data: data)
         callbacks = _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
-        self._manager.keep(callbacks)
-        parameters = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_void_p)
-        create = function("mlirCreateExternalPass", c_void_p, *parameters)
-        add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
+        self._manager.kept.append(callbacks)
         # The compiler does not copy the name of the anchor.
         strings = map(self._manager.keep_string, (title, text, "", anchor))
-        allocate = function("mlirTypeIDAllocatorAllocateTypeID", c_void_p, c_void_p)
-        new_type_id = cast("int", allocate(_type_ids()))
-        add(self._handle, create(new_type_id, *strings, 0, None, callbacks, None))
+        type_id = call("mlirTypeIDAllocatorAllocateTypeID", _type_ids(), result=c_void_p)
+        arguments = (type_id, *strings, 0, None, callbacks, None)
+        external_pass = call("mlirCreateExternalPass", *arguments, result=c_void_p)
+        call("mlirOpPassManagerAddOwnedPass", self._handle, external_pass)
 
 
 class NativePassManager:
@@ -333,33 +326,31 @@ class NativePassManager:
 
     def __init__(self, anchor: str, context: mlir.Context) -> None:
         self.bindings = PassManager(anchor, context)
-        self._kept: list[object] = []
-        of = function("mlirPassManagerGetAsOpPassManager", c_void_p, c_void_p)
-        self.passes = Passes(self, of(pointer_of(self.bindings)))
+        self.kept: list[object] = []
+        pointer = pointer_of(self.bindings)
+        handle = call("mlirPassManagerGetAsOpPassManager", pointer, result=c_void_p)
+        self.passes = Passes(self, handle)
 
     def run(self, operation: mlir.Operation) -> bool:
         """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics.
 
         Python's global lock is released during the run, so that an interrupt need not wait for the compiler.
         """
-        run = function("mlirPassManagerRunOnOp", c_int8, c_void_p, c_void_p)
-        return bool(run(pointer_of(self.bindings), pointer_of(operation)))
+        arguments = (pointer_of(self.bindings), pointer_of(operation))
+        return bool(call("mlirPassManagerRunOnOp", *arguments, result=c_int8))
 
     def close(self) -> None:
         del self.bindings
-        self._kept.clear()
+        self.kept.clear()
 
     def keep_string(self, text: str) -> StringRef:
-        return StringRef.of(self.keep(text.encode()))
-
-    def keep(self, value: _Kept) -> _Kept:
-        self._kept.append(value)
-        return value
+        self.kept.append(data := text.encode())
+        return StringRef.of(data)
 
 
-@functools.cache
+@cache
 def _type_ids() -> int:
-    return cast("int", function("mlirTypeIDAllocatorCreate", c_void_p)())
+    return cast("int", call("mlirTypeIDAllocatorCreate", result=c_void_p))
 
 
 # --- Options of passes, declared by dataclass fields, in MLIR's syntax ---------------------------

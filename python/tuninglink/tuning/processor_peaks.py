@@ -252,7 +252,7 @@ def _built(name: str, cores: Sequence[int], directory: Path) -> _Kernel:
     options = CompileOptions(
         compile_from=Phase.EXECUTABLE_SOURCES, default_specs=False, flags=_FLAGS
     )
-    image = Compiler(options, SpecChoice()).compile_bytes(task.source, task.label).output
+    image = Compiler(options, SpecChoice()).compile(task.source, task.label).output
     return _Kernel(task.benchmark(image), costs[task])
 
 

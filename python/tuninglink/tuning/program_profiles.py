@@ -429,7 +429,7 @@ class ProgramMeasurement:
             try:
                 if self.is_profiled:
                     step("compiling without specs")
-                    default = Compiler(self.whole, SpecChoice()).compile_file(self.path).output
+                    default = Compiler(self.whole, SpecChoice()).compile(self.path).output
                     step(f"running the program without specs on {self.uri}")
                     defaults = self._recorded(default)
                 else:
@@ -485,6 +485,6 @@ class ProgramMeasurement:
 
         def compiled(source: bytes, name: str) -> bytes:
             step(f"measuring {name}")
-            return Compiler(from_sources, choice).compile_bytes(source, name).output
+            return Compiler(from_sources, choice).compile(source, name).output
 
         return time_dispatches(program, compiled, self.uri, Settings(caches=self.caches))

@@ -271,7 +271,7 @@ def compile_program(
         if any(map(has_ranges, specs)):
             source = _configured(source, specs, first)
             options, specs = CompileOptions(compile_from=Phase.EXECUTABLE_CONFIGURATIONS), []
-        compilation = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>")
+        compilation = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>")
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
     return Compiled(compilation.output, time.monotonic() - began, time.process_time() - used)
@@ -295,7 +295,7 @@ def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
         compile_from=first,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
     )
-    content = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>").output
+    content = Compiler(options, SpecChoice(specs)).compile(source, "<dispatches>").output
     module = mlir.Module.parse(content, thread_context()).operation
     select_exports(module)
     return to_text(module).encode()  # bytecode would lose the weights; see `Run.save`
@@ -374,7 +374,7 @@ def apply_specs(
     )
     session = session_flags()
     flags = [flag for flag in flags if flag.partition("=")[0] in session]
-    return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
+    return Compiler(options, SpecChoice(specs), flags).compile(source, "<dispatches>")
 
 
 def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.compiler import Phase, Run, SavedProgram, compiler_run, refuse_spec
+from tuninglink.compiler import Invocation, Phase, SavedProgram, compiler_run, refuse_spec
 from tuninglink.errors import CompileError, did_you_mean
 from tuninglink.iree import GivenSizes, combinations
 from tuninglink.mlir import body, error, names, note
@@ -227,7 +227,7 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
 
 
 def form_dispatches(
-    run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
+    run: Invocation, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> tuple[ProgramCalls | None, SavedProgram]:
     """Take a program to `executable-sources`; see `read_program`.
 
@@ -274,7 +274,7 @@ def _is_dispatched(module: mlir.Operation) -> bool:
     return any(op.name == names.EXECUTABLE for op in body(module))
 
 
-def _advance_to_abi(run: Run, first: Phase) -> Phase:
+def _advance_to_abi(run: Invocation, first: Phase) -> Phase:
     """Take a program to `abi`, and return the phase that it has passed, which may be a later one."""
     if first < Phase.INPUT:
         run.module.context.dialects[names.FUNCTION.partition(".")[0]]
