@@ -52,7 +52,7 @@ from tuninglink.tuning import (
 from tuninglink.tuning.deciding import Budget, MeasuringOptions
 from tuninglink.tuning.devices import Timeline, check_devices, default_device
 from tuninglink.tuning.programs import read_program
-from tuninglink.tuning.search import check_search
+from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +139,7 @@ def retune_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     check_has_target(options.flags)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)
-    check_search(options.settings.search)  # report an unknown one first
+    search_named(options.settings.search)  # report an unknown one first
     # Read the specs, and check that the new ones can be written.
     sink = process.shown_diagnostics()
     sources = options.specs or project_specs(options.project, no_project=options.no_project)

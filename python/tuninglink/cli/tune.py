@@ -54,7 +54,7 @@ from tuninglink.tuning.deciding import LastStage, Ledger, TaskOutcome
 from tuninglink.tuning.devices import THREADED_DRIVER, duration
 from tuninglink.tuning.flag_sets import choose_flags
 from tuninglink.tuning.problems import program_of
-from tuninglink.tuning.search import check_search
+from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -114,7 +114,7 @@ def tune_command(arguments: Sequence[str]) -> int:
     own, project_specs = with_project(arguments)
     options = parse_tune_arguments(own)
     options = replace(options, specs=(*options.specs, *project_specs))
-    check_search(options.settings.search)  # report an unknown one first
+    search_named(options.settings.search)  # report an unknown one first
     measures = options.settings.stop_after in (None, LastStage.MEASUREMENT) and not options.dry_run
     if measures and not options.cluster:
         from tuninglink.tuning.devices import check_named_devices  # noqa: PLC0415 - an extra

@@ -112,7 +112,11 @@ with lazy_imports(globals()):
         gpu_enumerators as gpu_enumerators,
         unknown as unknown,
     )
-    from tuninglink.iree.spills import Spills as Spills, find_spills as find_spills
+    from tuninglink.iree.spills import (
+        Spills as Spills,
+        find_amd_spills as find_amd_spills,
+        find_spills as find_spills,
+    )
     from tuninglink.iree.structured_op import (
         ATTENTION_OUTPUTS as ATTENTION_OUTPUTS,
         PARALLEL as PARALLEL,

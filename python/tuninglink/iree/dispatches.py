@@ -94,24 +94,20 @@ def _named(op_names: Collection[str]) -> Condition:
     return lambda operation: operation.name in op_names
 
 
+def _leads(is_loop_nest: Condition, others: Collection[str]) -> Condition:
+    """Return the condition of loop nests that reduce, and of all other ops without these names."""
+    return lambda operation: (
+        _reduces(operation) if is_loop_nest(operation) else operation.name not in others
+    )
+
+
 def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
-
-    def leads(operation: mlir.Operation) -> bool:
-        if _is_structured(operation):
-            return _reduces(operation)
-        return operation.name not in _RELAYOUTS
-
-    return (leads, _is_structured, _named(_RELAYOUTS))
+    return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
     """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
-
-    def leads(operation: mlir.Operation) -> bool:
-        if operation.name == names.GENERIC:
-            return _reduces(operation)
-        return operation.name not in _WEAK_ON_GPU
 
     def owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
         for value in values:
@@ -127,18 +123,14 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
     def computes(operation: mlir.Operation) -> bool:
         return operation.name == names.GENERIC and operation not in positions
 
+    leads = _leads(_named({names.GENERIC}), _WEAK_ON_GPU)
     return (leads, computes, _named(_PACKS), _named(_MOVES))
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
     """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
-
-    def leads(operation: mlir.Operation) -> bool:
-        if operation.name == names.GENERIC:
-            return _reduces(operation)
-        return operation.name != names.FILL
-
-    return (leads, _named({names.GENERIC}), _named({names.FILL}))
+    generic, fill = _named({names.GENERIC}), _named({names.FILL})
+    return (_leads(generic, {names.FILL}), generic, fill)
 
 
 _CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}

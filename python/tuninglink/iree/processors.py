@@ -17,21 +17,8 @@ from typing import Final
 
 from tuninglink.plain_data import named
 
-_BASE: Final = frozenset(
-    [
-        "avx",
-        "avx2",
-        "fma",
-        "avx512f",
-        "avx512vl",
-        "avx512bw",
-        "avx512dq",
-        "avx512cd",
-        "neon",
-        "sve",
-        "sve2",
-        "sme",
-    ]
+_BASE: Final = frozenset({"avx", "avx2", "fma", "neon", "sve", "sve2", "sme"}).union(
+    f"avx512{part}" for part in ("f", "vl", "bw", "dq", "cd")
 )
 """Features that code for any element type uses."""
 

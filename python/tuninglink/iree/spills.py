@@ -20,14 +20,21 @@ class Spills:
     """What the code of the most demanding kernel of a program keeps in memory for lack of registers.
 
     Attributes:
-        registers: the number of spilled registers, of AMD GPUs.
+        registers: the number of spilled vector registers, of AMD GPUs.
         spilled_bytes: the bytes of spilled registers that a thread stores, of NVIDIA GPUs.
         scratch_bytes: the memory of a thread, with its spilled registers.
+        scalar_registers: the number of scalar registers spilled to lanes of vector registers, of AMD GPUs.
     """
 
     registers: int = 0
     spilled_bytes: int = 0
     scratch_bytes: int = 0
+    scalar_registers: int = 0
+
+    @property
+    def words(self) -> int:
+        """The registers, or the words of memory, that a thread lacks."""
+        return max(self.registers, self.scratch_bytes // 4)
 
     def __str__(self) -> str:
         parts = []
@@ -42,14 +49,22 @@ class Spills:
 
 def find_spills(image: bytes) -> Spills:
     """Return the spills of a compiled program; none if it is not for a GPU, or if they are not known."""
-    registers = max(_metadata(image, b".vgpr_spill_count"), default=0)
-    scratch = max(_metadata(image, b".private_segment_fixed_size"), default=0)
-    if registers or scratch:
-        return Spills(registers, scratch_bytes=scratch)
+    if (of_amd := find_amd_spills(image)) is not None:
+        return of_amd
     reports = [_ptxas(match[0], match[1].decode()) for match in _PTX.finditer(image)]
     found = [numbers for report in reports for numbers in _PROPERTIES.findall(report)]
     spilled = max((int(stores) for _, stores in found), default=0)
     return Spills(0, spilled, max((int(frame) for frame, _ in found), default=0))
+
+
+def find_amd_spills(image: bytes) -> Spills | None:
+    """Return the spills of a compiled program for AMD GPUs; None for other programs."""
+    registers = _metadata(image, b".vgpr_spill_count")
+    if not registers:
+        return None
+    scratch = max(_metadata(image, b".private_segment_fixed_size"), default=0)
+    scalars = max(_metadata(image, b".sgpr_spill_count"), default=0)
+    return Spills(max(registers), scratch_bytes=scratch, scalar_registers=scalars)
 
 
 def _metadata(image: bytes, key: bytes) -> list[int]:

@@ -36,7 +36,7 @@ from tuninglink.tuning.flag_sets import (
 )
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.report import TuningReport, with_flag_sets
-from tuninglink.tuning.search import check_search
+from tuninglink.tuning.search import search_named
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 _TILED_PART: Final = 0.35
@@ -148,7 +148,7 @@ def tune_program(
         TuninglinkError: the program cannot be tuned.
     """
     deadline = time.monotonic() + options.settings.seconds
-    check_search(options.settings.search)
+    search_named(options.settings.search)
     if options.profile:
         read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     if not options.cluster:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.iree import Spills, find_spills
+from tuninglink.iree import Spills, find_amd_spills, find_spills
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def test_metadata_of_amd(number: bytes, value: int) -> None:
         vgpr_spill_count=number,
         private_segment_fixed_size=b"\x00",
     )
-    assert find_spills(image) == Spills(value)
+    assert find_spills(image) == find_amd_spills(image) == Spills(value, scalar_registers=7)
 
 
 def test_the_kernel_that_spills_most_counts() -> None:
@@ -67,6 +67,7 @@ def test_scratch_without_spills_is_named() -> None:
 )
 def test_nothing_is_known_of_other_code(image: bytes) -> None:
     assert str(find_spills(image)) == ""
+    assert find_amd_spills(image) is None
 
 
 def assembler(path: Path, script: str) -> None:

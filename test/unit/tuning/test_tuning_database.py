@@ -24,6 +24,7 @@ from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import process
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree import Spills
 from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates import SearchProblem
 from tuninglink.tuning.database import (
@@ -57,6 +58,8 @@ def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
         trial(0, origin="default", clocks_mhz=(1980, 1965)),
         trial(1, stage="final", caches="cold"),
         failed(2, FailureKind.OUT_OF_BOUNDS),
+        replace(trial(3), spills=Spills(992, scratch_bytes=1620, scalar_registers=3)),
+        replace(trial(4), spills=Spills()),
     ]
     with Database(tmp_path / "t.db") as database:
         for each in recorded:
@@ -72,6 +75,36 @@ def test_a_trial_is_recorded_once() -> None:
         each = trial(1)
         assert database.record_all([each, each]) == 1
         assert len(database.trials(PROBLEM.key)) == 1
+
+
+def test_an_older_database_has_no_spills(tmp_path: Path) -> None:
+    path, plain_trial = tmp_path / "t.db", trial(0)
+    with Database(path) as database:
+        database.record(plain_trial)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE spills")
+    with Database(path, read_only=True) as database:
+        assert list(database.all_trials()) == [plain_trial]
+    spilling = replace(trial(1), spills=Spills(4))
+    with Database(path) as database:
+        database.record(spilling)
+    with Database(path, read_only=True) as database:
+        assert list(database.all_trials()) == [plain_trial, spilling]
+
+
+def test_spills_are_exported(tmp_path: Path) -> None:
+    trials = [replace(trial(0), spills=Spills(4, scratch_bytes=16)), trial(1)]
+    path = tmp_path / "export.json"
+    path.write_text(to_json(export(trials)))
+    assert read_trials(path) == trials
+    path.write_text(path.read_text().replace('"scratch_bytes": 16', '"scratch_bytes": "16"'))
+    with pytest.raises(DatabaseError, match="is not an export of version 1"):
+        read_trials(path)
+    older = json.loads(to_json(export(trials)))
+    for each in older["trials"]:
+        del each["spills"]
+    path.write_text(json.dumps(older))
+    assert read_trials(path) == [replace(trials[0], spills=None), trials[1]]
 
 
 def test_another_environment_is_another_result() -> None:
@@ -502,6 +535,19 @@ def test_damaged_database_keeps_what_can_be_read(tmp_path: Path, seed: int) -> N
                 list(database.all_trials())
         else:
             list(database.all_trials())
+
+
+@pytest.mark.parametrize("numbers", ["", "[", "[1]", '{"other": 1}', '{"registers": "1"}'])
+def test_damaged_spills_are_damage(tmp_path: Path, numbers: str) -> None:
+    path, plain_trial = tmp_path / "t.db", trial(0)
+    with Database(path) as database:
+        database.record_all([plain_trial, replace(trial(1), spills=Spills(4))])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE spills SET numbers = ?", (numbers,))
+    errors: list[DatabaseError] = []
+    with Database(path, read_only=True, on_damage=errors.append) as database:
+        assert list(database.all_trials())[:1] == [plain_trial]
+    assert len(errors) == bool(numbers)
 
 
 def test_value_of_another_type_is_damage(tmp_path: Path) -> None:

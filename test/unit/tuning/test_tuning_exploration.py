@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from tuninglink.iree import Spills
 from tuninglink.tuning.candidates import BenchmarkTemplate, Candidate
 from tuninglink.tuning.deciding import (
     Budget,
@@ -37,6 +38,7 @@ class Machine:
 
     log: list[str] = field(default_factory=list)
     at_once: int = 1
+    spills: dict[int, Spills] = field(default_factory=dict)
 
     def submit(self, *arguments: object) -> Future:
         if len(arguments) == 3:
@@ -50,7 +52,8 @@ class Machine:
         if number == BROKEN:
             job.set_result(Failure(FailureKind.COMPILE, "no"))
         else:
-            job.set_result(Benchmark(str(number).encode(), "f", LAYOUT))
+            spills = self.spills.get(number)
+            job.set_result(Benchmark(str(number).encode(), "f", LAYOUT, spills=spills))
         return job
 
     def _measure(self, benchmark: Benchmark) -> Future:
@@ -68,6 +71,7 @@ class InOrder:
     count: int
     asked: int = 0
     told: dict[int, float | None] = field(default_factory=dict)
+    spilled: dict[int, Spills] = field(default_factory=dict)
 
     def ask(self, count: int) -> list[Candidate]:
         numbers = range(self.asked, min(self.asked + count, self.count))
@@ -76,6 +80,10 @@ class InOrder:
 
     def tell(self, each: Candidate, microseconds: float | None) -> None:
         self.told[each.knobs["tile"]] = microseconds
+
+    def compiled(self, each: Candidate, spills: Spills | None) -> None:
+        if spills is not None:
+            self.spilled[each.knobs["tile"]] = spills
 
 
 def explore(
@@ -182,6 +190,23 @@ def test_what_is_known_is_neither_compiled_nor_measured() -> None:
     assert len(results) == 4
     assert search.told == {0: 50.0, 1: None, 2: 98.0, BROKEN: None}
     assert machine.log == ["compile 2", "compile 3", "measure 2"]
+
+
+def test_candidates_that_spill_are_measured_after_the_others() -> None:
+    machine, search = Machine(spills={0: Spills(4), 1: Spills(), 2: Spills(0, 0, 16)}), InOrder(8)
+    results = explore(machine, search, Alternating(8), Budget())
+    measured = [int(each.removeprefix("measure ")) for each in machine.log if "measure" in each]
+    assert measured == [1, 4, 5, 6, 7, 0, 2]
+    assert search.spilled == machine.spills
+    spills = {each.candidate.knobs["tile"]: each.spills for each in results if each.spills}
+    assert spills == machine.spills
+
+
+def test_recorded_spills_are_told() -> None:
+    search = InOrder(1)
+    recorded = TrialResult(candidate(0), 50.0, None, 0.0, spills=Spills(7))
+    explore(Machine(), search, Alternating(4), Budget(), {candidate(0).key: recorded})
+    assert search.spilled == {0: Spills(7)}
 
 
 def test_parts_of_a_budget_stop_with_it() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree import Spills
 from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
 from tuninglink.tuning.database import (
@@ -29,7 +30,6 @@ from tuninglink.tuning.search import (
     MOST_CANDIDATES,
     MeasuredProblem,
     RandomSearch,
-    check_search,
     cpu_estimate,
     cpu_shape_of,
     features,
@@ -296,6 +296,21 @@ def test_a_failing_region_is_left() -> None:
     assert len(failed) <= len(tried[24:]) / 4
 
 
+def test_neighbors_of_code_that_spills_are_left_before_it_is_measured() -> None:
+    pool = gpu_pool(count=200)
+
+    def spilling(*, knows_spills: bool) -> int:
+        search = search_named("model")(pool, 0, None)
+        for each in search.ask(24):
+            spills = each.knobs["reduction[2]"] >= 128
+            search.compiled(each, Spills(400 * spills) if knows_spills else None)
+            if not spills:
+                search.tell(each, 100.0)
+        return sum(each.knobs["reduction[2]"] >= 128 for each in search.ask(40))
+
+    assert 4 * spilling(knows_spills=True) < spilling(knows_spills=False)
+
+
 def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
     def time(rows: int, columns: int, threads: int) -> float:
         knobs = {
@@ -485,7 +500,7 @@ def test_problems_are_near_by_their_sizes() -> None:
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)  # type: ignore[arg-type] # it cannot be imported
-    for use in (lambda: search_named("model"), lambda: check_search("model"), load_trees):
+    for use in (lambda: search_named("model"), load_trees):
         with pytest.raises(TuninglinkError, match="needs scikit-learn") as raised:
             use()
         assert "tuninglink[tune]" in raised.value.diagnostics[0].notes[0].message

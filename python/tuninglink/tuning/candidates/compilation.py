@@ -20,7 +20,7 @@ from tuninglink.compiler import (
     set_up_command_line,
 )
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.iree import find_root_ops, stack_overflow, stack_report_flag
+from tuninglink.iree import find_amd_spills, find_root_ops, stack_overflow, stack_report_flag
 from tuninglink.mlir import names, thread_context, to_bytecode, visit
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.model import Configuration, Workload, read_configuration, read_workload
@@ -135,9 +135,8 @@ class CandidateCompiler:
         """
         content = template.content_for(candidate)
         job = self._pool.submit(compile_candidate, content, candidate, seconds=seconds)
-        return _then(
-            job, lambda image: Benchmark(image, template.function, template.layout, template.sized)
-        )
+        fixed = template.function, template.layout, template.sized
+        return _then(job, lambda image: Benchmark(image, *fixed, find_amd_spills(image)))
 
     def submit_program(
         self, source: bytes, spec: str, seconds: float

@@ -7,7 +7,7 @@ import sqlite3
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 from tuninglink.errors import Diagnostic, Severity
 from tuninglink.files import meant
+from tuninglink.iree import Spills
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import HIDDEN, named, written
 from tuninglink.spaces import current_names
@@ -110,6 +111,7 @@ class Trial:
         clocks_mhz: the measured clocks of the device.
         failure: the reason for missing samples; None if there are samples.
         time: the end of the trial, in ISO 8601.
+        spills: the spills of the code, where its metadata has them: on AMD.
     """
 
     problem: ProblemRecord = field(metadata=HIDDEN)
@@ -123,6 +125,7 @@ class Trial:
     clocks_mhz: tuple[int, ...] = ()
     failure: Failure | None = None
     time: str = field(default_factory=now)
+    spills: Spills | None = None
 
     @written("problem")
     def problem_key(self) -> str:
@@ -160,6 +163,7 @@ def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
             clocks_mhz=tuple(row["clocks_mhz"]),
             failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
             time=row["time"],
+            spills=_spills(row.get("spills")),
         )
 
 
@@ -178,14 +182,16 @@ class Winner:
 
 # --- The database: records trials, finds them again, and merges with others ----------------------
 
-_SELECT: Final = """
+_SPILLS_OF_TRIAL: Final = "(SELECT numbers FROM spills WHERE trial = t.id)"
+_SELECT: Final = f"""
 SELECT t.id, p.key, p.kind, p.description, p.program,
   e.target, e.sku, e.device, e.driver, e.compiler, e.runtime, e.flags, e.cores, e.protocol,
   c.key, c.pipeline, c.knobs, c.attribute, c.decomposition,
-  t.stage, t.origin, t.samples, t.batch, t.caches, t.clocks, t.failure, t.message, t.time
+  t.stage, t.origin, t.samples, t.batch, t.caches, t.clocks, t.failure, t.message, t.time,
+  {_SPILLS_OF_TRIAL}
 FROM trial t LEFT JOIN problem p ON p.id = t.problem LEFT JOIN environment e ON e.id = t.environment
   LEFT JOIN configuration c ON c.id = t.configuration
-"""
+"""  # noqa: S608 - of our own names
 
 _ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
 _ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
@@ -356,7 +362,8 @@ class Database:
         """Yield the trials with numbers above `last`; None for each that cannot be read."""
         with suppress(sqlite3.DatabaseError):
             (highest,) = self._connection.execute("SELECT max(id) FROM trial").fetchone()
-            single = f"{_SELECT} {condition or 'WHERE 1'} AND t.id = ?"
+            select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")  # the damage may be there
+            single = f"{select} {condition or 'WHERE 1'} AND t.id = ?"
             for number in range(last + 1, min(int(highest or 0), last + _MOST_READ_ALONE) + 1):
                 try:
                     row = self._connection.execute(single, (*values, number)).fetchone()
@@ -399,19 +406,16 @@ class Database:
             self._identity(
                 "configuration",
                 ("key",),
-                (
-                    configuration.key,
-                    configuration.pipeline,
-                    knobs,
-                    configuration.attribute,
-                    configuration.decomposition,
-                ),
+                tuple((asdict(configuration) | {"knobs": knobs}).values()),
             ),
         )
         row = (key, *identities, *result)
         places = ", ".join("?" * len(row))
         insert = f"INSERT INTO trial VALUES (NULL, {places})"  # noqa: S608 - of question marks
-        self._connection.execute(insert, row)
+        inserted = self._connection.execute(insert, row).lastrowid
+        if trial.spills is not None:
+            numbers = inserted, json.dumps(asdict(trial.spills))
+            self._connection.execute("INSERT INTO spills VALUES (?, ?)", numbers)
         return 1
 
     def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
@@ -432,7 +436,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
     A configuration whose results were found wrong, or never compared, does not win.
     """
     winners = []
-    for group in _groups(trials):
+    for group in grouped_trials(trials):
         results = results_of(group)
         ranked = _fastest_first(_latest(group))
         best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
@@ -460,7 +464,7 @@ def results_of(trials: Iterable[Trial]) -> dict[str, str]:
     return results | failures
 
 
-def _groups(trials: Iterable[Trial]) -> list[list[Trial]]:
+def grouped_trials(trials: Iterable[Trial]) -> list[list[Trial]]:
     """Return the trials of each problem in each environment."""
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
@@ -473,7 +477,7 @@ def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
 
     Each configuration is represented by its best trial, and omitted if any of its trials failed.
     """
-    latest = filter(None, map(_latest, _groups(trials)))
+    latest = filter(None, map(_latest, grouped_trials(trials)))
     return [tuple(_fastest_first(group)) for group in latest]
 
 
@@ -496,7 +500,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     configuration = ConfigurationRecord(
         row[13], row[14], current_names(json.loads(row[15])), row[16], row[17]
     )
-    stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
+    stage, origin, samples, batch, caches, clocks, failure, message, time, spills = row[18:]
     texts = (*row[:11], *row[13:15], *row[16:18], origin, caches, time)
     numbers = (*row[11:13], batch, *json.loads(samples), *json.loads(clocks))
     is_sound = all(isinstance(text, str) for text in texts) and stage in _STAGES
@@ -514,7 +518,16 @@ def _trial(row: Sequence[Any]) -> Trial:
         clocks_mhz=tuple(json.loads(clocks)),
         failure=None if failure is None else Failure(FailureKind(failure), message),
         time=time,
+        spills=_spills(json.loads(spills or "null")),
     )
+
+
+def _spills(numbers: Any) -> Spills | None:
+    if numbers is None:
+        return None
+    if not all(isinstance(number, int) and number >= 0 for number in numbers.values()):
+        raise ValueError("'spills' is not made of numbers")
+    return Spills(**numbers)
 
 
 def open_database(
@@ -655,6 +668,11 @@ CREATE TABLE trial (
 CREATE INDEX trial_of_problem ON trial (problem, environment);
 """
 
+_SPILLS: Final = (
+    "TABLE IF NOT EXISTS spills (trial INTEGER PRIMARY KEY, numbers TEXT NOT NULL) STRICT"
+)
+"""A table that older databases lack, and that older programs do not touch."""
+
 _APPEND_ONLY: Final = """
 CREATE TRIGGER keep_{table}_on_{action} BEFORE {action} ON {table}
 BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
@@ -693,6 +711,8 @@ def _connect(
             connection.execute("PRAGMA foreign_keys = ON")
             _create(connection, name)
         _check(connection, name)
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'spills'").fetchone():
+            connection.execute(f"CREATE {'TEMP ' if read_only else ''}{_SPILLS}")
         connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE_SECONDS:.0f}")
     except BaseException:
         connection.close()
@@ -718,8 +738,7 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
                 for table in ("problem", "environment", "configuration", "trial")
                 for action in ("UPDATE", "DELETE")
             ]
-            statements = tables + triggers
-            for statement in statements:
+            for statement in (*tables, *triggers):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -71,7 +71,7 @@ class Journal:
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
                 candidate = _candidate(prepared.spaces, trial)
                 result[trial.configuration.key] = TrialResult(
-                    candidate, trial.median, trial.failure, 0.0
+                    candidate, trial.median, trial.failure, 0.0, spills=trial.spills
                 )
             elif trial.failure is not None and trial.configuration.key in result:
                 measured = result[trial.configuration.key]  # it failed in a race
@@ -122,7 +122,7 @@ class Journal:
                 batch=timing.batch,
                 clocks_mhz=timing.clocks_mhz,
             )
-        self.database.record(replace(trial, failure=result.failure))
+        self.database.record(replace(trial, failure=result.failure, spills=result.spills))
 
     def record_default(self, prepared: TunableTask, microseconds: float) -> None:
         """Record the time of the compiler's choice, unless this environment has one.

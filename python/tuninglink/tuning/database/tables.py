@@ -37,6 +37,7 @@ from tuninglink.tuning.database.database import (
     Trial,
     database_error,
     exported_trials,
+    grouped_trials,
     results_of,
 )
 from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units
@@ -231,7 +232,10 @@ def read_trials(path: Path) -> list[Trial]:
     Raises:
         TuninglinkError: the file cannot be read, or is neither a recorded table nor an export.
     """
-    data = _data(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        data = None  # reading it as a table reports the fault
     if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
         try:
             return list(exported_trials(data))
@@ -241,13 +245,6 @@ def read_trials(path: Path) -> list[Trial]:
                 f"'{path}' is not an export of version {EXPORT_VERSION}: {reason}"
             ) from None
     return list(_trials_of_table(load_table(path)))
-
-
-def _data(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None  # reading it as a table reports the fault
 
 
 def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
@@ -268,7 +265,7 @@ def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
         kinds = {kind.value for kind in FailureKind}
         kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
         failed = trial.microseconds is None
-        recorded_trial = Trial(
+        yield Trial(
             problem,
             environment,
             ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
@@ -280,7 +277,6 @@ def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
             else None,
             time=table.date,
         )
-        yield recorded_trial
 
 
 def _hash(*parts: str) -> str:
@@ -363,18 +359,8 @@ def to_csv(trials: Iterable[Trial]) -> str:
 
 
 _COLUMNS: Final = (
-    *(
-        "problem",
-        "kind",
-        "target",
-        "sku",
-        "device",
-        "driver",
-        "compiler",
-        "runtime",
-        "flags",
-        "cores",
-    ),
+    *("problem", "kind", "target", "sku", "device", "driver", "compiler", "runtime"),
+    *("flags", "cores"),
     *("stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
     *("failure", "message", "time", "configuration"),
 )
@@ -419,10 +405,9 @@ def to_tables(
 
     Races and confirmations are left out, since they measure few candidates, with more samples.
     """
-    groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.problem, trial.environment), []).append(trial)
-    return {key: _table(*key, group) for key, group in groups.items()}
+    return {
+        (group[0].problem, group[0].environment): _table(group) for group in grouped_trials(trials)
+    }
 
 
 def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
@@ -447,9 +432,8 @@ def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
     return omissions
 
 
-def _table(
-    problem: ProblemRecord, environment: EnvironmentRecord, trials: Sequence[Trial]
-) -> RecordedTable | None:
+def _table(trials: Sequence[Trial]) -> RecordedTable | None:
+    problem, environment = trials[0].problem, trials[0].environment
     screened = [trial for trial in trials if trial.stage == "screen"]
     defaults = [trial for trial in (*screened, *trials) if trial.origin == "default"]
     times = [default.median for default in defaults if default.median is not None]
@@ -494,13 +478,10 @@ def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
 
 def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
     """Return the recorded verdicts on the results of each configuration."""
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
     return {
-        (*group, configuration): result
-        for group, own in groups.items()
-        for configuration, result in results_of(own).items()
+        (group[0].problem.key, group[0].environment, configuration): result
+        for group in grouped_trials(trials)
+        for configuration, result in results_of(group).items()
     }
 
 

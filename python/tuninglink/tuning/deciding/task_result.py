@@ -21,6 +21,7 @@ from tuninglink.tuning.programs import (
 
 if TYPE_CHECKING:
     from tuninglink.errors import TuninglinkError
+    from tuninglink.iree import Spills
     from tuninglink.tuning.candidates import Candidate, TunableTask
     from tuninglink.tuning.deciding.winner_checks import SizeComparison
     from tuninglink.tuning.devices import DeviceDescription, Stage, StageTime, Timing
@@ -46,6 +47,7 @@ class TrialResult:
         benchmark: the compiled benchmark, if it was compiled in this run.
         timing: the samples, if they were taken in this run.
         always_races: whether it races at any speed: it comes from a spec, or won elsewhere.
+        spills: the spills of its code, where they are known.
     """
 
     candidate: Candidate
@@ -55,6 +57,7 @@ class TrialResult:
     benchmark: Benchmark | None = None
     timing: Timing | None = None
     always_races: bool = False
+    spills: Spills | None = None
 
 
 class TaskOutcome(Enum):
@@ -198,18 +201,13 @@ class WrongDefaults:
             return ""
         parts = [f"wrong defaults: {self.repaired} of {self.count} replaced by right candidates"]
         if self.untried:
-            parts.append(
-                f"no time for {self.untried}: --budget {_whole(self.seconds)} may suffice for all"
-            )
+            budget = f"{math.ceil(self.seconds / 10) * 10}s"
+            parts.append(f"no time for {self.untried}: --budget {budget} may suffice for all")
         if self.tried:
             parts.append(f"no right candidate found for {self.tried}")
         wrong = "; the program computes wrong results" if self.repaired < self.count else ""
         advice = f"; {self.advice}" if self.advice else ""
         return "; ".join(parts) + wrong + advice
-
-
-def _whole(seconds: float) -> str:
-    return f"{math.ceil(seconds / 10) * 10}s"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -213,7 +213,7 @@ class Measure(Protocol):
 
 
 class Feed:
-    """The queue of compiled candidates for the devices. Thread-safe.
+    """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
 
     Args:
         measure: measures them.
@@ -230,7 +230,7 @@ class Feed:
         self._measure = measure
         self._done = done
         self._lock = threading.RLock()
-        self._ready: deque[tuple[Candidate, Benchmark]] = deque()
+        self._ready: list[tuple[Candidate, Benchmark]] = []
         self._measuring = 0
         self._is_open = False
         self._is_pumping = False
@@ -259,6 +259,7 @@ class Feed:
         """Add a candidate, and hand it to a device if one is free."""
         with self._lock:
             self._ready.append((candidate, benchmark))
+            self._ready.sort(key=lambda ready: bool((spills := ready[1].spills) and spills.words))
         self._pump()
 
     def clear(self) -> None:
@@ -273,7 +274,7 @@ class Feed:
             self._is_pumping = True
             try:
                 while self._is_open and self._ready and self._measuring < self._measure.at_once:
-                    candidate, benchmark = self._ready.popleft()
+                    candidate, benchmark = self._ready.pop(0)
                     self._measuring += 1
                     job = self._measure.submit(benchmark, self._best)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
@@ -408,8 +409,7 @@ def check_named_devices(uris: Sequence[str], flags: Sequence[str]) -> None:
 def may_run(driver: str, backend: str) -> bool:
     """Return whether a driver may run a backend's code; an unknown driver may."""
     device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
-    same = {"local-task", "local-sync"}
-    return driver == device_driver or (driver in same and device_driver in same)
+    return driver == device_driver or {driver, device_driver} <= {"local-task", "local-sync"}
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import SizeEvaluator
+from tuninglink.iree import SizeEvaluator, Spills
 from tuninglink.mlir import collect, names, visit
 
 
@@ -123,12 +123,14 @@ class Benchmark:
             the least work.
         layout: the buffer that the function expects.
         sized: of a dynamic dispatch, its functions for all sizes; empty for a static one.
+        spills: the spills of a candidate's code, where they are known: PTX is assembled by the driver.
     """
 
     image: bytes
     function: str
     layout: BufferLayout
     sized: tuple[SizedFunction, ...] = ()
+    spills: Spills | None = None
 
     def at(self, function: SizedFunction) -> Benchmark:
         """Return the benchmark of a dynamic dispatch at one combination of sizes."""

@@ -286,7 +286,9 @@ def _tasks(
     # Dynamic dispatches.
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
-        add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
+        (variant,) = collect(benchmark.module, names.EXECUTABLE_VARIANT)
+        count = 1 if calls is None else calls[benchmark.name]
+        add(_task(benchmark.module, variant, count, benchmark.smallest, benchmark.functions))
     # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
     missing = tuple(name for name in calls or () if name not in seen)
@@ -312,11 +314,6 @@ def _static_task(
     backend = Target.from_attribute(variant.attributes["target"]).backend
     built = build_benchmark(module, () if backend == CPU else arguments)
     return _task(module, variant, calls, SizedFunction(built.name, built.layout))
-
-
-def _dynamic_task(benchmark: DynamicBenchmark, calls: int) -> TuningTask:
-    (variant,) = collect(benchmark.module, names.EXECUTABLE_VARIANT)
-    return _task(benchmark.module, variant, calls, benchmark.smallest, benchmark.functions)
 
 
 def _task(

@@ -215,7 +215,8 @@ class DefaultQueue:
     def _measured(self, task: TuningTask, seconds: float) -> MeasuredTask | Failure:
         """Return the measured default of a task; the next ones are loaded meanwhile."""
         if self._tuner.is_local:
-            self._await_compilations()
+            for compilation in self._jobs.values():
+                compilation.exception()  # wait for it
         for begun in (task, *islice(self._waiting, self._at_once - 1)):
             if begun.key not in self._measuring:
                 job = self._jobs[begun.key]
@@ -229,10 +230,6 @@ class DefaultQueue:
         self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
     ) -> MeasuredTask | Failure:
         return measure_default(task, job.result(), self._tuner.devices, seconds)
-
-    def _await_compilations(self) -> None:
-        for job in self._jobs.values():
-            job.exception()
 
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key.

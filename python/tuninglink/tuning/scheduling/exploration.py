@@ -230,6 +230,7 @@ class Exploration:
         for candidate in candidates:
             recorded = self._recorded.get(candidate.key)
             if recorded is not None:
+                self._search.compiled(candidate, recorded.spills)
                 self._add(replace(recorded, candidate=candidate))
                 continue
             job = self._compiler.submit(self._template, candidate, self._compile_seconds)
@@ -257,6 +258,8 @@ class Exploration:
         outcome = job.result()
         if isinstance(outcome, Failure):
             self._add(TrialResult(candidate, None, outcome, time.monotonic()))
+        else:
+            self._search.compiled(candidate, outcome.spills)
 
     # --- Measuring -------------------------------------------------------------------------------------------
 
@@ -266,12 +269,12 @@ class Exploration:
     def _take_measured(
         self, candidate: Candidate, benchmark: Benchmark, job: Job, seconds: float
     ) -> None:
-        measured = job.result()
+        measured, spills = job.result(), benchmark.spills
         if isinstance(measured, Failure):
-            self._add(TrialResult(candidate, None, measured, seconds, benchmark))
+            self._add(TrialResult(candidate, None, measured, seconds, benchmark, spills=spills))
             return
         us, timing = measured.microseconds, measured.timing
-        self._add(TrialResult(candidate, us, None, seconds, benchmark, timing))
+        self._add(TrialResult(candidate, us, None, seconds, benchmark, timing, spills=spills))
 
     def _await(self, seconds: float) -> None:
         """Wait for the next event, then process all pending events."""

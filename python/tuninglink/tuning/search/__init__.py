@@ -10,7 +10,6 @@ with lazy_imports(globals()):
         RandomSearch as RandomSearch,
         Search as Search,
         begin_loading as begin_loading,
-        check_search as check_search,
         lacking_scikit_learn as lacking_scikit_learn,
         load_trees as load_trees,
         search_named as search_named,

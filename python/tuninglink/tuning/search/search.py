@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ from tuninglink.tuning.search.shapes import estimate, fastest_first, features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tuninglink.iree import Spills
     from tuninglink.tuning.candidates import Candidate, SearchProblem
 
     Table = NDArray[np.float32]
@@ -119,8 +121,10 @@ class Search(ABC):
         self._chance = random.Random(seed)  # noqa: S311 - no secret
         self._times: dict[str, tuple[Candidate, float]] = {}
         self._failed: dict[str, Candidate] = {}
+        self._spills: dict[str, tuple[Candidate, float]] = {}
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
+        self._known_neighbors: dict[str, Sequence[Candidate]] = {}
         self._draws = 0
         self._next_variants = _FIRST_VARIANTS
         self._variants: list[Candidate] = []
@@ -161,6 +165,11 @@ class Search(ABC):
             self._failed[candidate.key] = candidate
         else:
             self._times[candidate.key] = (candidate, microseconds)
+
+    def compiled(self, candidate: Candidate, spills: Spills | None) -> None:
+        """Record the spills of a candidate's code, known before its time is; None if they are unknown."""
+        if spills is not None:
+            self._spills[candidate.key] = candidate, math.log2(1 + spills.words)
 
     def _vary(self) -> None:
         """Collect variants of the best few candidates, best candidate first, when a step is due."""
@@ -207,6 +216,17 @@ class Search(ABC):
                 return new
         return []
 
+    def _at_random(self) -> list[Candidate]:
+        for count in (FIRST_CANDIDATES, MOST_CANDIDATES):
+            if new := [candidate for candidate in self.drawn(count) if self.is_new(candidate)]:
+                return new
+        return self.further()
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
     @property
     def is_pending(self) -> bool:
         """Whether the times of candidates are missing."""
@@ -241,11 +261,7 @@ class RandomSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
         """Return all drawn candidates, and draw more once these were tried."""
-        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
-        new = new or [
-            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
-        ]
-        return new or self.further()
+        return self._at_random()
 
 
 _CLIMBERS: Final = 3
@@ -267,21 +283,7 @@ class NeighborSearch(Search):
                 near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
                 if near:
                     return near
-        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
-        new = new or [
-            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
-        ]
-        new = new or self.further()
-        return new[: max(1, _FIRST_SAMPLE - len(self._times))]
-
-    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        if candidate.key not in self._known_neighbors:
-            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
-        return self._known_neighbors[candidate.key]
-
-    @cached_property
-    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
-        return {}
+        return self._at_random()[: max(1, _FIRST_SAMPLE - len(self._times))]
 
 
 def load_trees() -> Any:
@@ -409,6 +411,9 @@ _NEW: Final = 4
 _LEAST_PROBABILITY: Final = 1 / 64
 """A candidate that is like those that failed is taken to be this many times slower at most."""
 
+_SPILLING: Final = 1 / 3
+"""The slowdown by spills, as a power of the spilled words: code that spills 992 registers took ten times as long."""
+
 _FEWEST: Final = 2
 """The least number of times that a model learns from."""
 
@@ -439,7 +444,6 @@ class ModelSearch(Search):
         self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
-        self._known_neighbors: dict[str, Sequence[Candidate]] = {}
         self._estimated: dict[str, float] = {}
         self._described: dict[str, dict[str, float]] = {}
 
@@ -507,27 +511,40 @@ class ModelSearch(Search):
             result |= {neighbor.key: neighbor for neighbor in self._neighbors(fast)}
         return list(result.values())
 
-    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        if candidate.key not in self._known_neighbors:
-            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
-        return self._known_neighbors[candidate.key]
-
     # --- The model -------------------------------------------------------------------------------------------
 
     def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
         """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
         measured = [candidate for candidate, _ in self._times.values()]
         failed = list(self._failed.values())
+        spills = self._spilled_words([*measured, *failed, *rest])
         table = self._table([*measured, *failed, *rest])
+        if spills.any():
+            table = np.column_stack([table, spills.astype(np.float32)])
         timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
-        residuals = times - _TRUST * self._estimates(measured)
+        cost = _SPILLING * spills
+        residuals = times - _TRUST * self._estimates(measured) - cost[: len(measured)]
         guesses = Ensemble(timed, residuals, self._seed).guesses(unknown)
         expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
+        expected += cost[len(cost) - len(rest) :]
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:
             scores -= np.log2(self._compiling(table, len(measured), len(failed)))
         return scores
+
+    def _spilled_words(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return the logarithms of the words that candidates spill, as those that were compiled predict them."""
+        compiled = list(self._spills.values())
+        words = np.array([amount for _, amount in compiled])
+        if not words.any():
+            return np.zeros(len(candidates))
+        table = self._table([*(candidate for candidate, _ in compiled), *candidates])
+        judge = Ensemble(table[: len(compiled)], words, self._seed)
+        guesses: np.ndarray = judge.guesses(table[len(compiled) :]).mean(axis=0)
+        for position, candidate in enumerate(candidates):
+            guesses[position] = self._spills.get(candidate.key, (0, guesses[position]))[1]
+        return guesses
 
     def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
         """Return the probability that each of the remaining candidates can be compiled and run."""
@@ -575,44 +592,35 @@ def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
 GROUP: Final = "tuninglink.search"
 """The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
 
-DEFAULT_SEARCH: Final = "model"
+DEFAULT_SEARCH: Final = ModelSearch.name
+
+_OWN: Final = {search.name: search for search in (ModelSearch, RandomSearch, NeighborSearch)}
 
 
 def search_names() -> list[str]:
     """Return the names of all searches, the default first."""
     return [
         DEFAULT_SEARCH,
-        *sorted({*_own(), *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
+        *sorted({*_OWN, *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
     ]
 
 
 def search_named(name: str) -> type[Search]:
-    """Return a search.
+    """Return a search, without loading the libraries of built-in ones.
 
     Raises:
         TuninglinkError: the name is unknown, or its plug-in cannot be used.
     """
-    own = _own().get(name)
-    if own is not None:
-        return own()
+    if name == DEFAULT_SEARCH:
+        _check_trees()
+    if name in _OWN:
+        return _OWN[name]
     result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
     if not result:
         available = note(f"known: {', '.join(search_names())}")
         hint = did_you_mean(name, search_names())
         raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
     return _loaded(result[0])
-
-
-def check_search(name: str) -> None:
-    """Check that a search exists, without loading the libraries of built-in searches.
-
-    Raises:
-        TuninglinkError: see `search_named`.
-    """
-    if name != DEFAULT_SEARCH:
-        search_named(name)
-    else:
-        _check_trees()
 
 
 _FEW_TRIALS: Final = 8
@@ -623,7 +631,7 @@ def begin_loading(name: str, trials: int | None) -> None:
     """Load the libraries of a search in another thread, while the calling thread waits for the compiler.
 
     Args:
-        name: the name, which `check_search` accepted.
+        name: the name, which `search_named` accepted.
         trials: the limit on the candidates of a dispatch; None for no limit.
     """
     if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
@@ -633,20 +641,6 @@ def begin_loading(name: str, trials: int | None) -> None:
 def _load_ahead() -> None:
     with suppress(TuninglinkError):  # The search reports it when it needs the trees.
         load_trees()
-
-
-def _own() -> dict[str, Callable[[], type[Search]]]:
-    return {
-        "model": _model_search,
-        "random": lambda: RandomSearch,
-        "neighbors": lambda: NeighborSearch,
-    }
-
-
-def _model_search() -> type[Search]:
-    _check_trees()
-
-    return ModelSearch
 
 
 def _check_trees() -> None:
