@@ -24,7 +24,7 @@ LIMITS: Final = {
     "solver": (2691, 171),
     "iree": (3076, 163),
     "spaces.model": (1509, 102),
-    "upgrading": (4085, 217),
+    "upgrading": (4009, 208),
     "spaces.cpu": (1404, 64),
     "spaces.gpu": (3791, 205),
     "specs": (5111, 320),

@@ -15,7 +15,6 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.iree import ProductLoops, loops_in
 from tuninglink.mlir import collected_diagnostics, names, parse_attribute, thread_context
 from tuninglink.upgrading.spec_text import Dag, Edit, Edits, Mark, NamedSequence, SpecText
-from tuninglink.upgrading.trees import Leaf, Node, Value, as_node, parse
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline import SpecOutline
@@ -140,70 +139,19 @@ class IterationSpaces:
                 dag = self.outline.dag(mark)
                 yield self._of_dag(dag) if dag is not None else None
             elif mark.text in _MATCHERS:
-                yield self._of_matcher(mark)
+                brackets = self.outline.map_brackets(self.outline.source.following(mark))
+                yield _space(self.outline.maps(brackets), "attention" in mark.text)
 
     def _of_dag(self, dag: Dag) -> IterationSpace | None:
         """Return the iteration space of the root op of a DAG."""
-        source, is_attention = self.outline.source, "attention" in dag.root.text
-        attributes, after_equals = None, False
-        for token in source.tokens(dag.root.end, dag.region.end - 1):
-            if token.kind == "group" and token.text in "{<":
-                text = source.text[token.start : token.end]
-                if "#" not in text:
-                    attributes = _of_attributes(text, is_attention=is_attention)
-                else:
-                    maps = _maps_in(parse(source, token.start, token.end))
-                    attributes = self._of_maps(maps, is_attention=is_attention)
-                break
-            if token.kind == "group" and token.text == "[" and after_equals:
-                maps = parse(source, token.start, token.end)
-                attributes = self._of_maps(maps, is_attention=is_attention)
-                break
-            if token.text in {"ins", "outs"}:
-                break
-            after_equals = token.text == "="
-        if attributes is None and dag.region.start in self.generalization.dags:
-            maps_text = self.generalization.dags[dag.region.start].maps
-            attributes = _of_attributes(f"{{indexing_maps = {maps_text}}}", is_attention=False)
-        return attributes
-
-    def _of_matcher(self, mark: Mark) -> IterationSpace | None:
-        """Return the iteration space of a matcher op such as `match.contraction`."""
-        source, previous = self.outline.source, ""
-        for token in source.following(mark):
-            is_maps = token.text == "[" and previous == "indexing_maps"
-            if is_maps or token.text == "{":
-                value = parse(source, token.start, token.end)
-                maps = value if is_maps else _maps_in(value)
-                return self._of_maps(maps, is_attention="attention" in mark.text)
-            if token.text == ":" or token.is_transform:
-                return None
-            if token.text != "=":
-                previous = token.text
-        return None
-
-    def _of_maps(self, maps: Value | None, *, is_attention: bool) -> IterationSpace | None:
-        if not isinstance(maps, Node):
-            return None
-        return _space([self._map_text(field.value) for field in maps.fields], is_attention)
-
-    def _map_text(self, value: Value) -> str:
-        if isinstance(value, Leaf) and value.text.startswith("#"):
-            alias = self.outline.aliases.get(value.text)
-            return self.outline.source.text[alias.value : alias.end] if alias else ""
-        return value.render()
+        is_attention = "attention" in dag.root.text
+        attributes = self.outline.source.tokens(dag.root.end, dag.region.end - 1)
+        space = _space(self.outline.maps(self.outline.map_brackets(attributes)), is_attention)
+        generic = self.generalization.dags.get(dag.region.start) if space is None else None
+        return space if generic is None else _space(generic.maps, is_attention=False)
 
 
-@lru_cache(maxsize=1024)
-def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
-    """Read attributes without aliases. Results are cached, since many matchers of a spec share attributes."""
-    maps = _maps_in(parse(SpecText(text), 0, len(text)))
-    if not isinstance(maps, Node):
-        return None
-    return _space([field.value.render() for field in maps.fields], is_attention)
-
-
-def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
+def _space(maps: Sequence[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
     read = [read_affine_map(map_) for map_ in maps]
     valid = [map_ for map_ in read if map_ is not None]
     least = _ATTENTION_OPERANDS if is_attention else _OPERANDS - 1
@@ -232,18 +180,12 @@ def _usual_attention(source: SpecText, mark: Mark) -> IterationSpace | None:
     return IterationSpace(rank + 2, maps, is_attention=True, is_assumed=True)
 
 
-def _maps_in(attributes: Value | None) -> Value | None:
-    """Return the indexing maps in `{…}`, `<{…}>` or `<…>`."""
-    node = as_node(attributes)
-    if node is None:
-        return None
-    if node.bracket == "<" and node.fields and node.node("indexing_maps") is None:
-        node = as_node(node.fields[0].value) or node
-    return node.value("indexing_maps")
-
-
+@lru_cache(maxsize=1024)
 def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
-    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: the number of loops, and the loops of each dimension."""
+    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: the number of loops, and the loops of each dimension.
+
+    Results are cached, since many matchers of a spec share maps.
+    """
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None
@@ -276,7 +218,7 @@ class GenericDag:
     start: int
     end: int
     text: str
-    maps: str
+    maps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -404,7 +346,7 @@ class Generalization:
                 yield None
                 continue
             body = self._printed(dag, block, operations)
-            maps = str(operations[-1].attributes["indexing_maps"])
+            maps = tuple(map(str, operations[-1].attributes["indexing_maps"]))
             yield GenericDag(dag.name, dag.start, dag.end, body, maps)
 
     def _printed(

@@ -15,7 +15,7 @@ from tuninglink.iree import HAS_ATTENTION_PROPERTIES, HAS_BARE_KINDS, elementwis
 from tuninglink.mlir import names
 from tuninglink.upgrading.loops import is_named_operation, read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.spec_text import VALUE, Dag, SpecText, Token
+from tuninglink.upgrading.spec_text import VALUE, Dag, Token
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
 
 if TYPE_CHECKING:
@@ -395,8 +395,7 @@ def attention_dags(site: OperationSite) -> None:
             )
     # Write the matcher op, and checks of the operand types.
     types = _operand_types(site, dag)
-    maps = _maps_of_attention(source, dag)
-    row = _row_map(source, maps)
+    maps, row = _maps_of_attention(site, source.tokens(dag.root.end, dag.region.end - 1))
     elements = [(type_.partition("<")[2].removesuffix(">") or type_) for type_ in types[:4]]
     attributes = [
         f"{name}_type = {element.rpartition('x')[2].strip()}"
@@ -470,19 +469,6 @@ def _operand_types(site: OperationSite, dag: Dag) -> list[str]:
     return [arguments[value] for value in used]
 
 
-def _maps_of_attention(source: SpecText, dag: Dag) -> Token:
-    """Return the brackets with the indexing maps of an attention."""
-    tokens = source.tokens(dag.root.end, dag.region.end - 1)
-    group = next((token for token in tokens if token.text in "<{"), None)
-    while group is not None:
-        inside = list(source.tokens(group.start + 1, group.end - 1))
-        for equals, value in pairwise(inside):
-            if equals.text == "=" and value.text == "[":
-                return value
-        group = next((token for token in inside if token.text == "{"), None)
-    raise Refusal("the attention has no indexing maps")
-
-
 _OLD: Final = f'"{names.ATTENTION}"'
 _NEW: Final = f'"{names.ONLINE_ATTENTION}"'
 
@@ -519,7 +505,7 @@ def online_attention(site: OperationSite) -> None:
         return
     # Add the scale, and maximum and sum of each row.
     maps, output, value = fields["indexing_maps"], fields["output_type"], fields["value_type"]
-    rows = _row_map(site.source, maps)
+    _, rows = _maps_of_attention(site, site.tokens())
     site.edits.replace(site.mark.start, site.mark.end, names.MATCH_ONLINE_ATTENTION)
     if "scale_type" not in fields:
         query = fields.get("query_type", value)
@@ -534,23 +520,22 @@ def online_attention(site: OperationSite) -> None:
     )
 
 
-def _row_map(source: SpecText, maps: Token) -> str:
-    """Return the map of the rows, that of the result without its columns, or refuse maps that cannot be read."""
-    tokens = list(source.tokens(maps.start + 1, maps.end - 1))
-    texts = [
-        source.text[name.start : group.end]
-        for name, group in pairwise(tokens)
-        if name.text == "affine_map" and group.text == "<"
-    ]
-    query = read_affine_map(texts[0]) if texts else None
-    result = read_affine_map(texts[-1]) if len(texts) > 1 else None
-    if query is not None and result is not None:
+def _maps_of_attention(site: OperationSite, tokens: Iterator[Token]) -> tuple[Token, str]:
+    """Return the brackets with the indexing maps of an attention, and the map of its rows.
+
+    The latter is that of the result without its columns.
+    """
+    brackets = site.outline.map_brackets(tokens)
+    maps = site.outline.maps(brackets)
+    query = read_affine_map(maps[0]) if maps else None
+    result = read_affine_map(maps[-1]) if len(maps) > 1 else None
+    if brackets is not None and query is not None and result is not None:
         loops = frozenset().union(*query[1])
-        domain, _, results = texts[-1].partition("->")
+        domain, _, results = maps[-1].partition("->")
         named = [word.strip() for word in results.strip().removesuffix(">").strip(" ()").split(",")]
         if len(named) == len(result[1]):
             rows = [name for name, used in zip(named, result[1], strict=True) if used <= loops]
-            return f"{domain.rstrip()} -> ({', '.join(rows)})>"
+            return brackets, f"{domain.rstrip()} -> ({', '.join(rows)})>"
     raise Refusal("the indexing maps of the attention cannot be read")
 
 

@@ -40,6 +40,9 @@ _FUNCTIONS: Final = ("util.func", "func.func")
 _PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
 """The dialects of operations that can be the root op of a DAG."""
 
+_AFTER_MAPS: Final = frozenset({"ins", "outs", ":"})
+"""What follows the indexing maps of an operation."""
+
 _REFERENCE: Final = re.compile(
     r'//[^\n]*|(?P<symbol>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*"))|"(?:[^"\\\n]|\\.)*"'
 )
@@ -204,6 +207,35 @@ class SpecOutline:
             pairs = tuple(_pairs(tokens[start : colon + 1]))
             results = self.source.results(mark.start)[1]
             yield ForeachMatch(mark.start, end, pairs, results[0] if results else None)
+
+    def maps(self, brackets: Token | None) -> list[str]:
+        """Return the indexing maps in brackets, with the values of aliases; empty without brackets."""
+        if brackets is None:
+            return []
+        inside = self.source.tokens(brackets.start + 1, brackets.end - 1)
+        pieces = [list(piece) for _, piece in groupby(inside, key=lambda token: token.text == ",")]
+        texts = [self.source.text[piece[0].start : piece[-1].end] for piece in pieces[::2]]
+        aliases = [self.aliases.get(text) for text in texts]
+        return [
+            self.source.text[alias.value : alias.end] if alias else text
+            for text, alias in zip(texts, aliases, strict=True)
+        ]
+
+    def map_brackets(self, tokens: Iterable[Token]) -> Token | None:
+        """Return the brackets with the indexing maps of an operation, among its tokens or in its attributes."""
+        previous = ""
+        for token in tokens:
+            if token.text == "[" and previous == "indexing_maps":
+                return token
+            if token.text in _AFTER_MAPS or token.is_transform:
+                return None
+            if token.text in {"{", "<"}:
+                inside = self.source.tokens(token.start + 1, token.end - 1)
+                if (brackets := self.map_brackets(inside)) is not None:
+                    return brackets
+            if token.text != "=":
+                previous = token.text
+        return None
 
     def references(self, start: int, end: int) -> set[str]:
         """Return the symbols that a part of the text refers to."""

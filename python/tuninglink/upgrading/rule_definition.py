@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -21,13 +21,12 @@ from tuninglink.upgrading.trees import (
     TILE_AND_FUSE,
     VECTOR_DISTRIBUTE,
     CompilationInfo,
-    Definitions,
-    Expanded,
     Leaf,
     Node,
     Value,
     as_node,
     parse,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class UpgradeRule:
     """One change between two versions of the compiler.
 
     Attributes:
-        name: its name in reports.
         summary: the change, in Markdown.
         since: the first release with the new form.
         evidence: references for the change: a pull request such as `iree#21322`, or a file at a version,
@@ -72,7 +70,7 @@ class UpgradeRule:
     summary: str
     since: tuple[int, int]
     evidence: tuple[str, ...]
-    targets: frozenset[str]
+    targets: tuple[str, ...]
     is_decisive: bool
     is_for_attributes: bool
     rewrite: Callable[[Any], None]
@@ -92,18 +90,18 @@ def attribute_rule(
     *targets: str, since: tuple[int, int], evidence: tuple[str, ...]
 ) -> Callable[[_Rewrite], _Rewrite]:
     """Register a function as a rule for attributes. For the arguments see `UpgradeRule`."""
-    return partial(_registered, (since, evidence, frozenset(targets)), (True, True))
+    return partial(_registered, (since, evidence, targets), (True, True))
 
 
 def operation_rule(
     *targets: str, since: tuple[int, int], evidence: tuple[str, ...], is_decisive: bool = True
 ) -> Callable[[_Rewrite], _Rewrite]:
     """Register a function as a rule for operations. For the arguments see `UpgradeRule`."""
-    return partial(_registered, (since, evidence, frozenset(targets)), (is_decisive, False))
+    return partial(_registered, (since, evidence, targets), (is_decisive, False))
 
 
 def _registered(
-    facts: tuple[tuple[int, int], tuple[str, ...], frozenset[str]],
+    facts: tuple[tuple[int, int], tuple[str, ...], tuple[str, ...]],
     flags: tuple[bool, bool],
     function: _Rewrite,
 ) -> _Rewrite:
@@ -179,12 +177,10 @@ class OperationSite(Site):
 
 @dataclass(frozen=True)
 class RuleChange:
-    """A change by a rule.
+    """A change by a rule, at a place in the original.
 
     Attributes:
-        rule: the name of the rule.
         message: the change, and its reason.
-        place: the place in the original.
         is_decision: whether the change has alternatives, such as a changed default or a removed field.
         sequence: the enclosing named sequence, or None.
     """
@@ -202,8 +198,6 @@ class KeptOut:
 
     Attributes:
         what: the named sequence or alias, with `@` or `#`.
-        reason: the reason, in words that a reader can check.
-        place: the place in the original.
     """
 
     what: str
@@ -216,9 +210,6 @@ class UpgradedEntry:
     """The result for one entry.
 
     Attributes:
-        matcher: the symbol of its matcher.
-        action: the symbol of its action.
-        place: the place of the pair in the original.
         changes: the changes in its sequences, including those that they include.
         kept_out: the reason why it is not in the result, or None.
     """
@@ -361,7 +352,7 @@ class AttributeRewriter:
     outline: SpecOutline
     rules: Sequence[UpgradeRule]
     spaces: IterationSpaces
-    _definitions: Definitions = field(default_factory=Definitions)
+    _definitions: dict[str, Node] = field(default_factory=dict)
     _trees: dict[str, Node | None] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
     _expanded: int = 0
@@ -377,16 +368,14 @@ class AttributeRewriter:
             (start, end, self._expand(parse(source, start, end))) for start, end in self._spans()
         ]
         upgraded = [root for root in roots if self._upgrade(root[2], root[0], rewrites)]
-        parts = [(start, end, root.render()) for start, end, root in upgraded]
         # Upgrade the values of unused aliases, the last first, since later aliases may use earlier ones.
         for alias in reversed(self.outline.aliases.values()):
-            if self._definitions[alias.name] is None:
-                tree = self._tree(alias.name)
-                if tree is not None:
-                    use = self._definitions.use(alias.name, tree.copy())
-                    self._upgrade(use, alias.value, rewrites, is_alias=True)
+            tree = None if alias.name in self._definitions else self._tree(alias.name)
+            if tree is not None:
+                self._upgrade(self._use(alias.name, tree), alias.value, rewrites, is_alias=True)
+        parts = [(start, end, shown(root)) for start, end, root in upgraded]
         for alias in self.outline.aliases.values():
-            tree = self._definitions[alias.name]
+            tree = self._definitions.get(alias.name)
             if tree is not None:
                 parts.append((alias.value, alias.end, tree.render()))
         for start, end, fresh in parts:
@@ -426,9 +415,11 @@ class AttributeRewriter:
             is_relevant = source.text.startswith((*_DIALECTS, "{"), definition.value)
             value = parse(source, definition.value, definition.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
-            self._withdraw_uses(self._trees[alias])  # copies of the tree are used, not the tree
             self._sizes[alias] = definition.end - definition.value + self._expanded - before
         return self._trees[alias]
+
+    def _use(self, alias: str, tree: Node) -> Node:
+        return replace(tree.copy(), alias=alias, definitions=self._definitions)
 
     def _expand(self, value: Value) -> Value:
         """Replace aliases with their values."""
@@ -442,28 +433,18 @@ class AttributeRewriter:
             if self._expanded > limit:
                 place = self.outline.source.place(alias.start)
                 raise SpecError(error(f"'{alias.name}' is used too often to be expanded", place))
-            return self._definitions.use(value.text, tree.copy())
+            return self._use(value.text, tree)
         if isinstance(value, Node):
             for field_ in value.fields:
                 field_.value = self._expand(field_.value)
         return value
-
-    def _withdraw_uses(self, root: Value | None) -> None:
-        """Withdraw the uses of aliases in a tree that is not part of the result."""
-        pending = [root]
-        while pending:
-            item = pending.pop()
-            if isinstance(item, Expanded):
-                pending.append(item.node)
-                self._definitions.withdraw(item)
-            elif isinstance(item, Node):
-                pending.extend(field_.value for field_ in item.fields)
 
     def _upgrade(
         self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
     ) -> bool:
         """Apply the rules to one attribute, and return whether none refused it."""
         sequence = self.outline.sequence_at(start)
+        uses = list(_uses(root))  # Rules may remove some.
         # Nodes are collected again after each rule that changed something.
         kinds, last_count, count = _kinds(root), 0, 0
         for rule in self.rules:
@@ -476,7 +457,6 @@ class AttributeRewriter:
                 except Refusal as refusal:
                     if not is_alias:
                         rewrites.refuse(start, str(refusal))
-                    self._withdraw_uses(root)
                     return False
                 finally:
                     rewrites.record(rule.name, start, site.notes)
@@ -486,7 +466,18 @@ class AttributeRewriter:
             failure = _known_failure(node, lambda: self.spaces.of(sequence))
             if failure is not None:
                 rewrites.failures.append((start, failure))
+        for use in uses:
+            self._definitions.setdefault(use.alias, use)
         return True
+
+
+def _uses(value: Value) -> Iterator[Node]:
+    """Yield the uses of aliases in a tree."""
+    if isinstance(value, Node):
+        if value.alias:
+            yield value
+        for item in value.fields:
+            yield from _uses(item.value)
 
 
 def _kinds(root: Value) -> dict[str, list[Node]]:

@@ -5,14 +5,14 @@ A tree keeps every character: unchanged parts are reproduced with their comments
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from tuninglink.upgrading.spec_text import SpecText, Token
 
 
-@dataclass
+@dataclass(frozen=True)
 class Leaf:
     """A value without structure: a number with its type, a string, an enumerator, an alias."""
 
@@ -22,7 +22,7 @@ class Leaf:
         return self.text
 
     def copy(self) -> Leaf:
-        return Leaf(self.text)
+        return self
 
 
 @dataclass
@@ -49,28 +49,33 @@ class Field:
 
     def render(self) -> str:
         key = self.key + self.equals if self.key is not None else ""
-        return f"{self.lead}{key}{self.value.render()}{self.trail}{self.comma}"
-
-    def copy(self) -> Field:
-        return Field(self.value.copy(), self.key, self.lead, self.equals, self.trail, self.comma)
+        return f"{self.lead}{key}{shown(self.value)}{self.trail}{self.comma}"
 
 
 @dataclass
 class Node:
-    """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`."""
+    """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`.
+
+    Attributes:
+        alias: the alias that is used here and has this value; empty without one.
+        definitions: the values of aliases after the upgrade.
+    """
 
     head: str
     bracket: str
     fields: list[Field] = field(default_factory=list)
     tail: str = ""
+    alias: str = ""
+    definitions: Mapping[str, Node] = field(default_factory=dict, repr=False)
 
     def render(self) -> str:
         inside = "".join(item.render() for item in self.fields)
         return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
 
     def copy(self) -> Node:
-        fields = [item.copy() for item in self.fields]
-        return Node(self.head, self.bracket, fields, self.tail)
+        return replace(
+            self, fields=[replace(item, value=item.value.copy()) for item in self.fields]
+        )
 
     def find(self, name: str) -> Field | None:
         return next((item for item in self.fields if item.name == name), None)
@@ -123,51 +128,22 @@ class Node:
         self.fields.insert(position, fresh)
 
 
-class Definitions:
-    """The definitions of aliases after the upgrade.
+Value: TypeAlias = Leaf | Node
+"""The value of a field."""
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def shown(value: Value) -> str:
+    """Return a value as text: an alias by its name if it is defined as this value.
 
     The upgraded value of an alias may depend on its use. The first use determines the definition. A use that needs
     another value contains that value in full.
     """
-
-    def __init__(self) -> None:
-        self._uses: dict[str, dict[int, Node]] = {}
-
-    def use(self, alias: str, node: Node) -> Expanded:
-        self._uses.setdefault(alias, {})[id(node)] = node
-        return Expanded(alias, node, self)
-
-    def withdraw(self, use: Expanded) -> None:
-        self._uses.get(use.alias, {}).pop(id(use.node), None)
-
-    def __getitem__(self, alias: str) -> Node | None:
-        return next(iter(self._uses.get(alias, {}).values()), None)
-
-
-@dataclass
-class Expanded:
-    """The use of an alias, with its value there."""
-
-    alias: str
-    node: Node
-    definitions: Definitions
-
-    def render(self) -> str:
-        """Return the alias if its definition equals the value, or else the value."""
-        first = self.definitions[self.alias]
-        if first is self.node:
-            return self.alias
-        text = self.node.render()
-        return self.alias if first is not None and first.render() == text else text
-
-    def copy(self) -> Expanded:
-        return self.definitions.use(self.alias, self.node.copy())
-
-
-Value: TypeAlias = Leaf | Node | Expanded
-"""The value of a field."""
-
-_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+    first = value.definitions.get(value.alias) if isinstance(value, Node) else None
+    if first is not None and (first is value or first.render() == value.render()):
+        return first.alias
+    return value.render()
 
 
 def parse(source: SpecText, start: int, end: int) -> Value:
@@ -240,9 +216,7 @@ def _pieces(
 
 
 def as_node(value: Value | None) -> Node | None:
-    """Return the node of a value, also of an alias, or None."""
-    if isinstance(value, Expanded):
-        return value.node
+    """Return a value if it is a node, or None."""
     return value if isinstance(value, Node) else None
 
 
