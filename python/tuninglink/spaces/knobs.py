@@ -332,6 +332,10 @@ _SELECTION_LIMITS: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of the query for whether a value is possible."""
 
 
+_MOST_DIGITS: Final = 18
+"""The maximum length of a fixed number; configurations hold integers of 64 bits."""
+
+
 class SelectionError(TuninglinkError):
     """A selection excludes all spaces of a dispatch."""
 
@@ -474,10 +478,12 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
     selected: list[Space] = []
     for space, knob in with_knob:
         # The value that the text stands for in assignments.
-        value = int(fixed.value) if fixed.value.isdecimal() else None
+        value = None
         if isinstance(knob, OneOfKnob):
             options, option = [*map(_plain, knob.options)], _plain(fixed.value)
             value = options.index(option) if option in options else None
+        elif fixed.value.isdecimal() and len(fixed.value) <= _MOST_DIGITS:
+            value = int(fixed.value)
         if value is not None and _is_selectable(space, knob, value):
             selected.append(FixedSpace(space, knob, value))
     if not selected:

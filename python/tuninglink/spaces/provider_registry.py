@@ -80,7 +80,7 @@ class ProviderRegistry:
             try:
                 spaces = provider.spaces(workload, pipeline)
                 is_own = isinstance(provider, _OWN)
-                result += [space if is_own else GuardedSpace(space, failed) for space in spaces]
+                result += (space if is_own else GuardedSpace(space, failed) for space in spaces)
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything

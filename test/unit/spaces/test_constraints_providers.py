@@ -20,7 +20,7 @@ from tuninglink.spaces.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -135,6 +135,21 @@ def test_a_provider_that_fails_is_named_and_does_not_spoil_the_others() -> None:
     for _ in range(2):
         assert len(both.spaces(dispatch, PIPELINE)) == 1
     assert [each.message.partition(":")[0] for each in warnings] == ["provider 'failing' failed"]
+
+
+def test_spaces_before_a_failure_are_kept() -> None:
+    class Interrupted(CpuProvider):
+        def spaces(self, dispatch: Workload, pipeline: str) -> Sequence[Space]:
+            def made() -> Iterator[Space]:
+                yield OneKnobSpace(dispatch, 0)
+                raise KeyError(pipeline)
+
+            return made()  # type: ignore[return-value] # as a plug-in may do
+
+    warnings: list[Diagnostic] = []
+    known = registry(EntryPoint("i", Interrupted), warnings=warnings)
+    assert len(known.spaces(cpu_dispatch(), PIPELINE)) == 1
+    assert len(warnings) == 1
 
 
 @pytest.mark.parametrize(("wanted", "verdict"), [(0, Verdict.PROVEN), (64, Verdict.REFUTED)])

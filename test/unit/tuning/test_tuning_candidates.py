@@ -252,3 +252,7 @@ def test_a_knob_can_be_fixed_to_a_divisor_that_only_heuristics_exclude() -> None
         assert {violation.grade for violation in answer.violations} == {Grade.HEURISTIC}
     with pytest.raises(SelectionError, match="cannot be 33"):
         SpaceSelection(fixed=(FixedKnob("distribution[0]", "33"),)).of([space])
+    # Python converts no number of so many digits.
+    for name in ("distribution[0]", "enable_loop_peeling"):
+        with pytest.raises(SelectionError, match="cannot be 999"):
+            SpaceSelection(fixed=(FixedKnob(name, "9" * 5000),)).of([space])

@@ -53,8 +53,9 @@ class _ProductRules(SpirvRules):
             raise UndecidedError(f"{workload.problem} is a product with a vector")
         super().__init__(workload, device, pipeline)
         self.contraction = contraction
+        # The number of other ops, which may be erased before the rules are built.
         operations = function_ops(workload.function).computing
-        self.others = [op for op in operations if op != workload.root and op.name != names.FILL]
+        self.others = sum(op != workload.root and op.name != names.FILL for op in operations)
         self.tiles: dict[int, Number] = {}
 
     def copied_bits(self, tiles: Mapping[int, Number]) -> Number:
@@ -188,7 +189,7 @@ class CooperativeRules(_ProductRules):
             )
         if contraction.lhs.inputs or contraction.rhs.inputs:
             raise UndecidedError("another op computes an operand")
-        if len(self.others) > _MOST_OTHERS:
+        if self.others > _MOST_OTHERS:
             raise UndecidedError("several other ops are in the function")
         self._subtiles: dict[int, Number] = {}
 
