@@ -23,13 +23,13 @@ LIMITS: Final = {
     "mlir": (1481, 94),
     "solver": (2691, 171),
     "iree": (3076, 163),
-    "spaces.model": (1509, 102),
+    "spaces.model": (1505, 102),
     "upgrading": (4009, 208),
     "spaces.cpu": (1404, 64),
-    "spaces.gpu": (3791, 205),
+    "spaces.gpu": (3784, 204),
     "specs": (5111, 320),
     "matching": (5516, 268),
-    "spaces.spirv": (947, 49),
+    "spaces.spirv": (882, 39),
     "specs.verification": (1742, 73),
     "comparing": (509, 28),
     "compiler": (3318, 166),
@@ -56,7 +56,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 273
+MOST_FILES: Final = 272
 SHORTEST_MEAN: Final = 11.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 

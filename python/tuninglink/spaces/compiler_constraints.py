@@ -513,7 +513,7 @@ _COMPUTATIONS: Final[Mapping[str, Callable[[mlir.Operation, Sequence[Any]], Any]
 
 # --- The compiler's own constraints, as a provider -----------------------------------------------
 
-_MOST_FORMS = 64
+_MOST_SHARED = 64
 """The maximum number of cached constraints ops; ops of the same kind and types have one for each pipeline."""
 
 _PADDING = frozenset({"padding", "padding_conv"})
@@ -522,7 +522,7 @@ _SET = 0
 
 
 @dataclass(frozen=True)
-class _Form:
+class _UnsizedSpace:
     """The constraints that the compiler writes for all sizes of an op."""
 
     operation: mlir.Operation
@@ -538,9 +538,9 @@ class CompilerSpace(Space):
     is_sufficient: ClassVar[bool] = False
 
     def __init__(
-        self, form: _Form, dimensions: Sequence[FixedSize | None], problem: Problem
+        self, shared: _UnsizedSpace, dimensions: Sequence[FixedSize | None], problem: Problem
     ) -> None:
-        self._form = form
+        self._shared = shared
         self._dimensions = dimensions
         self._problem = problem
 
@@ -552,7 +552,7 @@ class CompilerSpace(Space):
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         """The constraints."""
-        form = self._form
+        form = self._shared
         return read_constraints(form.operation, form.template, self._problem, self._dimensions)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
@@ -562,11 +562,11 @@ class CompilerSpace(Space):
             for index, each in enumerate(self._dimensions)
             if each is not None
         }
-        return self._form.constraints.check(assignment, limits, sizes)
+        return self._shared.constraints.check(assignment, limits, sizes)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Match a configuration against the template of the constraints op."""
-        return self._form.template.read(configuration)
+        return self._shared.template.read(configuration)
 
     def overlooks(self, configuration: Configuration) -> bool:
         """Return whether a configuration has padding, which the constraints accept but do not cover."""
@@ -575,8 +575,8 @@ class CompilerSpace(Space):
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Return the configuration that the compiler creates from the values."""
         try:
-            values = {former: assignment[name] for former, name in self._form.names.items()}
-            return iree_codegen.materialize_compilation_info(self._form.operation, values)
+            values = {former: assignment[name] for former, name in self._shared.names.items()}
+            return iree_codegen.materialize_compilation_info(self._shared.operation, values)
         except (ValueError, RuntimeError) as failure:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
@@ -589,7 +589,7 @@ class CompilerProvider(Provider):
 
     def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
         self._passes = passes
-        self._forms: dict[bytes, _Form] = {}
+        self._unsized: dict[bytes, _UnsizedSpace] = {}
         self._families: dict[tuple[Hashable, str], FamilyConstraints] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
@@ -597,26 +597,26 @@ class CompilerProvider(Provider):
         context = workload.root.context
         return [
             CompilerSpace(
-                self._form(each.module, context, workload.problem.kind),
+                self._shared(each.module, context, workload.problem.kind),
                 each.dimensions,
                 workload.problem,
             )
             for each in self._constraints(workload, pipeline)
         ]
 
-    def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
+    def _shared(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _UnsizedSpace:
         """Return the form of the only constraints op in a module."""
-        form = self._forms.get(bytecode)
+        form = self._unsized.get(bytecode)
         if form is None or form.operation.context != context:
-            if len(self._forms) == _MOST_FORMS:
-                self._forms.clear()
+            if len(self._unsized) == _MOST_SHARED:
+                self._unsized.clear()
             module = mlir.Module.parse(bytecode, context).operation
             (operation,) = constraints_in(module)
             template = knob_template(operation)
             unknown = [None] * len(operation.operands)
             constraints = read_constraints(operation, template, Problem(kind), unknown)
             new_names = knob_names(operation)
-            form = self._forms[bytecode] = _Form(
+            form = self._unsized[bytecode] = _UnsizedSpace(
                 operation, module, template, constraints, new_names
             )
         return form
@@ -627,7 +627,7 @@ class CompilerProvider(Provider):
         if workload.family is None or sizes is None:
             return self._ask(workload, pipeline)
         key = (workload.family, pipeline)
-        if key not in self._families and len(self._families) == _MOST_FORMS:
+        if key not in self._families and len(self._families) == _MOST_SHARED:
             self._families.clear()
         family = self._families.setdefault(key, FamilyConstraints())
         constraints = family.of(sizes)

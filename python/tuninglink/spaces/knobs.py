@@ -332,10 +332,6 @@ _SELECTION_LIMITS: Final[Limits] = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of the query for whether a value is possible."""
 
 
-_MOST_DIGITS: Final = 18
-"""The maximum length of a fixed number; configurations hold integers of 64 bits."""
-
-
 class SelectionError(TuninglinkError):
     """A selection excludes all spaces of a dispatch."""
 
@@ -453,8 +449,7 @@ class FixedSpace(Space):
         return self._space.compilation_info(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        write = getattr(self._space, "decomposition_config", None)
-        return write(assignment) if write else None
+        return self._space.decomposition_config(assignment)
 
 
 def value_text(knob: Knob, value: int) -> str:
@@ -482,8 +477,9 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
         if isinstance(knob, OneOfKnob):
             options, option = [*map(_plain, knob.options)], _plain(fixed.value)
             value = options.index(option) if option in options else None
-        elif fixed.value.isdecimal() and len(fixed.value) <= _MOST_DIGITS:
-            value = int(fixed.value)
+        elif fixed.value.isdecimal():
+            with suppress(ValueError):  # Python converts no number of thousands of digits
+                value = int(fixed.value)
         if value is not None and _is_selectable(space, knob, value):
             selected.append(FixedSpace(space, knob, value))
     if not selected:

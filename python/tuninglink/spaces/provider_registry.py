@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from iree.compiler import ir as mlir
 
@@ -28,6 +28,8 @@ from tuninglink.spaces.spirv import SpirvProvider
 if TYPE_CHECKING:
     from importlib import metadata
 
+
+T = TypeVar("T")
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""
@@ -185,13 +187,9 @@ class GuardedSpace(Space):
         return self._made(self._space.compilation_info, assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Return the `decomposition_config` of an attention, None if the space does not write one."""
-        write: Any = getattr(self._space, "decomposition_config", None)
-        return None if write is None else self._made(write, assignment)
+        return self._made(self._space.decomposition_config, assignment)
 
-    def _made(
-        self, make: Callable[[Mapping[str, int]], mlir.Attribute], assignment: Mapping[str, int]
-    ) -> mlir.Attribute:
+    def _made(self, make: Callable[[Mapping[str, int]], T], assignment: Mapping[str, int]) -> T:
         try:
             return make(assignment)
         except AssignmentError:

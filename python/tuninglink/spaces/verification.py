@@ -41,11 +41,11 @@ from tuninglink.spaces.compiler_constraints import CompilerProvider, CompilerSpa
 from tuninglink.spaces.knobs import entries_of_knob
 from tuninglink.spaces.model import (
     Configuration,
-    InvalidFormError,
     MismatchError,
     MissingEntryError,
-    NearFormError,
+    NearMismatchError,
     OneOfKnob,
+    UncompilableError,
     dictionary_of,
     with_defaults,
 )
@@ -142,13 +142,13 @@ class _Finding:
         origin = f"{space.provider}'s constraints of {configuration.pipeline}"
         form = f"{space.provider}'s constraints cover configurations of another form"
         broken: dict[Grade, tuple[Violation, ...]] = dict.fromkeys(Grade, ())
-        near: NearFormError | None = None
+        near: NearMismatchError | None = None
         try:
             assignment = space.assignment(configuration)
-        except InvalidFormError as failure:
+        except UncompilableError as failure:
             broken[Grade.NECESSARY] = (Violation(str(failure), origin, knobs=failure.knobs),)
             return cls(space, None, broken)
-        except NearFormError as failure:
+        except NearMismatchError as failure:
             assignment, near = failure.assignment, failure
         except MismatchError as failure:
             is_missing = isinstance(failure, MissingEntryError)

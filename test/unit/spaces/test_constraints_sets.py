@@ -26,7 +26,15 @@ from constraint_problems import (
 from hypothesis import given, settings, strategies as st
 from processes import PATIENCE
 
-from tuninglink.solver import AssignmentError, Limits, UndecidedError, Verdict, any_of, select
+from tuninglink.solver import (
+    AssignmentError,
+    Limits,
+    TermWriter,
+    UndecidedError,
+    Verdict,
+    any_of,
+    select,
+)
 from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
@@ -132,7 +140,8 @@ def test_a_core_is_a_contradiction_and_needs_every_part(
 def test_exported_conditions_mean_what_z3s_own_operators_mean(trees: list[Tree]) -> None:
     context = z3.Context()
     expected = written_for_z3(trees, context)
-    exported = build(trees).to_z3(context)[-len(trees) :]
+    writer = TermWriter(context)
+    exported = [writer.truth(each.expression) for each in build(trees).assertions[-len(trees) :]]
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
     assert solver.check(z3.And(exported) != z3.And(expected)) != z3.sat

@@ -41,11 +41,11 @@ from tuninglink.spaces.cpu.cpu_rules import (
 from tuninglink.spaces.cpu.nest import LOOP_PEELING, PACKED_LOOPS, knob_name, read_nest
 from tuninglink.spaces.model import (
     Configuration,
-    InvalidFormError,
     MismatchError,
     MissingEntryError,
     Provider,
     Space,
+    UncompilableError,
 )
 
 if TYPE_CHECKING:
@@ -318,9 +318,9 @@ class CpuSpace(Space):
         for level in CpuLevel:
             is_missing = level.value not in levels
             if is_missing and level in self._verified:
-                raise InvalidFormError(f"'{level.value}' is missing")
+                raise UncompilableError(f"'{level.value}' is missing")
             if is_missing and level is CpuLevel.DISTRIBUTION:
-                kind = InvalidFormError if needs_distribution else MissingEntryError
+                kind = UncompilableError if needs_distribution else MissingEntryError
                 raise kind(f"'{level.value}' is missing")
         strange = [name for name in levels if name not in {level.value for level in CpuLevel}]
         if strange:
@@ -372,7 +372,7 @@ class CpuSpace(Space):
         if tiling.interchange:
             if sorted(tiling.interchange) != list(range(len(tiling.sizes))):
                 text = f"the interchange of '{name}' does not name each of its loops once"
-                raise InvalidFormError(text) if self._properties.separates else MismatchError(text)
+                raise UncompilableError(text) if self._properties.separates else MismatchError(text)
             raise MismatchError(f"'{name}' has an interchange")
         loops = len(self.nest.loops)
         if any(tiling.sizes[loops:]):

@@ -32,11 +32,11 @@ from tuninglink.solver import (
     select,
 )
 from tuninglink.spaces.gpu.gpu_rules import (
-    FormRules,
     Gpu,
     Intrinsic,
     Number,
     Setting,
+    SpaceRules,
     check_element_types,
     look_up,
     product_of,
@@ -46,9 +46,9 @@ from tuninglink.spaces.gpu.gpu_space import check_sizes, computed_inputs
 from tuninglink.spaces.model import (
     ConstantSlot,
     ImpliedSlot,
-    InvalidFormError,
     OptionSlot,
     Slot,
+    UncompilableError,
     Workload,
     integer,
     promotion_types,
@@ -239,7 +239,7 @@ _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 class Promotion:
     """The knob for the promoted operands."""
 
-    def __init__(self, rules: FormRules) -> None:
+    def __init__(self, rules: SpaceRules) -> None:
         self._chosen = rules.choice(_KNOB, [list(each) or "none" for each in _OPTIONS])
         with rules.context:
             operands = tuple(_indices(each) for each in _OPTIONS)
@@ -265,7 +265,7 @@ class Promotion:
 class DirectLoads(Promotion):
     """The promotion of both operands by loads from global memory directly into shared memory."""
 
-    def __init__(self, rules: FormRules) -> None:
+    def __init__(self, rules: SpaceRules) -> None:
         self._order = rules.choice(_ORDER_KNOB, [f"{lhs}, {rhs}" for lhs, rhs in _ORDERS])
         self.slots = direct_load_slots(rules.context)
 
@@ -313,7 +313,7 @@ def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
 
 
 def require_derivable(
-    rules: FormRules, operand: Operand, name: str, *, unless: Number = False
+    rules: SpaceRules, operand: Operand, name: str, *, unless: Number = False
 ) -> None:
     """Add the rule that the threads of a workgroup can share reading the tile of an operand."""
     tile = [rules.tiles[loop] for loop in operand.loops]
@@ -369,7 +369,7 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
 # --- The rules of a contraction with intrinsics, and the limits of the compiler's own search
 
 
-class ContractionRules(FormRules):
+class ContractionRules(SpaceRules):
     """The rules of a form of configurations of a contraction with an intrinsic.
 
     Attributes:
@@ -398,7 +398,7 @@ class ContractionRules(FormRules):
 
 
 def choose_intrinsic(
-    rules: FormRules, name: str, intrinsics: Sequence[Intrinsic]
+    rules: SpaceRules, name: str, intrinsics: Sequence[Intrinsic]
 ) -> tuple[Expression, tuple[Number, ...]]:
     """Add the knob for an intrinsic, and return the index of the intrinsic, and its m, n and k."""
     chosen = rules.choice(name, [intrinsic.attribute for intrinsic in intrinsics])
@@ -424,7 +424,7 @@ class ExactIntrinsicSlot(OptionSlot):
             if types != self.types:
                 fitting = [str(kind) for kind in self.options if element_types(kind) == self.types]
                 closest = nearest(str(actual), fitting, cutoff=0)
-                raise InvalidFormError(
+                raise UncompilableError(
                     f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"
                     f"{f' as {closest} is' if closest else ''}",
                     path,

@@ -160,7 +160,7 @@ class GpuProvider(Provider):
             return [UnsupportedSpace(workload.problem, pipeline, reason)]
         result: list[Space] = []
         reasons: list[str] = []
-        for make in _FORMS[pipeline].get(workload.problem.kind, ()):
+        for make in _SPACES[pipeline].get(workload.problem.kind, ()):
             try:
                 result += make(workload, setting)
             except UndecidedError as failure:
@@ -181,9 +181,9 @@ class GpuProvider(Provider):
         return device
 
 
-_Form = Callable[["Workload", "Setting"], "Sequence[Space]"]
+_Make = Callable[["Workload", "Setting"], "Sequence[Space]"]
 
-_FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
+_SPACES: Final[Mapping[str, Mapping[OpKind, Sequence[_Make]]]] = {
     TILE_AND_FUSE: {
         OpKind.CONTRACTION: (tile_and_fuse_spaces, threads_spaces),
         OpKind.CONVOLUTION: (tile_and_fuse_spaces, tiled_convolution_spaces, threads_spaces),

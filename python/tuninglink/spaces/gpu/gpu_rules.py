@@ -42,12 +42,12 @@ from tuninglink.spaces.model import (
     IgnoredSlot,
     IntegerKnob,
     IntegerSlot,
-    InvalidFormError,
     KnobTemplate,
     MismatchError,
     OneOfKnob,
     Slot,
     StrayTileError,
+    UncompilableError,
     WorkgroupSlot,
     integer,
 )
@@ -335,14 +335,14 @@ class Setting(NamedTuple):
     pipeline: mlir.Attribute
 
 
-class Form(NamedTuple):
+class Definition(NamedTuple):
     """A form of configurations: its constraints, and the template with their knobs."""
 
     constraints: ConstraintSet
     template: KnobTemplate
 
 
-class FormRules(GpuRules):
+class SpaceRules(GpuRules):
     """The rules of a form of configurations, and the positions of its knobs in the lowering config.
 
     Forms fill `tiles` with the tiles of a workgroup, by loop.
@@ -427,7 +427,7 @@ class FormRules(GpuRules):
         message = f"shared memory must suffice for the exchanged data ({{}} <= {most} bytes)"
         self.sufficient(used <= most * _BITS, message, used / _BITS)
 
-    def form(
+    def define(
         self,
         lowering: Mapping[str, Slot],
         *,
@@ -437,7 +437,7 @@ class FormRules(GpuRules):
         is_igemm: bool = False,
         keeps_banks: bool = False,
         decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
-    ) -> Form:
+    ) -> Definition:
         """Return the form with the entries of its lowering config; the rules must not be used afterwards.
 
         The entries `ignored` do not matter, and `keeps_banks` switches padding against bank conflicts off. The
@@ -461,7 +461,7 @@ class FormRules(GpuRules):
         }
         entries[PIPELINE_OPTIONS] = DictionarySlot(options)
         template = KnobTemplate(self.pipeline, DictionarySlot(entries, ignored))
-        return Form(self.build(self.problem, str(self.pipeline), unknown), template)
+        return Definition(self.build(self.problem, str(self.pipeline), unknown), template)
 
 
 @dataclass(frozen=True)
@@ -505,7 +505,7 @@ class _ReductionSlot(_LevelSlot):
         """Read the tiles; code generation fails if there are more tiles than loops."""
         if isinstance(actual, mlir.ArrayAttr) and len(actual) > len(self.elements):
             loops = f"{len(self.elements)} loops"
-            raise InvalidFormError(f"'{path}' is {actual}, and the operation has {loops}", path)
+            raise UncompilableError(f"'{path}' is {actual}, and the operation has {loops}", path)
         super().read(path, actual, assignment)
 
     def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:

@@ -33,7 +33,7 @@ from tuninglink.iree import (
 )
 from tuninglink.mlir import integers_of, names
 from tuninglink.solver import Assumptions, CheckAnswer, Limits, UndecidedError
-from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Form, Gpu, GpuRules, check_element_types
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER, Definition, Gpu, GpuRules, check_element_types
 from tuninglink.spaces.model import (
     CachedReading,
     Configuration,
@@ -67,63 +67,52 @@ class GpuSpace(Space):
     def __init__(
         self,
         entries: frozenset[str],
-        make: Callable[[], Form],
+        make: Callable[[], Definition],
         first: Mapping[str, Slot] | None = None,
     ) -> None:
         self._names = entries | _ALWAYS
         self._first = DictionarySlot(first or {}, self._names)
-        self._expect = CachedReading(self._read_first)
+        self._check_first = CachedReading(
+            lambda configuration: self._first.read_entries("", configuration.entries, {})
+        )
         self._untiled = CachedReading(self._find_untiled)
         self._make = make
 
-    def _read_first(self, configuration: Configuration) -> None:
-        self._first.read_entries("", configuration.entries, {})
-
     @cached_property
-    def form(self) -> Form:
-        """The form, which is built on first access."""
+    def definition(self) -> Definition:
+        """The constraints and the template, which are built on first access."""
         made = self._make()
         entries = made.template.entries
         assert entries.entries.keys() | (entries.others or ()) == self._names
         return made
 
-    def expect(self, configuration: Configuration) -> None:
-        """Check that a configuration may have the form.
-
-        Raises:
-            MismatchError: the configuration has another form.
-        """
-        self._expect(with_defaults(configuration))
-
     @property
     def provider(self) -> str:
-        """The provider."""
         return PROVIDER
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        """The constraints on valid configurations."""
-        return self.form.constraints
+        return self.definition.constraints
 
     @property
     def template(self) -> KnobTemplate:
         """The template with the positions of the knobs."""
-        return self.form.template
+        return self.definition.template
+
+    def check_first(self, configuration: Configuration) -> Configuration:
+        """Return a configuration with defaults, whose first entries are those of this space.
+
+        Raises:
+            MismatchError: the configuration has another form.
+        """
+        complete = with_defaults(configuration)
+        self._check_first(complete)
+        return complete
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Read the values of the knobs from a configuration."""
-        return self.assignment_for(configuration, {})
-
-    def assignment_for(
-        self, configuration: Configuration, parameters: Mapping[str, int]
-    ) -> Mapping[str, int]:
-        """Read the values of the knobs from a configuration, for values of the parameters."""
-        configuration = with_defaults(configuration)
-        self._expect(configuration)
-        return self.template.read(configuration, parameters)
+        return self.template.read(self.check_first(configuration))
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
-        """Return the knobs that are 0 in a configuration, which means the whole loop."""
         return self._untiled(configuration)
 
     def _find_untiled(self, configuration: Configuration) -> frozenset[str]:
@@ -135,11 +124,9 @@ class GpuSpace(Space):
         )
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a configuration."""
         return self.template.write(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Write the configuration of the parts of an attention; None for other operations."""
         return self.template.write_decomposition(assignment)
 
 
@@ -228,7 +215,7 @@ class SharedSpace(Space):
     @cached_property
     def _is_shared(self) -> bool:
         # Building the rules adds assumptions.
-        is_built = self._shared.form is not None
+        is_built = self._shared.definition is not None
         return is_built and not self._assumptions.is_fixed and self._assumptions.hold(self._values)
 
     @property
@@ -240,11 +227,10 @@ class SharedSpace(Space):
         return self._own.constraints
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Read the values of the knobs from a configuration."""
-        self._shared.expect(configuration)
+        complete = self._shared.check_first(configuration)
         if not self._is_shared:
             return self._own.assignment(configuration)
-        return self._shared.assignment_for(configuration, self._values)
+        return self._shared.template.read(complete, self._values)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return (self._shared if self._is_shared else self._own).untiled(configuration)
@@ -258,6 +244,9 @@ class SharedSpace(Space):
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         return self._own.compilation_info(assignment)
+
+    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
+        return self._own.decomposition_config(assignment)
 
 
 # --- The loops of a root op without an intrinsic, the elementwise ops fused with it, and the configured ops next to it

@@ -47,7 +47,7 @@ from tuninglink.spaces.gpu.contractions import (
 from tuninglink.spaces.gpu.gpu_rules import (
     MOST_INTRINSICS,
     MOST_STAGES,
-    Form,
+    Definition,
     Intrinsic,
     Number,
     Setting,
@@ -548,7 +548,7 @@ def _intrinsic_space(
     if options.loads:
         first[PROMOTION_TYPES] = direct_load_slots(setting.pipeline.context)[PROMOTION_TYPES]
 
-    def make() -> Form:
+    def make() -> Definition:
         rules = TileAndFuseRules(setting, contraction, intrinsics, pads=options.pads)
         promotion = _add_rules(rules, options)
         slots: dict[str, Slot] = {MMA_KIND: kind}
@@ -556,7 +556,7 @@ def _intrinsic_space(
             slots[PADDING] = ArraySlot((*rules.pad_loops(range(rules.loop_count)).values(),))
         if options.pads_convolution:
             slots[PADDING_CONV] = ArraySlot((*rules.pad_convolution(),))
-        return rules.form(
+        return rules.define(
             {**slots, **promotion.slots, **rules.tile_slots(), **conversion},
             ignored=frozenset() if matters else frozenset({CONVERTS}),
             is_igemm=contraction.image is not None,
@@ -745,7 +745,7 @@ def _scaled_space(
     if pads:
         first[PADDING] = anything
 
-    def make() -> Form:
+    def make() -> Definition:
         rules = TileAndFuseRules(setting, contraction, intrinsics, pads=pads)
         # Tiles are of whole intrinsics, and take blocks as a whole.
         rules.tile_loops()
@@ -781,7 +781,7 @@ def _scaled_space(
         if pads:
             padding = {**rules.pad_loops({*rules.tiles} - {block}), block: one}
             slots[PADDING] = ArraySlot(tuple(padding[loop] for loop in sorted(padding)))
-        return rules.form(slots, keeps_banks=arranges)
+        return rules.define(slots, keeps_banks=arranges)
 
     return GpuSpace(frozenset({*first, WORKGROUP, REDUCTION_LEVEL, SUBGROUP}), make, first)
 

@@ -47,11 +47,11 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.gpu_rules import (
     MOST_INTRINSICS,
-    Form,
-    FormRules,
+    Definition,
     Intrinsic,
     Number,
     Setting,
+    SpaceRules,
     knob_name,
     look_up,
     product_of,
@@ -88,14 +88,14 @@ def vector_distribute_spaces(workload: Workload, setting: Setting) -> list[GpuSp
     intrinsics = intrinsics_for(contraction, setting.device)
     is_fused = has_consumers(workload) and setting.device.is_amd
 
-    def make() -> Form:
+    def make() -> Definition:
         rules = ContractionRules(setting, contraction, intrinsics)
-        return _contraction_form(rules, is_fused=is_fused)
+        return _define_contraction(rules, is_fused=is_fused)
 
     return [GpuSpace(WITH_INTRINSIC, make)]
 
 
-def _contraction_form(rules: ContractionRules, *, is_fused: bool) -> Form:
+def _define_contraction(rules: ContractionRules, *, is_fused: bool) -> Definition:
     contraction, tiles, counts = rules.contraction, rules.tiles, rules.counts
     grid = (*contraction.outer, contraction.m, contraction.n)
     count_names = {loop: knob_name(SUBGROUP_BASIS, loop) for loop in grid}
@@ -145,7 +145,7 @@ def _contraction_form(rules: ContractionRules, *, is_fused: bool) -> Form:
         _share_inputs(rules, operand, promotion.of(index))
     if contraction.is_plain:
         vector_distribute_limits(rules, promotion)
-    return rules.form(
+    return rules.define(
         {
             MMA_KIND: intrinsic_slot(rules.intrinsics),
             SUBGROUP_BASIS: rules.basis(count_names),
@@ -277,8 +277,8 @@ def direct_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuS
     # For a single element of the filter, the tile of the image is that of the output.
     operands = (operand_over(image, (*rows, inputs)), read_operand(filters, op.maps[1]))
 
-    def make() -> Form:
-        rules, tiles = FormRules(setting, len(sizes)), dict[int, Number]()
+    def make() -> Definition:
+        rules, tiles = SpaceRules(setting, len(sizes)), dict[int, Number]()
         # Tiles are of any size. Along the filter, the tile is one element.
         _, shapes = choose_intrinsic(rules, MMA_KIND, intrinsics)
         for loop, (size, role) in enumerate(zip(sizes, roles, strict=True)):
@@ -305,7 +305,7 @@ def direct_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuS
         rules.propose_nothing("the compiler's own constraints propose")
         slots = {MMA_KIND: intrinsic_slot(intrinsics), SUBGROUP_BASIS: rules.basis(count_names)}
         promotion = promotion_slots((0, 1), rules.context)
-        return rules.form({**slots, **promotion, **rules.tile_slots()}, unknown=_UNKNOWN)
+        return rules.define({**slots, **promotion, **rules.tile_slots()}, unknown=_UNKNOWN)
 
     return [GpuSpace(WITH_INTRINSIC, make)]
 
@@ -355,7 +355,9 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     batch = problem.loops(Role.BATCH)
     attention = _Attention(sizes, batch, m, n, k1, k2, (query, key, value), intrinsics)
     entries = frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG})
-    return [GpuSpace(entries, lambda: _attention_form(FormRules(setting, len(sizes)), attention))]
+    return [
+        GpuSpace(entries, lambda: _define_attention(SpaceRules(setting, len(sizes)), attention))
+    ]
 
 
 class _Fit(NamedTuple):
@@ -367,7 +369,7 @@ class _Fit(NamedTuple):
     rows: Number
 
 
-def _attention_form(rules: FormRules, attention: _Attention) -> Form:
+def _define_attention(rules: SpaceRules, attention: _Attention) -> Definition:
     sizes, batch, m, n, k1, k2, operands, intrinsics = attention
     tiles = rules.tiles
     # Tiles are multiples of the intrinsics of both matmuls. `emitVectorDistributeAttentionConstraints` requires them to
@@ -424,11 +426,11 @@ def _attention_form(rules: FormRules, attention: _Attention) -> Form:
             **promotion_slots(promoted, rules.context),
         }
     promotion = promotion_slots((0, 1, 2), rules.context)
-    return rules.form({**promotion, **rules.tile_slots()}, decomposition=parts)
+    return rules.define({**promotion, **rules.tile_slots()}, decomposition=parts)
 
 
 def _fit(
-    rules: FormRules,
+    rules: SpaceRules,
     part: str,
     intrinsics: Sequence[Intrinsic],
     names: Mapping[int, str],
@@ -473,10 +475,12 @@ def attention_lanes_spaces(workload: Workload, setting: Setting) -> list[GpuSpac
     if any(len(each) != 1 for each in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of n, k1 and k2")
     entries = frozenset({WORKGROUP, PARTIAL_REDUCTION, DECOMPOSITION_CONFIG})
-    return [GpuSpace(entries, lambda: _attention_lanes_form(FormRules(setting, len(sizes)), sizes))]
+    return [
+        GpuSpace(entries, lambda: _define_attention_lanes(SpaceRules(setting, len(sizes)), sizes))
+    ]
 
 
-def _attention_lanes_form(rules: FormRules, sizes: Sequence[int]) -> Form:
+def _define_attention_lanes(rules: SpaceRules, sizes: Sequence[int]) -> Definition:
     problem, most, tiles = rules.problem, rules.most_subgroups, rules.tiles
     (n,), (k1,), (k2,) = (problem.loops(role) for role in (Role.N, Role.K1, Role.K2))
     rules.add_workgroup()
@@ -530,4 +534,4 @@ def _attention_lanes_form(rules: FormRules, sizes: Sequence[int]) -> Form:
             THREAD: ArraySlot(tuple(thread)),
             **promotion,
         }
-    return rules.form({**rules.tile_slots(), **promotion}, decomposition=parts)
+    return rules.define({**rules.tile_slots(), **promotion}, decomposition=parts)

@@ -34,12 +34,12 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.gpu_rules import (
     SUBGROUP_SIZE_KNOB,
-    Form,
-    FormRules,
+    Definition,
     Gpu,
     GpuRules,
     Number,
     Setting,
+    SpaceRules,
     check_element_types,
     knob_name,
     product_of,
@@ -96,7 +96,7 @@ def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
         beside, contraction, is_followed=bool(loops.reductions) and has_consumers(workload)
     )
     entries = {WORKGROUP, THREAD} | ({REDUCTION_LEVEL} if loops.reductions else set())
-    return [GpuSpace(frozenset(entries), lambda: _threads_form(setting, loops, neighborhood))]
+    return [GpuSpace(frozenset(entries), lambda: _define_threads(setting, loops, neighborhood))]
 
 
 class _Neighborhood(NamedTuple):
@@ -107,15 +107,15 @@ class _Neighborhood(NamedTuple):
     is_followed: bool = False
 
 
-def _threads_form(
+def _define_threads(
     setting: Setting,
     loops: RootLoops,
     neighborhood: _Neighborhood,
     *,
     grade: Grade = Grade.COMPILER,
-) -> Form:
+) -> Definition:
     """Return the form; the grade is that of the rule about the number of threads."""
-    rules = FormRules(setting, len(loops.sizes))
+    rules = SpaceRules(setting, len(loops.sizes))
     beside, contraction, is_followed = neighborhood
     counts: list[Number] = [number(1)]
     pieces: list[Number] = [number(1)]
@@ -163,11 +163,11 @@ def _threads_form(
         rules.limit_compilation(elements, "elements of another op", _MOST_BESIDE)
     loops.refuse_mixed_types(rules)
     rules.limit_memory(copies, exchanged)
-    return rules.form({**rules.tile_slots(), **promotion}, is_flat=False)
+    return rules.define({**rules.tile_slots(), **promotion}, is_flat=False)
 
 
 def _promote(
-    rules: FormRules, contraction: Contraction, tiles: Mapping[int, Number]
+    rules: SpaceRules, contraction: Contraction, tiles: Mapping[int, Number]
 ) -> tuple[dict[str, Slot], list[Number]]:
     """Add the promotion of operands, and return its entries and the sizes of the copies.
 
@@ -228,7 +228,7 @@ def lanes_space(workload: Workload, loops: RootLoops, setting: Setting) -> GpuSp
     return GpuSpace(entries, lambda: _LanesRules(setting, loops, neighbors).write())
 
 
-class _LanesRules(FormRules):
+class _LanesRules(SpaceRules):
     """The rules for ops without intrinsics in the pipeline VectorDistribute."""
 
     def __init__(
@@ -241,7 +241,7 @@ class _LanesRules(FormRules):
         self._lanes: dict[int, Number] = {}
         self._vectors: dict[int, Number] = {}
 
-    def write(self) -> Form:
+    def write(self) -> Definition:
         """Add all rules, and return the form."""
         loops = self._loops
         self.leave_untiled(WORKGROUP)
@@ -267,7 +267,7 @@ class _LanesRules(FormRules):
                 reread = select(is_one_step, read, 0)
             exchanged.append(reread)
         self.limit_memory([], exchanged)
-        return self.form(
+        return self.define(
             {
                 **self.tile_slots(),
                 **promotion_slots((), self.context),
@@ -476,9 +476,9 @@ def scatter_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
     _, sizes, bits = _read_alone(workload, setting.device, _SCATTER)
     loops = RootLoops(sizes, tuple(range(len(sizes))), (), bits)
 
-    def make() -> Form:
+    def make() -> Definition:
         # The compiler itself chooses numbers of threads that differ from those that the tiles need.
-        return _threads_form(setting, loops, _Neighborhood(), grade=Grade.HEURISTIC)
+        return _define_threads(setting, loops, _Neighborhood(), grade=Grade.HEURISTIC)
 
     return [GpuSpace(frozenset({WORKGROUP, THREAD}), make)]
 

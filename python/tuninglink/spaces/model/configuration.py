@@ -132,7 +132,7 @@ class MissingEntryError(MismatchError):
     """A configuration lacks an entry that constraints cover; the compiler's own verifier rejects it."""
 
 
-class InvalidFormError(MismatchError):
+class UncompilableError(MismatchError):
     """No configuration of this form compiles; determined by compiling samples. The entry is the one to change, if any."""
 
     def __init__(self, message: str, entry: str = "") -> None:
@@ -159,7 +159,7 @@ class StrayTileError(MismatchError):
         self.narrowed = narrowed
 
 
-class NearFormError(MismatchError):
+class NearMismatchError(MismatchError):
     """A configuration of another form that fails, too, if the covered one with these knobs breaks a necessary rule."""
 
     def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
@@ -520,12 +520,12 @@ class KnobTemplate:
             # The knobs of the configuration without the tiles that the form does not cover.
             try:
                 near = self._read({**entries, stray.entry: stray.covered}, parameters)
-            except NearFormError as further:
+            except NearMismatchError as further:
                 near = dict(further.assignment)
             for knob, size in stray.narrowed.items():
                 if knob in near:
                     near[knob] = min(near[knob], size)
-            raise NearFormError(str(stray), near) from None
+            raise NearMismatchError(str(stray), near) from None
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:

@@ -23,7 +23,6 @@ from tuninglink.solver import (
     Limits,
     NearestAnswer,
     Solver,
-    TermWriter,
     UndecidedError,
     UnsatAnswer,
     Verdict,
@@ -44,8 +43,6 @@ from tuninglink.spaces.model.knobs import (
 )
 
 if TYPE_CHECKING:
-    import z3
-
     from tuninglink.spaces.model.workload import Problem
 
 
@@ -124,11 +121,6 @@ class ConstraintSet:
     def unknowns_of(self, index: int) -> frozenset[str]:
         """Return the names of the unknowns in an assertion."""
         return self._decider.unknowns(index)
-
-    def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
-        """Return the assertions as Z3 expressions over integer constants named like the unknowns."""
-        writer = TermWriter(context)
-        return [writer.truth(assertion.expression) for assertion in self.assertions]
 
     def check(
         self,

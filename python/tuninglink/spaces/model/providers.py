@@ -59,6 +59,10 @@ class Space(ABC):
             AssignmentError: the values do not form a configuration.
         """
 
+    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:  # noqa: ARG002
+        """Return the configuration of the parts of an attention; None for other operations."""
+        return None
+
 
 class Provider(ABC):
     """A provider of the configuration spaces of some workloads.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -20,7 +19,7 @@ from tuninglink.iree import (
     tile_levels_config,
 )
 from tuninglink.mlir import entries_of, error, integers_of, names
-from tuninglink.solver import AssignmentError, any_of
+from tuninglink.solver import AssignmentError, Grade, any_of, negation
 from tuninglink.spaces.gpu import (
     SUBGROUP_SIZE_KNOB,
     Gpu,
@@ -29,7 +28,6 @@ from tuninglink.spaces.gpu import (
     knob_name,
     product_of,
     read_device,
-    static_sizes,
 )
 from tuninglink.spaces.model import (
     ArraySlot,
@@ -46,7 +44,7 @@ from tuninglink.spaces.model import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.model import ConstraintSet, Workload
+    from tuninglink.spaces.model import ConstraintSet, Problem, Workload
 
 
 _COOPERATIVE: Final = ("WMMA", "NV_WMMA")
@@ -114,6 +112,8 @@ def read_spirv_device(workload: Workload) -> SpirvGpu:
 PROVIDER: Final = "the SPIR-V provider"
 
 THREADS_KNOBS: Final = tuple(f"{WORKGROUP_SIZE}[{axis}]" for axis in range(3))
+
+_BYTE: Final = 8
 
 VECTOR_BITS: Final = 128
 """The maximum width of vectors: constants of longer ones, such as partial results, are not legalized."""
@@ -187,121 +187,127 @@ class LevelsTemplate:
 
 
 class SpirvSpace(Space):
-    """The configurations of one form, whose constraints are built on first access."""
+    """The configurations in a pipeline, whose constraints are built on first access: `write` adds the rules."""
 
-    def __init__(self, rules: SpirvRules) -> None:
+    def __init__(self, rules: SpirvRules, write: Callable[[SpirvRules], None]) -> None:
         self._rules = rules
+        self._write = write
 
     @cached_property
-    def _form(self) -> tuple[ConstraintSet, LevelsTemplate]:
-        return self._rules.build()
+    def _template(self) -> LevelsTemplate:
+        self._write(self._rules)
+        return self._rules.template()
 
     @cached_property
     def _read(self) -> CachedReading[Mapping[str, int]]:
-        return CachedReading(self._form[1].read)
+        return CachedReading(self._template.read)
 
     @property
     def provider(self) -> str:
         return PROVIDER
 
-    @property
+    @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        return self._form[0]
+        pipeline = str(self._template.pipeline)
+        return self._rules.build(self._rules.problem, pipeline)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self._read(configuration)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        return self._form[1].write(assignment)
+        return self._template.write(assignment)
 
 
-class SpirvRules(ABC):
-    """The rules of a form of configurations in a pipeline: tiles, threads, memory, then the slots of the knobs."""
-
-    options: tuple[str, ...] = ()
-    """The knobs that are entries of the configuration of the translation info."""
+class SpirvRules(GpuRules):
+    """The rules of a space, and the slots of its knobs: in levels of tiles, and in the options of the pipeline."""
 
     threads: tuple[Number, ...]
     subgroup_size: Number
 
-    def __init__(self, workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> None:
-        self.problem = workload.problem
-        self.sizes = tuple(static_sizes(workload))
+    def __init__(
+        self, problem: Problem, sizes: Sequence[int], device: SpirvGpu, pipeline: mlir.Attribute
+    ) -> None:
+        super().__init__(provider=PROVIDER)
+        self.problem = problem
+        self.sizes = sizes
         self.device = device
         self.pipeline = pipeline
-        self.rules = GpuRules(provider=PROVIDER)
-        self._slots: dict[str, dict[int, Slot]] = {}
+        self.levels: dict[str, dict[int, Slot] | Slot] = {}
+        self._options: dict[str, Slot] = {}
 
-    def build(self) -> tuple[ConstraintSet, LevelsTemplate]:
-        """Return the constraints and the template with their knobs; the object must not be used afterwards."""
-        self.tile_loops()
-        self.arrange_threads()
-        self.limit_memory()
+    def template(self) -> LevelsTemplate:
+        """Return the template with the knobs."""
+        levels: list[Slot] = []
         with self.pipeline.context:
-            levels = tuple(map(self.level, SPIRV_LEVELS[str(self.pipeline)]))
-            options = DictionarySlot(
-                {name: IntegerSlot(name) for name in self.options}, frozenset()
-            )
-            template = LevelsTemplate(self.pipeline, levels, options)
-        return self.rules.build(self.problem, str(self.pipeline)), template
+            zero = ConstantSlot(integer(0))
+            for name in SPIRV_LEVELS[str(self.pipeline)]:
+                slots = self.levels.get(name, {})
+                if not isinstance(slots, Slot):
+                    tiles = (slots.get(loop, zero) for loop in range(len(self.sizes)))
+                    slots = ArraySlot(tuple(tiles))
+                levels.append(slots)
+        options = DictionarySlot(self._options, frozenset())
+        return LevelsTemplate(self.pipeline, tuple(levels), options)
 
-    @abstractmethod
-    def tile_loops(self) -> None:
-        """Add the knobs of the loops, and the rules about tiles."""
-
-    @abstractmethod
-    def arrange_threads(self) -> None:
-        """Add the rules about the threads that share the tiles."""
-
-    @abstractmethod
-    def limit_memory(self) -> None:
-        """Add the rules about shared memory."""
-
-    def level(self, name: str) -> Slot:
-        zero = ConstantSlot(integer(0))
-        slots = self._slots.get(name, {})
-        return ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
+    def option(self, name: str, high: int) -> Number:
+        """Add a knob that is an entry of the configuration of the translation info."""
+        self._options[name] = IntegerSlot(name)
+        return self.knob(name, 0, high)
 
     def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
         """Add the knob for the tile of a loop."""
-        size = self.sizes[loop]
-        name = knob_name(entry, loop)
-        slot = IntegerSlot(name, size if low else None)
-        self._slots.setdefault(level or entry, {})[loop] = slot
-        return self.rules.knob(name, low, max(size, self.device.gpu.threads))
+        size, name = self.sizes[loop], knob_name(entry, loop)
+        self._place(level or entry, loop, IntegerSlot(name, size if low else None))
+        return self.knob(name, low, max(size, self.device.gpu.threads))
 
     def fix(self, level: str, loop: int, value: int) -> None:
         with self.pipeline.context:
-            self._slots.setdefault(level, {})[loop] = ConstantSlot(integer(value))
+            self._place(level, loop, ConstantSlot(integer(value)))
+
+    def _place(self, level: str, loop: int, slot: Slot) -> None:
+        slots = self.levels.setdefault(level, {})
+        assert isinstance(slots, dict)
+        slots[loop] = slot
 
     def propose(self, tile: Number, name: str, values: Sequence[int]) -> None:
         """Propose only some values for a tile."""
-        self.rules.limit_search(
-            any_of(*(tile == value for value in values)),
-            f"{name} should be one of {', '.join(map(str, values))}, not {{}}",
-            tile,
-        )
+        message = f"{name} should be one of {', '.join(map(str, values))}, not {{}}"
+        self.limit_search(any_of(*(tile == value for value in values)), message, tile)
 
     def add_workgroup(self, *, has_subgroup_size: bool = False) -> None:
         """Add the knobs of a workgroup, whose size of a subgroup the driver should choose unless it is a choice."""
-        gpu, rules = self.device.gpu, self.rules
-        self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
-        self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
+        gpu = self.device.gpu
+        self.threads = tuple(self.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
+        self.subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
         limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
         for name, count, most in limits:
-            rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
+            self.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
         total = product_of(self.threads)
         message = f"a workgroup must have at most {gpu.threads} threads, not {{}}"
-        rules.unsafe(total <= gpu.threads, message, total)
+        self.unsafe(total <= gpu.threads, message, total)
         if not has_subgroup_size:
             message = "the driver should choose the size of a subgroup, not {}"
-            rules.limit_search(self.subgroup_size == 0, message, self.subgroup_size)
+            self.limit_search(self.subgroup_size == 0, message, self.subgroup_size)
 
     def unroll(self, count: Number) -> None:
         """Limit the multiplications, or other operations, of a thread in a step."""
-        self.rules.limit_compilation(count, "operations", _MOST_UNROLLED)
+        self.limit_compilation(count, "operations", _MOST_UNROLLED)
         message = f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})"
-        self.rules.limit_search(count <= _MOST_PROPOSED, message, count)
+        self.limit_search(count <= _MOST_PROPOSED, message, count)
+
+    def limit_copies(
+        self,
+        grade: Grade,
+        bits: Number,
+        what: str = "",
+        when: Number = True,  # noqa: FBT002 - an expression
+    ) -> None:
+        """Limit the bits of copies in shared memory, `when` they are made."""
+        room = self.device.gpu.memory
+        fits = bits <= room * _BYTE
+        condition = fits if when is True else any_of(fits, negation(when))
+        message = f"shared memory must suffice{what} ({{}} <= {room} bytes)"
+        self.require(grade, condition, message, bits / _BYTE)
 
 
 def divisors(size: int, most: int) -> list[int]:

@@ -338,11 +338,9 @@ class CandidateMaker:
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
         """Return the candidate; None if the values form an invalid or unpromising configuration."""
-        # Only spaces for attention write a decomposition.
-        write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
             info = self._space.compilation_info(assignment)
-            decomposition = write_decomposition(assignment) if write_decomposition else None
+            decomposition = self._space.decomposition_config(assignment)
         except AssignmentError:
             return None
         if accumulators_per_thread(info) > MOST_ACCUMULATORS:
