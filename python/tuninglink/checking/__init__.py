@@ -3,7 +3,6 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.checking.api import check as check
     from tuninglink.checking.check_report import (
         CheckReport as CheckReport,
         EntryReport as EntryReport,
@@ -15,7 +14,7 @@ with lazy_imports(globals()):
         to_github as to_github,
         to_sarif as to_sarif,
     )
-    from tuninglink.checking.checker import Checker as Checker
+    from tuninglink.checking.checker import Checker as Checker, check as check
     from tuninglink.checking.compiling import (
         CompileLimits as CompileLimits,
         Job as Job,

@@ -43,6 +43,8 @@ from tuninglink.payloads import (
     PayloadError,
     Synthesizer,
     apply_alone,
+    build,
+    computed,
     configured,
     describe_fact,
     spec_of,
@@ -64,7 +66,7 @@ from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from tuninglink.iree import Target
-    from tuninglink.payloads import Configured, Payload
+    from tuninglink.payloads import Configured, Payload, Value
     from tuninglink.spaces.model import Workload
 
 
@@ -88,41 +90,19 @@ def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> b
         for kind in kinds
     ):
         return False
+
+    def activated(number: Value, _: Value) -> Value:
+        error_function = build("math.erf", number.type, number)
+        return build("arith.mulf", number.type, number, error_function)
+
     with module.context, mlir.Location.unknown():
         for terminator in returns:
             with mlir.InsertionPoint(terminator):
                 for position, operand in enumerate(terminator.operands):
-                    terminator.operands[position] = _consumer(operand)
+                    maps = [mlir.AffineMap.get_identity(operand.type.rank)] * 2
+                    init = build("tensor.empty", operand.type)
+                    terminator.operands[position] = computed([operand], maps, init, activated)
     return True
-
-
-def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.RankedTensorType]:
-    """Build the elementwise op at the current insertion point."""
-    kind = value.type
-    empty = mlir.Operation.create("tensor.empty", results=[kind])
-    identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(kind.rank))
-    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = mlir.Operation.create(
-        "linalg.generic",
-        results=[kind],
-        operands=[value, empty.result],
-        attributes={
-            "indexing_maps": mlir.ArrayAttr.get([identity, identity]),
-            "iterator_types": mlir.ArrayAttr.get([parallel] * kind.rank),
-            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    element = kind.element_type
-    block = generic.regions[0].blocks.append(element, element)
-    with mlir.InsertionPoint(block):
-        (number, _) = block.arguments
-        error_function = mlir.Operation.create("math.erf", results=[element], operands=[number])
-        product = mlir.Operation.create(
-            "arith.mulf", results=[element], operands=[number, error_function.result]
-        )
-        mlir.Operation.create("linalg.yield", operands=[product.result])
-    return generic.result
 
 
 NO_PROGRAM: Final = "no program could be made for it"

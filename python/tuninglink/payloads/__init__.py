@@ -3,18 +3,23 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.payloads.operations import (
+    from tuninglink.payloads.building import (
         DYNAMIC as DYNAMIC,
-        Propagation as Propagation,
         Value as Value,
+        added_product as added_product,
+        attended as attended,
+        bitcast as bitcast,
         build as build,
-        generic as generic,
+        cast as cast,
+        computed as computed,
+        constant as constant,
+        filled as filled,
         new_function as new_function,
     )
+    from tuninglink.payloads.candidates import generic as generic
     from tuninglink.payloads.payload import (
         Payload as Payload,
         PayloadError as PayloadError,
-        describe_fact as describe_fact,
         root_of as root_of,
     )
     from tuninglink.payloads.synthesis import (
@@ -22,11 +27,13 @@ with lazy_imports(globals()):
         Draft as Draft,
         Synthesizer as Synthesizer,
         apply_alone as apply_alone,
-        configuration as configuration,
         configured as configured,
-        configures as configures,
         matches as matches,
         payload_for as payload_for,
         spec_of as spec_of,
         winners as winners,
+    )
+    from tuninglink.payloads.templates import (
+        Propagation as Propagation,
+        describe_fact as describe_fact,
     )

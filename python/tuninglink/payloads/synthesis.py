@@ -27,22 +27,18 @@ from tuninglink.mlir import (
     to_bytecode,
     to_text,
 )
-from tuninglink.payloads.operations import UnknownArithmeticError
+from tuninglink.payloads.candidates import Candidates, UnknownArithmeticError
 from tuninglink.payloads.payload import (
-    NoSizes,
     Payload,
     PayloadError,
     Size,
-    Sized,
-    find_contradiction,
-    find_sizes,
     function_of,
     module_of,
     root_of,
     write_body,
     write_program,
 )
-from tuninglink.payloads.unsized_ops import UnsizedOp, UnsizedOps
+from tuninglink.payloads.templates import NoSizes, Sized, Template, find_contradiction, find_sizes
 from tuninglink.solver import Verdict
 from tuninglink.spaces.model import Workload, read_workload
 from tuninglink.specs import (
@@ -61,12 +57,14 @@ from tuninglink.specs import (
 
 if TYPE_CHECKING:
     from tuninglink.iree import OpKind
-    from tuninglink.payloads.operations import Template
     from tuninglink.specs import Anatomy
 
 
 _MOST_CANDIDATES: Final = 100
 """The number of operations to try for a matcher with few conditions."""
+
+_MOST_SHARED: Final = 64
+"""The number of conditions whose candidates are kept for matchers that differ only in sizes."""
 
 _MOST_REJECTIONS: Final = 8
 """The number of sized operations to try that the interpreter does not match."""
@@ -109,8 +107,8 @@ class Synthesizer:
     ) -> None:
         self._matchers = matchers
         self._target = Target.parse(target) if isinstance(target, str) else target
-        generalizes = self._target is None or self._target.backend in _GENERALIZING
-        self._unsized_ops = UnsizedOps(generalizes=generalizes)
+        self._generalizes = self._target is None or self._target.backend in _GENERALIZING
+        self._candidates: dict[Hashable, Candidates] = {}
 
     def payload(self, entry: Entry) -> Payload:
         """Return a program that an entry matches; see `payload_for`."""
@@ -166,7 +164,7 @@ class Synthesizer:
 
     def _drafts(
         self, entry: Entry, condition: Condition
-    ) -> Iterator[tuple[UnsizedOp, Draft | NoSizes]]:
+    ) -> Iterator[tuple[Template, Draft | NoSizes]]:
         """Yield the candidate operations, each with sizes if there are any."""
         table = entry.anatomy.table
         matcher, action = (
@@ -179,12 +177,17 @@ class Synthesizer:
             ops = (op for each in (*matcher, *action) for op in collect(each, names.PARAM_CONSTANT))
             return tuple(op.attributes["value"] for op in ops)
 
-        for unsized in self._unsized_ops.of(condition, matcher):
-            sized = find_sizes(unsized, condition.sizes, configurations)
+        candidates = Candidates(condition, matcher, generalizes=self._generalizes)
+        if (key := candidates.key) is not None:
+            if key not in self._candidates and len(self._candidates) == _MOST_SHARED:
+                self._candidates.clear()
+            candidates = self._candidates.setdefault(key, candidates)
+        for template in candidates:
+            sized = find_sizes(template, condition.sizes, configurations)
             if isinstance(sized, NoSizes):
-                yield unsized, sized
+                yield template, sized
             else:
-                yield unsized, Draft(entry, self._target, unsized, sized, condition)
+                yield template, Draft(entry, self._target, template, sized, condition)
 
     def _first_match(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
         """Try the candidate operations, and return the first that the entry matches."""
@@ -192,11 +195,11 @@ class Synthesizer:
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
-        for unsized, draft in islice(self._drafts(entry, condition), _MOST_CANDIDATES):
+        for template, draft in islice(self._drafts(entry, condition), _MOST_CANDIDATES):
             made = draft if isinstance(draft, NoSizes) else _made(draft, attribute)
             if isinstance(made, Configured):
                 return made
-            is_proof &= unsized.template.is_exact or condition.maps is not None
+            is_proof &= template.is_exact or condition.maps is not None
             failures.append(made)
             rejections += isinstance(draft, Draft)
             if rejections == _MOST_REJECTIONS:
@@ -232,12 +235,12 @@ def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSize
             module, shapes = draft.body, draft.shapes
             try:
                 # This takes one run of the interpreter, whereas `matches` and `configured` together take two.
-                ((function, _),) = configured_functions([entry], module, attribute)
+                (number,) = first_matches([entry], module, attribute)
             except mlir.MLIRError:
                 attribute = None  # The matcher alone may still match.
             else:
-                if function is not None:
-                    dispatch = draft.workload(function, module, attribute)
+                if number is not None:
+                    dispatch = draft.workload(function_of(module), module, attribute)
                     return Configured(shapes, dispatch, draft.payload)
         if attribute is None:
             payload = draft.payload()
@@ -277,12 +280,12 @@ class Configured:
 class _Family:
     """See `Workload.family`."""
 
-    unsized: UnsizedOp
+    template: Template
     fills: bool
     target: mlir.Attribute
 
     def __str__(self) -> str:
-        return f"{self.unsized.template.owner} {self.fills} {self.target}"
+        return f"{self.template.owner} {self.fills} {self.target}"
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,7 @@ class Draft:
 
     entry: Entry
     target: Target | None
-    unsized: UnsizedOp
+    template: Template
     sized: Sized
     condition: Condition
 
@@ -303,18 +306,14 @@ class Draft:
             return names.FILL not in condition.names
         return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
-    @property
-    def template(self) -> Template:
-        return self.unsized.template
-
     @cached_property
     def body(self) -> mlir.Operation:
         """The body of a payload, which the compiler accepts."""
         module = write_body(self.template, self.sized, fills=self.fills)
         module.verify()
-        if self.fills not in self.unsized.verified:  # once for all sizes
+        if self.fills not in self.template.verified:  # once for all sizes
             write_program(self.template, self.sized, fills=self.fills).verify()
-            self.unsized.verified[self.fills] = settings(function_of(module))
+            self.template.verified[self.fills] = settings(function_of(module))
         return module
 
     @cached_property
@@ -328,14 +327,14 @@ class Draft:
     ) -> Workload:
         """Return the dispatch in a configured body, a module with one function."""
         root = root_of(function)
-        if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
+        if not self.template.is_shared or settings(function) != self.template.verified[self.fills]:
             return read_workload(root, function, module)  # the entry changed something else
-        family = _Family(self.unsized, self.fills, target)
-        if family not in self.unsized.problems:
+        family = _Family(self.template, self.fills, target)
+        if family not in self.template.problems:
             dispatch = read_workload(root, function, module)
             is_sized = dispatch.static_sizes == tuple(self.sized.loops)
-            self.unsized.problems[family] = dispatch.problem if is_sized else None
-        problem = self.unsized.problems[family]
+            self.template.problems[family] = dispatch.problem if is_sized else None
+        problem = self.template.problems[family]
         if problem is None:
             return replace(read_workload(root, function, module), family=family)
         sized_problem = problem.resized(self.sized.loops)
@@ -375,7 +374,7 @@ def configured_together(
     chosen = [
         (position, draft)
         for position, draft in enumerate(drafts)
-        if draft is not None and draft.unsized.is_shared and _is_local(draft.entry)
+        if draft is not None and draft.template.is_shared and _is_local(draft.entry)
     ]
     for start in range(0, len(chosen), _BATCH):
         batch = [draft for _, draft in chosen[start : start + _BATCH]]
@@ -391,11 +390,12 @@ def configured_together(
         # Run the interpreter once for the batch.
         try:
             entries = [draft.entry for draft in batch]
-            functions = configured_functions(entries, module, target, _excluded(batch))
+            winning = first_matches(entries, module, target, _excluded(batch))
         except mlir.MLIRError:
             continue
-        for number, (draft, (function, winner)) in enumerate(zip(batch, functions, strict=True)):
-            if function is not None and winner == number:
+        configured = zip(batch, body(module), winning, strict=True)
+        for number, (draft, function, winner) in enumerate(configured):
+            if winner == number:
                 name = function_of(draft.body).attributes[names.SYMBOL_NAME]
                 function.attributes[names.SYMBOL_NAME] = name
                 dispatch = draft.workload(function, module, target)
@@ -408,7 +408,7 @@ def configured_together(
 def _excluded(drafts: Sequence[Draft]) -> list[str]:
     """Return the names of ops in the bodies of drafts that provably no matcher of the drafts matches."""
     # Bodies that differ only in sizes have the same ops.
-    bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
+    bodies = {(draft.template, draft.fills): draft.body for draft in drafts}
     excluded = set().union(*map(op_names, bodies.values()))
     for matched, kinds in {(draft.condition.names, draft.condition.kinds) for draft in drafts}:
         excluded = {name for name in excluded if _excludes(matched, kinds, name)}
@@ -439,13 +439,11 @@ def _is_local(entry: Entry) -> bool:
 
 _TAG: Final = "tuninglink.entry"
 _PIPELINE: Final = "builtin.module(iree-codegen-materialize-user-configs)"
-_CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO)
 
 
 def matches(entry: Entry, payload: Payload) -> bool:
     """Return whether an entry, alone in its spec, matches the root op of a payload."""
-    (number,) = _matching_entries([entry], [payload])
-    return number is not None
+    return first_matches([entry], module_of([payload], entry.anatomy.module.context)) != [None]
 
 
 def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
@@ -454,30 +452,40 @@ def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]
     A single run of the interpreter handles all payloads. It runs only the matchers, not the actions.
     """
     entries = anatomy.entries
-    numbers = _matching_entries(entries, payloads)
+    if not entries or not payloads:
+        return [None] * len(payloads)
+    numbers = first_matches(entries, module_of(payloads, anatomy.module.context))
     return [None if number is None else entries[number] for number in numbers]
 
 
-def configures(entry: Entry, payload: Payload) -> bool:
-    """Return whether an entry configures the root op of a payload within its whole spec."""
-    (winner,) = winners(entry.anatomy, [payload])
-    return winner == entry and configuration(entry, payload) is not None
+def first_matches(
+    entries: Sequence[Entry],
+    module: mlir.Operation,
+    target: mlir.Attribute | None = None,
+    excluded: Collection[str] = (),
+) -> list[int | None]:
+    """Return the number of the first entry that matches the root op of each function in the bodies of payloads, or None.
 
-
-def configuration(entry: Entry, payload: Payload) -> str | None:
-    """Return the configuration that an entry alone sets on the root op of a payload, as text.
-
-    The result is None if the entry does not match, or if the compiler rejects the configuration.
+    With a target, for which the functions then are, the entries configure what they match.
     """
-    try:
-        dispatch = configured(entry, payload)
-    except mlir.MLIRError:
-        return None
-    attributes = [
-        *(dispatch.root.attributes.get(name) for name in _CONFIGURATIONS),
-        dispatch.function.attributes.get(names.TRANSLATION_INFO),
+    spec = _Interpreted(entries[0].anatomy, entries)
+    actions = [
+        spec.tagging_action(entry, number, after="" if target is None else entry.action)
+        for number, entry in enumerate(entries)
     ]
-    return ", ".join(str(attribute) for attribute in attributes if attribute is not None) or None
+    spec.add_entry_point(actions, excluded)
+    if target is not None:
+        for function in body(module):
+            function.attributes[names.EXECUTABLE_TARGET] = target
+    spec.run(module)
+    numbers: list[int | None] = []
+    for function in body(module):
+        attributes = root_of(function).attributes
+        tag = attributes.get(_TAG)
+        numbers.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
+        if numbers[-1] is not None:
+            del attributes[_TAG]
+    return numbers
 
 
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
@@ -496,34 +504,6 @@ def apply_alone(entry: Entry, module: mlir.Operation) -> None:
     _alone(entry).run(module)
 
 
-def configured_functions(
-    entries: Sequence[Entry],
-    module: mlir.Operation,
-    target: mlir.Attribute,
-    excluded: Collection[str] = (),
-) -> list[tuple[mlir.Operation | None, int]]:
-    """Configure the functions in the bodies of payloads, each with the first entry that matches its root op."""
-    spec = _Interpreted(entries[0].anatomy, entries)
-    actions = (
-        spec.tagging_action(entry, number, after=entry.action)
-        for number, entry in enumerate(entries)
-    )
-    spec.add_entry_point(list(actions), excluded)
-    for function in body(module):
-        function.attributes[names.EXECUTABLE_TARGET] = target
-    spec.run(module)
-    result: list[tuple[mlir.Operation | None, int]] = []
-    for function in body(module):
-        root = root_of(function)
-        tag = root.attributes.get(_TAG)
-        if not isinstance(tag, mlir.IntegerAttr):
-            result.append((None, 0))
-            continue
-        del root.attributes[_TAG]
-        result.append((function, tag.value))
-    return result
-
-
 def spec_of(*entries: Entry) -> bytes:
     """Return a spec with only some entries of a spec and the symbols that they use, as bytecode."""
     return to_bytecode(_alone(*entries).module)
@@ -533,23 +513,6 @@ def _alone(*entries: Entry) -> _Interpreted:
     spec = _Interpreted(entries[0].anatomy, entries)
     spec.add_entry_point([entry.action for entry in entries])
     return spec
-
-
-def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
-    """Return the position of the first matching entry for each payload."""
-    if not entries or not payloads:
-        return [None] * len(payloads)
-    spec = _Interpreted(entries[0].anatomy, entries)
-    spec.add_entry_point(
-        [spec.tagging_action(entry, number) for number, entry in enumerate(entries)]
-    )
-    module = module_of(payloads, entries[0].anatomy.module.context)
-    spec.run(module)
-    matching_entries: list[int | None] = []
-    for function in collect(module, names.FUNCTION):
-        tag = root_of(function).attributes.get(_TAG)
-        matching_entries.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
-    return matching_entries
 
 
 class _Interpreted:

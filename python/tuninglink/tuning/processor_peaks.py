@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, reduce
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import func, tensor  # type: ignore[attr-defined]
 
 from tuninglink.compiler import CompileOptions, Compiler, Phase, SpecChoice
 from tuninglink.errors import TuninglinkError, counted
 from tuninglink.files import make_directory, temporary_directory, write_file
 from tuninglink.iree import DispatchCost, PeakRates, cost_of, rate_class
 from tuninglink.mlir import error, parse_module, thread_context, to_text
-from tuninglink.payloads import Value
+from tuninglink.payloads import Value, build, computed, constant, new_function
 from tuninglink.plain_data import to_json
 from tuninglink.specs import cache_directory
 from tuninglink.tuning.candidates import prepare_worker
@@ -295,14 +294,13 @@ def _chains(kind: str, cores: Sequence[int]) -> str:
         element = elements[0]
         chains = []
         for number in range(_CHAINS):
-            start = mlir.FloatAttr.get(element.type, number + 0.5)
-            constant = _op("arith.constant", element.type, value=start)
-            chains.append(_op("arith.addf", element.type, [element, constant]))
+            start = constant(element.type, number + 0.5)
+            chains.append(build("arith.addf", element.type, element, start))
         for _ in range(_CHAIN_LENGTH):
             # Each reads the next one: LLVM would run one chain after another for CPUs with few registers.
             others = [*chains[1:], chains[0]]
             chains = [
-                _op("math.fma", element.type, [chain, element, other])
+                build("math.fma", element.type, chain, element, other)
                 for chain, other in zip(chains, others, strict=True)
             ]
         return _sum(chains)
@@ -336,57 +334,21 @@ KERNELS: Final[Mapping[str, Callable[[Sequence[int]], str]]] = {
 
 def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
     """Return a program that computes an array from the elements of others."""
-    with thread_context(), mlir.Location.unknown() as location:
-        element = mlir.Type.parse(kind)
-        array = mlir.RankedTensorType.get([length], element)
-        module = mlir.Module.create()
-        with mlir.InsertionPoint(module.body):
-            function = func.FuncOp("kernel", ([array] * inputs, [array]))
-        identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(1))
-        # An op on all elements at once.
-        attributes = {
-            "indexing_maps": mlir.ArrayAttr.get([identity] * (inputs + 1)),
-            "iterator_types": mlir.Attribute.parse("[#linalg.iterator_type<parallel>]"),
-            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([inputs, 1]),
-        }
-        block = function.add_entry_block()
+    with thread_context(), mlir.Location.unknown():
+        array = mlir.RankedTensorType.get([length], mlir.Type.parse(kind))
+        module, block = new_function([array] * inputs, [array], "kernel")
         with mlir.InsertionPoint(block):
-            operands = [*block.arguments, tensor.empty([length], element)]
-            op = mlir.Operation.create(
-                "linalg.generic",
-                results=[array],
-                operands=operands,
-                attributes=attributes,
-                regions=1,
+            maps = [mlir.AffineMap.get_identity(1)] * (inputs + 1)
+            result = computed(
+                list(block.arguments),
+                maps,
+                build("tensor.empty", array),
+                lambda *elements: body(elements[:-1]),
             )
-            func.ReturnOp([op.results[0]])
-        # Its body.
-        elements = op.regions[0].blocks.append(
-            *[element] * len(operands), arg_locs=[location] * len(operands)
-        )
-        with mlir.InsertionPoint(elements):
-            result = body(list(elements.arguments)[:inputs])
-            mlir.Operation.create("linalg.yield", operands=[result])
-        module.operation.verify()
-        return to_text(module.operation)
+            mlir.Operation.create("func.return", operands=[result])
+        module.verify()
+        return to_text(module)
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = _op("arith.addf", total.type, [total, value])
-    return total
-
-
-def _op(
-    name: str,
-    kind: mlir.Type,
-    operands: Sequence[Value] = (),
-    **attributes: mlir.Attribute,
-) -> Value:
-    """Return the result of a new operation."""
-    operation = mlir.Operation.create(
-        name, results=[kind], operands=operands, attributes=attributes
-    )
-    value: Value = operation.results[0]
-    return value
+    return reduce(lambda total, value: build("arith.addf", total.type, total, value), values)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from configured_payloads import configures
 
 import tuninglink
 from tuninglink import dag_to_named
 from tuninglink.dag_to_named import DagMatcher, convert_dags, perturbations, replace_dag
 from tuninglink.mlir import collect, names
-from tuninglink.payloads import configures, payload_for
+from tuninglink.payloads import payload_for
 
 if TYPE_CHECKING:
     from tuninglink.specs import Spec

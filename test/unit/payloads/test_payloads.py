@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from configured_payloads import configures
 from generated_specs import GeneratedSpec, Shape, spec_lists
 from hypothesis import given, settings, strategies as st
 from interpreter import apply_spec
@@ -19,7 +20,7 @@ import tuninglink
 from tuninglink.compiler import compile_flags
 from tuninglink.iree import OpKind, Target
 from tuninglink.mlir import collect, names, thread_context
-from tuninglink.payloads import configures, matches, winners
+from tuninglink.payloads import matches, winners
 from tuninglink.solver import Verdict
 from tuninglink.specs import Entry, Spec, load_spec
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from configured_payloads import configuration
 from shipped_specs import NAMES, shipped_spec
 
 import tuninglink
 from tuninglink.dag_to_named import perturbations
-from tuninglink.payloads import configuration, matches, winners
+from tuninglink.payloads import matches, winners
 from tuninglink.specs import provenance_of
 
 if TYPE_CHECKING:

@@ -10,11 +10,20 @@ from functools import partial
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import arith, func, linalg, math as math_ops, tensor  # type: ignore[attr-defined]
+from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
 
-from tuninglink.iree import indexing_loops
-from tuninglink.mlir import thread_context, to_text
-from tuninglink.payloads import Value
+from tuninglink.mlir import names, thread_context, to_text
+from tuninglink.payloads import (
+    Value,
+    added_product,
+    attended,
+    bitcast,
+    build,
+    cast,
+    computed,
+    constant,
+    filled,
+)
 from tuninglink.tuning.problems.problem import (
     SCALED_BLOCK,
     Attention,
@@ -78,14 +87,14 @@ def normalization_parts(problem: Normalization) -> tuple[list[list[int]], Callab
         # PyTorch widens the matrix first.
         wide = matrix if element is ElementType.F32 else _elementwise(_identity, matrix)
         means = _mean(_sums_of_rows(wide, element), problem.columns) if is_centered else None
-        centered = _elementwise(_difference, wide, means) if means else wide
+        centered = _elementwise(_subtract, wide, means) if means else wide
         squares = _elementwise(_multiply, centered, centered, access="rc")
         variances = _mean(_sums_of_rows(squares, element), problem.columns)
         scales = _elementwise(_inverse_root, variances)
         result = _elementwise(_multiply, centered, scales)
-        builders = (_multiply, _sum)
-        for build, vector in zip(builders, affine, strict=False):
-            result = _elementwise(build, result, vector, access="c")
+        combinations = (_multiply, _add)
+        for combine, vector in zip(combinations, affine, strict=False):
+            result = _elementwise(combine, result, vector, access="c")
         return narrowed(result, element)
 
     vectors = [[problem.columns]] * ((1 + is_centered) * problem.is_affine)
@@ -97,14 +106,13 @@ def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
     init = zeros(mlir.RankedTensorType(matrix.type).shape[:1], element)
     maps = [indexing_map("rc", access) for access in ("rc", "r")]
 
-    def added(number: Value, total: Value) -> Value:
-        return value_of(arith.addf(widened(number, total.type), total))
-
-    return computed([matrix], maps, init, added)
+    return computed(
+        [matrix], maps, init, lambda number, total: _add(cast(number, total.type), total)
+    )
 
 
 def _elementwise(
-    build: Callable[..., Value], first: Value, second: Value | None = None, access: str = "r"
+    combine: Callable[..., Value], first: Value, second: Value | None = None, access: str = "r"
 ) -> Value:
     """Compute 32-bit numbers element by element."""
     shape, kind = mlir.RankedTensorType(first.type).shape, mlir.F32Type.get()
@@ -115,7 +123,7 @@ def _elementwise(
 
     def element(*numbers: Value) -> Value:
         *inputs, _ = numbers
-        return build(*(widened(number, kind) for number in inputs))
+        return combine(*(cast(number, kind) for number in inputs))
 
     maps = [indexing_map(loops, letters) for letters in (*accesses, loops)]
     return computed(operands, maps, value_of(tensor.empty(shape, kind)), element)
@@ -125,28 +133,22 @@ def _identity(number: Value) -> Value:
     return number
 
 
-def _difference(left: Value, right: Value) -> Value:
-    return value_of(arith.subf(left, right))
+def _arithmetic(name: str, *numbers: Value) -> Value:
+    return build(f"arith.{name}", numbers[0].type, *numbers)
 
 
-def _multiply(left: Value, right: Value) -> Value:
-    return value_of(arith.mulf(left, right))
-
-
-def _sum(left: Value, right: Value) -> Value:
-    return value_of(arith.addf(left, right))
+_add, _subtract, _multiply, _divide = (
+    partial(_arithmetic, name) for name in ("addf", "subf", "mulf", "divf")
+)
 
 
 def _mean(sums: Value, count: int) -> Value:
-    def divided(number: Value) -> Value:
-        return value_of(arith.divf(number, value_of(arith.constant(number.type, float(count)))))
-
-    return _elementwise(divided, sums)
+    return _elementwise(lambda number: _divide(number, constant(number.type, count)), sums)
 
 
 def _inverse_root(variance: Value) -> Value:
-    epsilon = value_of(arith.constant(variance.type, 1e-5))
-    return value_of(math_ops.RsqrtOp(value_of(arith.addf(variance, epsilon))))
+    shifted = _add(variance, constant(variance.type, 1e-5))
+    return build("math.rsqrt", variance.type, shifted)
 
 
 def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Value) -> Any:
@@ -154,10 +156,9 @@ def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Valu
     # The compiler takes positions of 32 bits alone in a top-k.
     bits = {"arg_compare": 64, "topk": 32}[op_name]
     value, index = mlir_type(element), mlir.IntegerType.get_signless(bits)
-    starts = [arith.constant(value, -math.inf), arith.constant(index, 0)]
     inits = [
-        value_of(linalg.fill(value_of(start), outs=[tensor.empty(shape, kind)]))
-        for start, kind in zip(starts, (value, index), strict=True)
+        filled(mlir.RankedTensorType.get(shape, kind), start)
+        for kind, start in ((value, -math.inf), (index, 0))
     ]
     dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
     attributes: dict[str, mlir.Attribute] = {"dimension": dimension}
@@ -188,7 +189,7 @@ def elementwise_parts(problem: Elementwise) -> Parts:
     def added(left: Value, right: Value) -> Value:
         init = value_of(tensor.empty(shape, mlir_type(problem.element)))
         maps = [indexing_map("rc", "rc")] * 3
-        return computed([left, right], maps, init, lambda one, other, _: _sum(one, other))
+        return computed([left, right], maps, init, lambda one, other, _: _add(one, other))
 
     def transposed(matrix: Value) -> Value:
         init = tensor.empty(shape[::-1], mlir_type(problem.element))
@@ -295,6 +296,11 @@ def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Valu
     access = f"n{axes}c" if problem.is_channels_last else f"nc{axes}"
     is_average = problem.operation is PoolingOperation.AVERAGE
 
+    def taken(number: Value, _: Value, result: Value) -> Value:
+        if is_average:
+            return _add(result, cast(number, result.type))
+        return _arithmetic("maximumf", result, number)
+
     def shape(
         size: Sequence[int], images: int = problem.images, channels: int = problem.channels
     ) -> list[int]:
@@ -307,15 +313,13 @@ def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Valu
         start = 0.0 if is_average else -math.inf
         margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
         operands = (
-            padded(image, margins, value_of(arith.constant(element, start))),
+            padded(image, margins, constant(element, start)),
             value_of(tensor.empty(list(problem.kernel), element)),
         )
-        empty = tensor.empty(shape(problem.output_size), kind)
-        init = value_of(linalg.fill(value_of(arith.constant(kind, start)), outs=[empty]))
+        init = filled(mlir.RankedTensorType.get(shape(problem.output_size), kind), start)
         named = _NAMED_POOLINGS.get((problem.operation, access))
         if named is None:
             loops = WindowLoops(axes, problem.strides, problem.dilations)
-            taken = _added if is_average else _larger
             pooled = computed(operands, loops.maps((access, axes, access)), init, taken)
         else:
             steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
@@ -325,18 +329,12 @@ def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Valu
     return [shape(problem.size)], compute
 
 
-def _added(element: Value, _window: Value, total: Value) -> Value:
-    return value_of(arith.addf(total, widened(element, total.type)))
-
-
-def _larger(element: Value, _window: Value, largest: Value) -> Value:
-    return value_of(arith.maximumf(largest, element))
-
-
 def _divided(sums: Value, problem: Pooling) -> Value:
     count = mlir.FloatAttr.get(accumulator_type(problem.element), math.prod(problem.kernel))
     counts = mlir.DenseElementsAttr.get_splat(sums.type, count)
-    return narrowed(arith.divf(sums, value_of(arith.constant(sums.type, counts))), problem.element)
+    return narrowed(
+        _divide(sums, build("arith.constant", sums.type, value=counts)), problem.element
+    )
 
 
 _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
@@ -444,7 +442,7 @@ class _Operands:
             axis: (margin, margin) for axis, margin in self._by_axis(self.problem.padding).items()
         }
         around = [margins.get(letter, (0, 0)) for letter in self.accesses[0]]
-        return padded(image, around, constant_zero(mlir_type(self.problem.element)))
+        return padded(image, around, constant(mlir_type(self.problem.element), 0))
 
     def _mirrored(self, filters: Value) -> Value:
         """Return filters with the elements of each window in reverse order, as PyTorch exports it."""
@@ -458,8 +456,8 @@ class _Operands:
             for dimension, (letter, size) in enumerate(letters):
                 index = value_of(linalg.IndexOp(dimension))
                 if letter in self.problem.layout.axes:
-                    last = value_of(arith.constant(mlir.IndexType.get(), size - 1))
-                    index = value_of(arith.subi(last, index))
+                    last = constant(mlir.IndexType.get(), size - 1)
+                    index = _arithmetic("subi", last, index)
                 indices.append(index)
             return value_of(tensor.ExtractOp(filters, indices))
 
@@ -482,7 +480,7 @@ class _Operands:
             firsts = [spread.first for spread in spreads]
             slices = tensor.ExtractSliceOp(kept, gradient, [], [], [], firsts, counts, ones)
             gradient = value_of(slices)
-        zero = constant_zero(kind.element_type)
+        zero = constant(kind.element_type, 0)
         strides = [spread.stride for spread in spreads]
         if strides == ones:
             return padded(gradient, [spread.margins for spread in spreads], zero)
@@ -508,38 +506,22 @@ def attention_parts(problem: Attention) -> tuple[list[list[int]], Callable[..., 
         if problem.mask is Mask.CAUSAL:
             mask = (_causal_mask([heads, queries, keys], mlir_type(problem.element)),)
         # The scale is that of the features.
-        scale = arith.constant(mlir.F32Type.get(), features**-0.5)
-        init = tensor.empty([heads, queries, features], mlir_type(problem.element))
+        scale = constant(mlir.F32Type.get(), features**-0.5)
+        init = value_of(tensor.empty([heads, queries, features], mlir_type(problem.element)))
         shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
-        return _attended([query, *shared, value_of(scale), *mask, value_of(init)], accesses)
+        maps = [indexing_map("bmnkl", access) for access in accesses]
+        (result,) = attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
+        return result
 
     shapes = [[heads, queries, features], *[[kv_heads, keys, features]] * 2]
     is_given = problem.mask is Mask.GIVEN
     return [*shapes, *([[heads, queries, keys]] if is_given else [])], compute
 
 
-def _attended(operands: Sequence[Value], accesses: Sequence[str]) -> Value:
-    """Return the result of an attention that leaves scores unchanged."""
-    maps = [mlir.AffineMapAttr.get(indexing_map("bmnkl", access)) for access in accesses]
-    op = mlir.Operation.create(
-        "iree_linalg_ext.attention",
-        results=[operands[-1].type],
-        operands=operands,
-        attributes={"indexing_maps": mlir.ArrayAttr.get(maps)},
-        regions=1,
-    )
-    location = mlir.Location.unknown()
-    body = op.regions[0].blocks.append(mlir.F32Type.get(), arg_locs=[location])
-    with mlir.InsertionPoint(body):
-        mlir.Operation.create("iree_linalg_ext.yield", operands=list(body.arguments))
-    value: Value = op.results[0]
-    return value
-
-
 def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
     """Return the mask that hides the keys after the position of each query, as PyTorch exports it."""
-    zero = constant_zero(kind)
-    hidden = value_of(arith.constant(kind, -math.inf))
+    zero = constant(kind, 0)
+    hidden = constant(kind, -math.inf)
 
     def score(_: Value) -> Value:
         query, key = (value_of(linalg.IndexOp(dimension)) for dimension in (1, 2))
@@ -575,7 +557,7 @@ def program_of(problems: Iterable[Problem]) -> str:
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):
             for problem in dict.fromkeys(problems):
-                _add(problem)
+                _add_function(problem)
         module.operation.verify()
         return to_text(module.operation)
 
@@ -585,7 +567,7 @@ def function_name(problem: Problem) -> str:
     return re.sub(r"\W+", "_", str(problem))
 
 
-def _add(problem: Problem) -> None:
+def _add_function(problem: Problem) -> None:
     """Add the function of a problem at the current insertion point."""
     arguments, compute = _PARTS[type(problem)](problem)
     inputs = [_argument_type(argument, problem) for argument in arguments]
@@ -640,7 +622,7 @@ def _scaled_product(problem: ScaledProduct) -> Parts:
 
     def compute(*stored: Value) -> Value:
         values = [
-            reinterpreted(argument, shape, mlir.Type.parse(kind))
+            bitcast(argument, mlir.RankedTensorType.get(shape, mlir.Type.parse(kind)))
             for argument, shape, kind in zip(stored, operands, kinds, strict=True)
         ]
         return computed(values, maps, zeros(result, ElementType.F32), added)
@@ -690,8 +672,7 @@ def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
 
 def zeros(shape: Sequence[int], element: ElementType) -> Value:
     """Return a tensor of zeros in the type of sums."""
-    kind = accumulator_type(element)
-    return value_of(linalg.fill(constant_zero(kind), outs=[tensor.empty(list(shape), kind)]))
+    return filled(mlir.RankedTensorType.get(shape, accumulator_type(element)), 0)
 
 
 def narrowed(result: Any, element: ElementType) -> Value:
@@ -719,68 +700,6 @@ def padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> V
     with mlir.InsertionPoint(body):
         tensor.YieldOp(filler)
     return value_of(padded)
-
-
-def computed(
-    operands: Sequence[Value],
-    maps: Sequence[mlir.AffineMap],
-    init: Value,
-    element: Callable[..., Value],
-) -> Value:
-    """Return the result of an op."""
-    *_, result = maps
-    parallel = indexing_loops(result)
-    iterators = [
-        mlir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
-        for kind in (
-            "parallel" if loop in parallel else "reduction" for loop in range(result.n_dims)
-        )
-    ]
-    op = linalg.GenericOp(
-        [init.type],
-        operands,
-        [init],
-        mlir.ArrayAttr.get(list(map(mlir.AffineMapAttr.get, maps))),
-        mlir.ArrayAttr.get(iterators),
-    )
-    types = [mlir.RankedTensorType(value.type).element_type for value in (*operands, init)]
-    body = op.regions[0].blocks.append(*types, arg_locs=[mlir.Location.unknown()] * len(types))
-    with mlir.InsertionPoint(body):
-        linalg.YieldOp([element(*body.arguments)])
-    return value_of(op)
-
-
-def added_product(left: Value, right: Value, total: Value) -> Value:
-    """Return the sum of an accumulator and the product of two numbers that are at most as wide."""
-    left, right = widened(left, total.type), widened(right, total.type)
-    if isinstance(total.type, mlir.IntegerType):
-        return value_of(arith.addi(total, value_of(arith.muli(left, right))))
-    return value_of(arith.addf(total, value_of(arith.mulf(left, right))))
-
-
-def widened(number: Value, kind: mlir.Type) -> Value:
-    """Extend a number to a type that is at least as wide."""
-    if number.type == kind:
-        return number
-    extend = arith.extsi if isinstance(kind, mlir.IntegerType) else arith.extf
-    return value_of(extend(kind, number))
-
-
-def reinterpreted(stored: Value, shape: Sequence[int], kind: mlir.Type) -> Value:
-    """Reinterpret bytes as elements of another type."""
-    op = mlir.Operation.create(
-        "iree_tensor_ext.bitcast",
-        results=[mlir.RankedTensorType.get(shape, kind)],
-        operands=[stored],
-        attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 0, 0])},
-    )
-    value: Value = op.results[0]
-    return value
-
-
-def constant_zero(kind: mlir.Type) -> Value:
-    """Return a scalar zero."""
-    return value_of(arith.constant(kind, 0 if isinstance(kind, mlir.IntegerType) else 0.0))
 
 
 def mlir_type(element: ElementType) -> mlir.Type:

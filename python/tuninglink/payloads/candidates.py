@@ -1,219 +1,159 @@
-"""Candidate operations of matchers, whose sizes are still open, and the preferred sizes of their open loops.
+"""Candidates: the ops that a matcher may match, most likely ones first, as templates.
 
-Matchers that differ only in sizes share the candidates. Preferred sizes are multiples of the configuration's tiles.
+Matchers that differ only in sizes share the candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import product
-from math import lcm
+from functools import cached_property
+from itertools import chain, product as choices_of
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree import ATTENTION_OUTPUTS, REDUCTION, OpKind, Role, StructuredOp, affine_maps
+from tuninglink.iree import ATTENTION_OUTPUTS, OpKind, affine_maps, indexing_loops
 from tuninglink.matching import STEPS
-from tuninglink.mlir import body, collect, entries_of, integers_of, named_parameters, names
-from tuninglink.payloads.operations import (
-    TAKING_MAPS,
-    Forced,
-    SizeRelations,
-    Template,
-    attention,
+from tuninglink.mlir import body, collect, names
+from tuninglink.payloads.building import (
+    added_product,
+    attended,
     clone_into,
-    generic,
-    named,
+    computed,
+    is_number,
     new_block,
     open_tensor,
+    product,
 )
+from tuninglink.payloads.templates import Template
 
 if TYPE_CHECKING:
-    from tuninglink.matching import Condition, Dimension
-    from tuninglink.spaces.model import Problem
+    from tuninglink.matching import Condition
 
 
-_USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
-    OpKind.CONTRACTION: {Role.BATCH: 4, Role.M: 256, Role.N: 256, Role.K: 256},
-    OpKind.CONVOLUTION: {
-        Role.BATCH: 2,
-        Role.OUTPUT_IMAGE: 16,
-        Role.OUTPUT_CHANNEL: 64,
-        Role.FILTER: 3,
-        Role.INPUT_CHANNEL: 64,
-        Role.DEPTH: 2,
-    },
-    OpKind.ATTENTION: {Role.BATCH: 4, Role.M: 256, Role.N: 64, Role.K1: 64, Role.K2: 256},
+class UnknownArithmeticError(Exception):
+    """The error for an op that would compute on types without arithmetic. The message names the types."""
+
+
+def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
+    """Return a `linalg.generic` with one output that sums up the products of its inputs, or stores them without reductions.
+
+    The output has the last of the maps.
+    """
+    for type_ in types:
+        if not is_number(type_):
+            raise UnknownArithmeticError(f"no arithmetic for '{type_}'")
+    ranks = (len(map_.results) for map_ in maps)
+    owner, block = new_block([*map(open_tensor, ranks, types)])
+    reduces = not set(indexing_loops(maps[-1])).issuperset(range(maps[-1].n_dims))
+    with mlir.InsertionPoint(block):
+        *inputs, output = block.arguments
+        computed(inputs, maps, output, added_product if reduces else product)
+    return Template(owner, block)
+
+
+def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
+    """Return an attention or online attention with the given maps and element types of its operands."""
+    operands = [
+        kind if position == _SCALE else open_tensor(len(map_.results), kind)
+        for position, (map_, kind) in enumerate(zip(maps, types, strict=True))
+    ]
+    owner, block = new_block(operands)
+    with mlir.InsertionPoint(block):
+        attended(name, list(block.arguments), maps)
+    return Template(owner, block)
+
+
+_SCALE: Final = 3
+"""The position of the scale, a number, among the operands of an attention."""
+
+TAKING_MAPS: Final = frozenset(
+    {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
+)
+"""Named operations that accept other indexing maps than their usual ones."""
+
+_RANKS: Final[Mapping[str, Sequence[int | None]]] = {
+    "linalg.matmul": (2, 2, 2),
+    "linalg.batch_matmul": (3, 3, 3),
+    "linalg.batch_reduce_matmul": (3, 3, 2),
+    "linalg.contract": (None, None, None),
+    "linalg.elementwise": (None, None),
+    "linalg.softmax": (None, None),
+    "linalg.transpose": (None, None),
 }
-"""Moderate sizes of loops by kind and role: multiples of common tile sizes."""
+"""The ranks of the operands of named operations that the bindings do not define, None for any common rank."""
 
-_USUAL_ELSEWHERE: Final = 64
-_USUAL_OUTER: Final = 4
-_ALIKE: Final = frozenset({Role.OUTPUT_IMAGE, Role.FILTER})
-"""Roles whose loops all have the usual size. In other roles, only the innermost loop has it."""
+_ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
+"""Operations that the bindings define for any rank."""
 
-_OTHERS: Final = (512, 256, 128, 96, 64, 48, 32, 16, 8, 4, 3, 2, 1)
-_LARGEST: Final = 4096
-"""The largest size chosen for its divisors: the least common multiple of tiles may be huge."""
-
-_NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
-"""Parameters of lowering configs whose numbers are not tile sizes."""
+_VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
 
 
-def usual_sizes(op: StructuredOp) -> list[int]:
-    """Return a moderate size of each loop of an op."""
-    sizes = [_USUAL_ELSEWHERE] * op.loop_count
-    for role, loops in op.loops.items():
-        for loop in loops:
-            # Of several loops, the innermost is tiled, and the others are like a batch.
-            is_outer = loop != loops[-1] and role not in _ALIKE
-            sizes[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
-    return sizes
+def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
+    """Yield named structured operations. The compiler may reject some of them."""
+    from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
 
-
-def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Return the sizes to try for a loop with a tile size, best ones first. `usual` is a moderate size."""
-    common = lcm(usual, tile)
-    best = common if common <= _LARGEST else tile
-    rounded = -(-usual // tile) * tile
-    return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
-
-
-def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
-    """Return the tile size of each loop in configurations, which is a preferred divisor of the loop's size."""
-    tile_sizes: dict[int, int] = {}
-    for value in configurations:
-        config = value
-        if isinstance(value, iree_codegen.CompilationInfoAttr):
-            config = value.lowering_config
-        kind, bracket, _ = str(config).partition("<")
-        mma: mlir.Attribute | None = None
-        if isinstance(config, iree_gpu.LoweringConfigAttr):
-            mma = config.mma_kind
-            entries = entries_of(config.attributes)
-        elif bracket and kind.endswith("lowering_config"):
-            # The bindings have no class for `#iree_cpu.lowering_config` and `#iree_codegen.lowering_config`. Their
-            # parameters are written like a dictionary, which the compiler's parser reads.
-            entries = named_parameters(config) or {}
-        else:
-            continue
-        for name, attribute in entries.items():
-            if name not in _NO_TILES:
-                for row in _rows(attribute):
-                    for loop, size in enumerate(row):
-                        if size > 0:
-                            tile_sizes[loop] = lcm(tile_sizes.get(loop, 1), size)
-        # Round the innermost loops of m, n and k up to whole intrinsics.
-        if isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
-            m, n, k = mma.mnk_shape
-            multiples = {
-                OpKind.CONTRACTION: {Role.M: m, Role.N: n, Role.K: k},
-                OpKind.CONVOLUTION: {Role.OUTPUT_CHANNEL: n, Role.INPUT_CHANNEL: k},
-            }
-            for role, size in multiples.get(op.kind, {}).items():
-                for loop in op.loops[role][-1:]:
-                    tile = tile_sizes.get(loop, 1)
-                    # Some pipelines count the tiles of reductions in intrinsics.
-                    is_reduction = op.iterator_types[loop] == REDUCTION
-                    tile_sizes[loop] = tile * size if is_reduction else lcm(tile, size)
-    return {loop: tile for loop, tile in tile_sizes.items() if tile <= _LARGEST}
-
-
-def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
-    """Yield the lists of sizes in an attribute."""
-    if not isinstance(attribute, mlir.ArrayAttr):
+    if name.endswith("_unsigned"):
+        # The bindings abort on a float.
+        if any(isinstance(kind, mlir.FloatType) for kind in types):
+            return
+        types = [kind or mlir.IntegerType.get_signless(32) for kind in types]
+    default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
+    builder: Any = getattr(linalg, name.removeprefix("linalg."), None)
+    definition: Any = getattr(builder, "op_def", None)
+    operands: list[mlir.Type] = []
+    if definition is not None:
+        # The definition states which operands have the same element type.
+        definitions = definition.registered_operands.values()
+        values = [value for value in definitions if value.kind.name in _VALUES]
+        elements: dict[str, mlir.Type] = {
+            "I32": mlir.IntegerType.get_signless(32),
+            "I64": mlir.IntegerType.get_signless(64),
+            "F64": mlir.F64Type.get(),
+        }
+        for value, kind in zip(values, types, strict=False):
+            if kind is not None:
+                elements[value.type_var.name] = kind
+        for value in values:
+            element = elements.get(value.type_var.name, default)
+            count = rank if name in _ANY_RANK else len(value.size_exprs or ())
+            is_scalar = value.kind.name == "SCALAR"
+            operands.append(element if is_scalar else open_tensor(count, element))
+        are_outputs = [value.kind.name == "OUTPUT_TENSOR" for value in values]
+    elif name in _RANKS:
+        kinds = [*types, *[None] * len(_RANKS[name])]
+        for size_count, kind in zip(_RANKS[name], kinds, strict=False):
+            count = rank if size_count is None else size_count
+            operands.append(open_tensor(count, kind or default))
+        are_outputs = [*[False] * (len(operands) - 1), True]
+    else:
         return
-    numbers = integers_of(attribute)
-    if numbers and len(numbers) == len(attribute):
-        yield numbers
-    for element in attribute:
-        yield from _rows(element)
+    owner, block = new_block(operands)
+    arguments = [*zip(block.arguments, are_outputs, strict=True)]
+    inputs = [value for value, is_output in arguments if not is_output]
+    outputs = [value for value, is_output in arguments if is_output]
+    with mlir.InsertionPoint(block):
+        if name == "linalg.softmax":
+            builder([outputs[0].type], *inputs, *outputs, rank - 1)
+        else:
+            further: dict[str, Any] = {}
+            if name == "linalg.contract":
+                *batch, m, n, k = map(mlir.AffineExpr.get_dim, range(rank + 1))
+                further["indexing_maps"] = [
+                    mlir.AffineMap.get(rank + 1, 0, [*batch, *loops])
+                    for loops in ((m, k), (k, n), (m, n))
+                ]
+            elif name == "linalg.elementwise":
+                further["kind"] = linalg.ElementwiseKind.exp
+                further["indexing_maps"] = [mlir.AffineMap.get_identity(rank)] * 2
+            elif name == "linalg.transpose":
+                further["permutation"] = list(reversed(range(rank)))
+            builder(*inputs, outs=outputs, **further)
+    yield Template(owner, block)
 
 
-_MOST: Final = 64
-"""The capacity of each cache."""
-
-
-class UnsizedOp:
-    """A candidate operation of matchers, with its properties that do not depend on sizes."""
-
-    def __init__(self, template: Template, *, is_shared: bool = False) -> None:
-        self.template = template
-        self.is_shared = is_shared
-        self.tiles: Callable[[tuple[mlir.Attribute, ...]], Mapping[int, int]] = lru_cache(_MOST)(
-            lambda configurations: tiles(configurations, template.op)
-        )
-        self.verified: dict[bool, Hashable] = {}
-        self.problems: dict[Hashable, Problem | None] = {}
-
-    @cached_property
-    def relations(self) -> SizeRelations:
-        """The relations between the operation's sizes."""
-        return SizeRelations(self.template)
-
-    @cached_property
-    def forced_sizes(self) -> Callable[[tuple[Dimension, ...]], Forced | None]:
-        """A function from dimensions with given sizes to a function that computes all sizes from these."""
-        return lru_cache(_MOST)(self.relations.forced)
-
-
-class UnsizedOps:
-    """The candidate operations of matchers in one MLIR context."""
-
-    def __init__(self, *, generalizes: bool) -> None:
-        self._generalizes = generalizes
-        self._known: dict[Hashable, _Replayed] = {}
-
-    def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[UnsizedOp]:
-        """Yield the candidate operations of a matcher, most likely ones first."""
-        candidates = Candidates(condition, matcher, generalizes=self._generalizes)
-        if candidates.has_shown_ops:
-            return map(UnsizedOp, candidates.all())
-        # The parts of a condition that determine the candidates.
-        maps = condition.maps
-        tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
-        key = (
-            condition.names,
-            condition.kinds,
-            None if maps is None else maps.text,
-            condition.operands,
-            *(frozenset(table.items()) for table in tables),
-            frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
-        )
-        if key not in self._known:
-            if len(self._known) == _MOST:
-                self._known.clear()
-            self._known[key] = _Replayed(
-                UnsizedOp(template, is_shared=True) for template in candidates.all()
-            )
-        return iter(self._known[key])
-
-
-class _Replayed:
-    """The items of an iterator and its exception, cached for repeated iteration."""
-
-    def __init__(self, source: Iterator[UnsizedOp]) -> None:
-        self._source = source
-        self._items: list[UnsizedOp] = []
-        self._failure: Exception | None = None
-
-    def __iter__(self) -> Iterator[UnsizedOp]:
-        yield from self._items
-        if self._failure is not None:
-            raise self._failure
-        try:
-            for item in self._source:
-                self._items.append(item)
-                yield item
-        except Exception as failure:
-            self._failure = failure
-            raise
-
-
-# --- Operations that a matcher may match, most likely ones first, and common indexing maps for matchers without maps
+# --- Common indexing maps for matchers without maps, and the candidates ----------------------------
 
 Expressions = list[mlir.AffineExpr]
 _MOST_OF_A_ROLE = 3
@@ -253,17 +193,13 @@ class _Loops:
         return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
 
 
-def _in_turns(first: Expressions, second: Expressions) -> Expressions:
-    return [expression for pair in zip(first, second, strict=True) for expression in pair]
-
-
 def _contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
     """Yield maps of contractions, given the number of loops of some roles, such as `contraction m`."""
     known_counts = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if count is None else (count,) for count in known_counts]
     # Start with a plain matmul.
     for batch, m, n, k in sorted(
-        product(*choices),
+        choices_of(*choices),
         key=lambda count: (abs(count[1] - 1) + abs(count[2] - 1) + count[3], count),
     ):
         if k == 0 or not ranks.allow(batch + m + k, batch + n + k, batch + m + n):
@@ -275,8 +211,8 @@ def _contraction_maps(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[
             rhs = [*b_, *n_, *k_] if k_is_last_in_rhs else [*b_, *k_, *n_]
             yield loops.maps(lhs, rhs, [*b_, *m_, *n_])
         if m == n == k:  # Packed: tiles of m and k alternate.
-            packed = ((m_, k_), (n_, k_), (m_, n_))
-            yield loops.maps(*([*b_, *_in_turns(*pair)] for pair in packed))
+            packed = (zip(*pair, strict=True) for pair in ((m_, k_), (n_, k_), (m_, n_)))
+            yield loops.maps(*([*b_, *chain.from_iterable(pairs)] for pairs in packed))
 
 
 def _convolution_maps(condition: Condition, ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
@@ -298,7 +234,7 @@ def _convolution_maps(condition: Condition, ranks: Ranks) -> Iterator[list[mlir.
     )
     roles = ("output_image", "filter", "strides", "dilations")
     images = {counts[name] for role in roles if (name := f"convolution {role}") in counts}
-    for image, depth, batch, outputs, inputs, step in product(
+    for image, depth, batch, outputs, inputs, step in choices_of(
         sorted(images) or _IMAGES,
         choices("depth", (0, 1)),
         choices("batch", (1, 2, 0)),
@@ -323,17 +259,14 @@ def _convolution_maps(condition: Condition, ranks: Ranks) -> Iterator[list[mlir.
                 yield loops.maps(*layout)
 
 
-CONVOLUTION_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)
+_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)
 """Roles in conditions that are strides and dilations, not sizes."""
 
 _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 
 
 class Candidates:
-    """The operations that a matcher may match.
-
-    The operations are built in the current context, at the current location.
-    """
+    """The operations that a matcher may match, built once, in the context and at the location of the first iteration."""
 
     def __init__(
         self, condition: Condition, sequences: Sequence[mlir.Operation], *, generalizes: bool
@@ -342,6 +275,39 @@ class Candidates:
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
         self._sequences = sequences
         self._generalizes = generalizes
+        self._source = self._all()
+        self._templates: list[Template] = []
+        self._failure: Exception | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """The parts of the condition that determine the candidates; None for those that the matcher shows."""
+        if self._shown:
+            return None
+        condition, maps = self._condition, self._condition.maps
+        tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
+        return (
+            condition.names,
+            condition.kinds,
+            None if maps is None else maps.text,
+            condition.operands,
+            *(frozenset(table.items()) for table in tables),
+            frozenset(size for size in condition.sizes if size.dimension[0] in _STEPS),
+        )
+
+    def __iter__(self) -> Iterator[Template]:
+        """Yield operations with the structure that the matcher requires, but possibly without valid sizes."""
+        yield from self._templates
+        if self._failure is not None:
+            raise self._failure
+        try:
+            for template in self._source:
+                template.is_shared = not self._shown
+                self._templates.append(template)
+                yield template
+        except Exception as failure:
+            self._failure = failure
+            raise
 
     @cached_property
     def _maps_attribute(self) -> mlir.Attribute | None:
@@ -361,12 +327,7 @@ class Candidates:
                 shown.setdefault(op.name, op)
         return shown
 
-    @property
-    def has_shown_ops(self) -> bool:
-        return bool(self._shown)
-
-    def all(self) -> Iterator[Template]:
-        """Yield operations with the structure that the matcher requires, but possibly without valid sizes."""
+    def _all(self) -> Iterator[Template]:
         if names.MATCH_DAG in self._shown:
             graph = self._shown[names.MATCH_DAG]
             yield Template(graph, graph.regions[0].blocks[0], is_exact=True)
@@ -412,7 +373,7 @@ class Candidates:
 
         # Maps without and with a mask.
         def usual_maps() -> Iterator[Sequence[mlir.AffineMap]]:
-            for batch, has_mask in product((1, 2, 0), (False, True)):
+            for batch, has_mask in choices_of((1, 2, 0), (False, True)):
                 loops = _Loops()
                 b = loops.take(batch)
                 m, n, k1, k2 = loops.take(4)
@@ -466,7 +427,7 @@ class Candidates:
         maps = self._maps_attribute
         if maps is not None:
             clone.attributes["indexing_maps"] = maps
-        return Template(owner, block, is_exact=False)
+        return Template(owner, block)
 
 
 _GENERALIZED: Final = frozenset(
