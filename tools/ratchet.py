@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3449, 176),
+    "": (3506, 181),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
@@ -39,19 +39,19 @@ LIMITS: Final = {
     "passes": (1202, 26),
     "tuning.problems": (2591, 168),
     "opt": (2271, 123),
-    "tuning.programs": (2610, 122),
+    "tuning.programs": (2632, 122),
     "explaining": (1887, 105),
     "tuning.candidates": (1584, 88),
     "tuning.devices": (4099, 294),
     "tuning.references": (2782, 149),
     "tuning.search": (1066, 71),
-    "tuning.deciding": (3259, 180),
+    "tuning.deciding": (3364, 179),
     "tuning.database": (2619, 146),
     "tuning.flag_sets": (1591, 87),
     "tuning.scheduling": (2211, 172),
     "tuning": (3977, 171),
     "doctor": (256, 11),
-    "cli": (5924, 236),
+    "cli": (5638, 223),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

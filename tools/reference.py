@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tuninglink
 from tuninglink.compiler import compile_flags
 from tuninglink.iree import LANE_BASIS, SUBGROUP_BASIS, TILE_AND_FUSE, VECTOR_DISTRIBUTE, Target
+from tuninglink.llvm_flags import flags_of
 from tuninglink.opt import reference
 from tuninglink.passes import PASSES
 from tuninglink.rules import Rule
@@ -80,6 +83,13 @@ def _exported() -> Iterator[str]:
             (node,) = ast.parse(inspect.getsource(member)).body
             signature = _signature(node)
         yield from _member(f"tuninglink.{name}", signature, inspect.getdoc(member))
+        if is_dataclass(member) and (flags := flags_of(member)):
+            yield "Attributes:\n"
+            for option, flag in flags.items():
+                sets = f"False with `--{option}`" if option.startswith("no-") else f"`--{option}`"
+                listed = textwrap.wrap(f"- `{flag.target}` ({sets}): {flag.help}", 120)
+                yield "\n  ".join(listed)
+            yield ""
 
 
 def _functions(module: str) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tuninglink.errors import did_you_mean, reason_for_user
 from tuninglink.files import meant
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from enum import Enum
 
+
+_Options = TypeVar("_Options")
 
 _DEEPEST_RESPONSE_FILE = 20
 """The greatest nesting of response files, which ends a recursion."""
@@ -248,6 +250,61 @@ def switch(target: str, help_: str, *, value: bool = True) -> Flag:
         return read_boolean(text) is value
 
     return Flag(target, read, switch=True, help=help_)
+
+
+JOBS_FLAG: Final[Flag] = Flag(
+    "jobs",
+    read_count,
+    short="j",
+    metavar="N",
+    help="How many compilations run at once. Default: one for each core.",
+)
+
+
+# --- Options as fields of data classes -----------------------------------------------------------
+
+
+def option(default: Any, base: Flag | None = None, *, name: str = "", **changes: Any) -> Any:
+    """Return a field of a command's options, with the flag that sets it: `base` with changes.
+
+    The flag has the name of the field with dashes, if no other is given.
+    """
+    flag = replace(base or Flag(""), **changes)
+    return field(default=default, metadata={"flag": flag, "name": name})
+
+
+def toggle(help_: str, *, name: str = "", default: bool = False) -> Any:
+    """Return a field of a command's options that a flag without a value changes from its default."""
+    return option(default, switch("", help_, value=not default), name=name)
+
+
+def group(kind: type) -> Any:
+    """Return a field of a command's options that is a class of options itself."""
+    return field(default_factory=kind, metadata={"group": kind})
+
+
+def flags_of(options: type) -> dict[str, Flag]:
+    """Return the flags that the fields of a command's options declare, by name."""
+    flags: dict[str, Flag] = {}
+    for entry in fields(options):
+        if "group" in entry.metadata:
+            flags |= flags_of(entry.metadata["group"])
+        elif "flag" in entry.metadata:
+            name = entry.metadata["name"] or entry.name.replace("_", "-")
+            flags[name] = replace(entry.metadata["flag"], target=entry.name)
+    return flags
+
+
+def options_from(kind: type[_Options], values: Mapping[str, Any], **others: Any) -> _Options:
+    """Return options with the values of their flags, and with other fields."""
+    given = {
+        entry.name: options_from(entry.metadata["group"], values)
+        if "group" in entry.metadata
+        else values[entry.name]
+        for entry in fields(kind)  # type: ignore[arg-type]
+        if "group" in entry.metadata or entry.name in values
+    }
+    return kind(**given, **others)
 
 
 def _is_word(argument: str) -> bool:

@@ -25,7 +25,7 @@ from tuninglink.checking import (
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs, read_flags
 from tuninglink.cli.terminal import folded, is_quiet, progress, render_table
-from tuninglink.cli.usage import JOBS_FLAG, Positional, Usage, flags_of, option, toggle
+from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -39,7 +39,16 @@ from tuninglink.compiler import (
 from tuninglink.errors import Diagnostic, Severity, SpecError, UsageError, counted, printable
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration
+from tuninglink.llvm_flags import (
+    JOBS_FLAG,
+    Flag,
+    choice,
+    flags_of,
+    option,
+    read_name,
+    read_positive_duration,
+    toggle,
+)
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 from tuninglink.rules import CODES, Rule

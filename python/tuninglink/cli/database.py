@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
+from tuninglink.cli.completion import known_records
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.terminal import print_table, render_table
 from tuninglink.cli.usage import (
@@ -16,19 +17,25 @@ from tuninglink.cli.usage import (
     Positional,
     ReportFormat,
     Usage,
-    check_recorded,
-    known_records,
 )
 from tuninglink.comparing import LEAST_CHANGE
 from tuninglink.compiler import COMPILE_FLAGS
-from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
+from tuninglink.errors import (
+    Diagnostic,
+    Severity,
+    TuninglinkError,
+    UsageError,
+    counted,
+    did_you_mean,
+    escaped,
+)
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.llvm_flags import Flag, choice, read_name, switch
 from tuninglink.mlir import error, note
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.tuning.database import (
         Database,
@@ -251,8 +258,8 @@ def history_command(arguments: Sequence[str]) -> int:
 
     selected = HistoryFilter(tuple(words), **values)
     with open_database(file, read_only=True) as opened:
-        check_recorded(opened, "kind of operation", selected.kinds, ["kind"])
-        check_recorded(opened, "target", selected.targets, ["target", "sku"])
+        _check_recorded(opened, "kind of operation", selected.kinds, ["kind"])
+        _check_recorded(opened, "target", selected.targets, ["target", "sku"])
         result = history_among(opened.all_trials(), selected, least)
     if report_format is ReportFormat.JSON:
         write_output(STANDARD_STREAM, to_json(result))
@@ -261,6 +268,18 @@ def history_command(arguments: Sequence[str]) -> int:
     why_hidden = "without a change" if selected.is_changed else single
     sys.stdout.write(history_table(result, sys.stdout, why_hidden))
     return process.SUCCESS
+
+
+def _check_recorded(
+    database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
+) -> None:
+    """Check that names of problems are in a database, since a spelling mistake would select nothing."""
+    recorded = {value for column in columns for value in database.values(column) if value}
+    for name in names:
+        if name not in recorded:
+            listed = note(f"it has {', '.join(sorted(recorded)) or 'no trials'}")
+            message = f"the database has no {noun} '{name}'{did_you_mean(name, recorded)}"
+            raise TuninglinkError(error(message, notes=[listed]))
 
 
 def import_command(arguments: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
 from tuninglink.cli.page_output import format_for, render
 from tuninglink.cli.project_options import PROJECT_FLAGS, read_flags, set_up_compiler, with_project
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import SPEC_SECTION, Section, Usage, flags_of, known_devices, option
+from tuninglink.cli.usage import SPEC_SECTION, Section, Usage
 from tuninglink.compiler import (
     EXPLAIN_FLAGS,
     ExplanationFormat,
@@ -28,6 +28,7 @@ from tuninglink.explaining import (
     with_times,
 )
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
+from tuninglink.llvm_flags import flags_of, option
 from tuninglink.mlir import error
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
@@ -47,7 +48,6 @@ class DeviceOptions:
         metavar="URI",
         help="Run the program on this device, as in cuda://0, hip://0, vulkan://0, local-task or local-sync, and measure its "
         "dispatches: inside the program, or each alone where the driver has no profiles (cuda, hip).",
-        values=known_devices,
     )
     functions: tuple[FunctionWeight, ...] = option((), CALL_FLAGS["function"], name="function")
     inputs: tuple[GivenInput, ...] = option((), CALL_FLAGS["input"], name="input")

@@ -9,7 +9,7 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Usage, known_dispatches
+from tuninglink.cli.usage import Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     DIM_FLAG,
@@ -36,7 +36,6 @@ USAGE: Final[Usage] = Usage(
             "dispatches",
             repeats=True,
             metavar="NAME",
-            values=known_dispatches,
             help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
         ),
         "top": Flag(

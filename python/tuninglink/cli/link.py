@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
 from tuninglink.cli.terminal import is_verbose, progress
-from tuninglink.cli.usage import Positional, Usage, flags_of, option, toggle
+from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, named_target, set_up_command_line
 from tuninglink.errors import Diagnostic, Severity, UsageError, counted, escaped
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import read_name
+from tuninglink.llvm_flags import flags_of, option, read_name, toggle
 from tuninglink.mlir import error
 from tuninglink.specs import (
     LINKED_SPEC_NAME,

@@ -18,6 +18,7 @@ from tuninglink.cli.usage import (
     SUMMARIES,
     module_of,
     usage_of,
+    words_after,
 )
 from tuninglink.compiler_plugins import check_plugins
 from tuninglink.errors import (
@@ -91,10 +92,7 @@ def _command(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     for position, word in enumerate(arguments):
         if word in HELP_FLAGS:
             break
-        # The words that can follow: the names of commands and of groups of them.
-        prefix = f"{name} " if name else ""
-        matches = [other.removeprefix(prefix) for other in SUMMARIES if other.startswith(prefix)]
-        names = dict.fromkeys(match.partition(" ")[0] for match in matches)
+        prefix, names = f"{name} " if name else "", words_after(name)
         name = f"{prefix}{word}"
         if word not in names:
             hint = did_you_mean(word, names)

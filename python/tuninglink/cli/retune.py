@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import (
-    MEASURING_FLAGS,
     check_outputs,
-    measuring_values,
+    measuring_options,
     stopping,
     time_left,
 )
@@ -23,18 +22,11 @@ from tuninglink.cli.project_options import (
 )
 from tuninglink.cli.terminal import progress, render_table
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.usage import (
-    FORMAT_FLAG,
-    Positional,
-    ReportFormat,
-    Usage,
-    flags_of,
-    option,
-    toggle,
-)
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler import COMPILE_FLAGS, TARGET_FLAG, check_has_target, check_targets
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
+from tuninglink.llvm_flags import flags_of, option, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, read_specs, spec_names
@@ -68,6 +60,12 @@ class RetuneOptions(MeasuringOptions):
     """The options of `tuninglink retune`. For several specs, the output is a directory."""
 
     specs: tuple[str, ...]
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="NEW.mlir",
+        help="Where the new spec goes; a directory for several. Default: standard output.",
+    )
     model: str = option(
         "",
         metavar="MODEL",
@@ -83,9 +81,17 @@ class RetuneOptions(MeasuringOptions):
     improves: bool = toggle(
         "Search for no better configurations: only keep or drop.", name="no-improve", default=True
     )
-    project: str = ""
-    no_project: bool = False
+    project: str = option("", SPEC_PROJECT_FLAGS["project"])
+    no_project: bool = toggle(SPEC_PROJECT_FLAGS["no-project"].help)
 
+
+_FLAGS: Final = {"target": TARGET_FLAG, **flags_of(RetuneOptions)}
+_NAMES: Final = (
+    *("target", "output", "model", "format", "no-improve", "no-upgrade", "device", "cluster"),
+    *("budget", "trials", "min-gain", "database", "failures", "no-reference", "numerics", "jobs"),
+    *("timeout", "caches", "search", "seed", "project", "no-project"),
+)
+"""The flags; others of a tuning run need a program."""
 
 USAGE: Final[Usage] = Usage(
     name="retune",
@@ -98,18 +104,7 @@ USAGE: Final[Usage] = Usage(
             values=spec_names,
         ),
     ),
-    flags={
-        "target": TARGET_FLAG,
-        "output": replace(
-            COMPILE_FLAGS["output"],
-            metavar="NEW.mlir",
-            help="Where the new spec goes; a directory for several. Default: standard output.",
-        ),
-        **flags_of(RetuneOptions),
-        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
-        **MEASURING_FLAGS,
-        **SPEC_PROJECT_FLAGS,
-    },
+    flags={name: _FLAGS[name] for name in _NAMES},
     main_flags=("target", "output", "model", "device", "budget"),
     takes_compiler_flags=True,
     description="""
@@ -135,7 +130,7 @@ def retune_command(arguments: Sequence[str]) -> int:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
             raise UsageError(error(f"flag '--{name}' does not apply: only a spec is written"))
-    options = RetuneOptions(specs=reader.inputs, **measuring_values(reader))
+    options = measuring_options(RetuneOptions, reader, specs=reader.inputs)
     check_targets(options.flags)
     check_has_target(options.flags)
     set_up_compiler(PROGRAM, options.flags, upgrade=options.upgrade)

@@ -13,9 +13,9 @@ from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
+from tuninglink.cli.completion import known_pipelines
 from tuninglink.cli.measuring_options import (
     PROGRAM_ARGUMENT,
-    SELECTION_FLAGS,
     check_outputs,
     time_left,
 )
@@ -23,9 +23,16 @@ from tuninglink.cli.project_options import PROJECT_FLAGS, set_up_compiler, with_
 from tuninglink.cli.terminal import print_table, progress, render_table
 from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments, user_flags
 from tuninglink.cli.tune_progress import progress_listener
-from tuninglink.cli.usage import Section, Usage, check_pipelines
+from tuninglink.cli.usage import Section, Usage
 from tuninglink.compiler import Phase, check_has_target, check_targets
-from tuninglink.errors import Diagnostic, Severity, TuninglinkError, counted
+from tuninglink.errors import (
+    Diagnostic,
+    Severity,
+    TuninglinkError,
+    UsageError,
+    counted,
+    did_you_mean,
+)
 from tuninglink.files import (
     STANDARD_STREAM,
     check_directory,
@@ -85,7 +92,7 @@ USAGE: Final[Usage] = Usage(
             ("only", "top", "spec"),
             (
                 *("min-share", "profile", "flag-sets", "only-flags"),
-                *(*SELECTION_FLAGS, "search", "seed", "caches"),
+                *("pipeline", "knob", "fix", "search", "seed", "caches"),
                 *("spec-dir", "no-default-specs", "no-upgrade"),
             ),
         ),
@@ -123,7 +130,11 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if options.compile_from < Phase.EXECUTABLE_SOURCES:
         check_has_target(options.flags, options.input)
-    check_pipelines(options.settings.pipelines)
+    for name in options.settings.pipelines:
+        if name not in (pipelines := known_pipelines()):
+            listed = note(f"the compiler has {', '.join(pipelines)}")
+            message = f"unknown pipeline '{name}'{did_you_mean(name, pipelines)}"
+            raise UsageError(error(message, notes=[listed]))
     # Check that the program and the specs can be read, before sets of flags are compared for minutes.
     if not options.problems:
         check_input(options.input)

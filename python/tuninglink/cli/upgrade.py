@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.terminal import progress
-from tuninglink.cli.usage import Positional, Usage, flags_of, option, toggle
+from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     TARGET_FLAG,
@@ -30,6 +30,7 @@ from tuninglink.errors import (
     escaped,
 )
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
+from tuninglink.llvm_flags import flags_of, option, toggle
 from tuninglink.mlir import error, is_bytecode, parse_module, thread_context
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.solver import DEFAULT_LIMITS, Verdict

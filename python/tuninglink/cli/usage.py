@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tuninglink.errors import TuninglinkError, UsageError, did_you_mean
+from tuninglink.errors import UsageError, did_you_mean
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
     Flag,
     choice,
     dashed,
-    read_count,
-    switch,
 )
 from tuninglink.mlir import error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
-
-    from tuninglink.tuning.database import Database
 
 
 SUMMARIES: Final = {
@@ -71,6 +63,16 @@ TOPICS: Final = {
 
 HELP_COMMAND: Final = "help"
 
+
+def words_after(name: str) -> dict[str, str]:
+    """Return the words that can follow the words of a command line, with what the commands and groups are for."""
+    prefix = f"{name} " if name else ""
+    names = [other for other in SUMMARIES if other.startswith(prefix)]
+    words = dict.fromkeys(other.removeprefix(prefix).partition(" ")[0] for other in names)
+    meanings = {**SUMMARIES, **GROUPS}
+    return {word: meanings[f"{prefix}{word}"] for word in words}
+
+
 COMPLETE_HELP: Final = "help-all"
 """The flag that shows also what is rarely used."""
 
@@ -102,41 +104,9 @@ COMMON_FLAGS: Final = {
 }
 """The flags of every command, which are parsed before its own."""
 
-JOBS_FLAG: Final[Flag] = Flag(
-    "jobs",
-    read_count,
-    short="j",
-    metavar="N",
-    help="How many compilations run at once. Default: one for each core.",
-)
 FORMAT_FLAG: Final = choice(
     "report_format", ReportFormat, "How the report is written. Default: table."
 )
-
-
-def option(default: Any, base: Flag | None = None, *, name: str = "", **changes: Any) -> Any:
-    """Return a field of a command's options, with the flag that sets it: `base` with changes.
-
-    The flag has the name of the field with dashes, if no other is given.
-    """
-    flag = replace(base or Flag(""), **changes)
-    return field(default=default, metadata={"flag": flag, "name": name})
-
-
-def toggle(help_: str, *, name: str = "", default: bool = False) -> Any:
-    """Return a field of a command's options that a flag without a value changes from its default."""
-    return option(default, switch("", help_, value=not default), name=name)
-
-
-def flags_of(options: type) -> dict[str, Flag]:
-    """Return the flags that the fields of a command's options declare, by name."""
-    return {
-        entry.metadata["name"] or entry.name.replace("_", "-"): replace(
-            entry.metadata["flag"], target=entry.name
-        )
-        for entry in fields(options)
-        if "flag" in entry.metadata
-    }
 
 
 @dataclass(frozen=True)
@@ -249,131 +219,3 @@ def spelling(name: str, flag: Flag) -> str:
 def _value(flag: Flag) -> str:
     gap = " " if flag.metavar and not flag.metavar.startswith(("=", "[=")) else ""
     return f"{gap}{flag.metavar}"
-
-
-# --- Known values of flags for shell completion, and the check of names against a database -------
-
-_SECONDS: Final = 5
-"""The time limit for finding the dispatches of a program, while a shell waits."""
-
-
-def typed_words() -> list[str]:
-    """Return the words of the command line that a shell completes."""
-    line = _typed_line()
-    try:
-        return shlex.split(line)
-    except ValueError:  # a quote is open
-        return line.split()
-
-
-def is_new_word() -> bool:
-    """Return whether the word that a shell completes is empty."""
-    return _typed_line()[-1:].isspace()
-
-
-def _typed_line() -> str:
-    """Return the command line so far, from bash's variable or from that of other shells."""
-    return os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
-
-
-def known_compiler_flags() -> Mapping[str, Sequence[str]]:
-    """Return the compiler's `iree-` flags, with the values that its help lists and the names of known targets."""
-    from tuninglink.compiler import compile_flags, listed_values  # noqa: PLC0415
-    from tuninglink.iree import known_target_names  # noqa: PLC0415
-
-    flags = {name: values for name, values in listed_values().items() if name.startswith("iree-")}
-    flags["iree-opt-level"] = ["O0", "O1", "O2", "O3"]
-    for target in known_target_names().values():
-        for flag in compile_flags(target):
-            name, _, value = flag.removeprefix("--").partition("=")
-            flags.setdefault(name, []).append(value)
-    return {name: list(dict.fromkeys(values)) for name, values in flags.items()}
-
-
-def known_devices() -> Iterable[str]:
-    """Return the drivers of the runtime; the name of a driver also names its first device."""
-    try:
-        from iree import runtime  # noqa: PLC0415 - an extra
-    except ImportError:
-        return ()
-    return sorted(runtime.query_available_drivers())
-
-
-def known_searches() -> Iterable[str]:
-    """Return the names of search algorithms."""
-    from tuninglink.tuning.search import search_names  # noqa: PLC0415 - only a shell needs the list
-
-    return search_names()
-
-
-def known_records(column: str) -> Callable[[], Iterable[str]]:
-    """Return a function that returns the values of a column of the database on the command line that a shell completes."""
-
-    def known() -> Iterable[str]:
-        from tuninglink.tuning.database import Database, DatabaseError  # noqa: PLC0415
-
-        path = next((word for word in typed_words()[3:] if Path(word).is_file()), None)
-        if path is None:
-            return ()
-        try:
-            with Database(Path(path), read_only=True) as database:
-                return list(filter(None, database.values(column)))
-        except DatabaseError:
-            return ()
-
-    return known
-
-
-def known_pipelines() -> Iterable[str]:
-    """Return the names of the compiler's pipelines."""
-    from tuninglink.iree import CPU_PIPELINES, GPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
-
-    return sorted(CPU_PIPELINES.union(*map(gpu_enumerators, GPU_PIPELINES)))
-
-
-def check_pipelines(names: Iterable[str]) -> None:
-    """Check that the compiler has pipelines."""
-    for name in names:
-        pipelines = known_pipelines()
-        if name not in pipelines:
-            listed = note(f"the compiler has {', '.join(pipelines)}")
-            message = f"unknown pipeline '{name}'{did_you_mean(name, pipelines)}"
-            raise UsageError(error(message, notes=[listed]))
-
-
-def known_dispatches() -> Iterable[str]:
-    """Return the names of the dispatches of the program on the command line that a shell completes."""
-    from tuninglink.compiler import iree_compile  # noqa: PLC0415 - loads the compiler
-
-    words = typed_words()
-    program = next((word for word in words[2:] if Path(word).is_file()), None)
-    if program is None:
-        return ()
-    flags = [word for word in words if word.startswith("--iree-")]
-    command = [str(iree_compile()), program, *flags, "--compile-to=flow", "--emit-mlir-bytecode"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)  # noqa: S603
-    except (subprocess.SubprocessError, OSError):
-        return ()
-    from iree.compiler import ir  # noqa: PLC0415
-
-    from tuninglink.mlir import parse_module, thread_context  # noqa: PLC0415
-
-    module = parse_module(done.stdout, "", thread_context())
-    return [
-        ir.StringAttr(op.attributes["sym_name"]).value
-        for op in module.regions[0].blocks[0]
-        if op.name == "flow.executable"
-    ]
-
-
-def check_recorded(
-    database: Database, noun: str, names: Iterable[str], columns: Iterable[str]
-) -> None:
-    """Check that names of problems are in a database, since a spelling mistake would select nothing."""
-    recorded = {value for column in columns for value in database.values(column) if value}
-    for name in names:
-        if name not in recorded:
-            listed = note(f"it has {', '.join(sorted(recorded)) or 'no trials'}")
-            message = f"the database has no {noun} '{name}'{did_you_mean(name, recorded)}"
-            raise TuninglinkError(error(message, notes=[listed]))

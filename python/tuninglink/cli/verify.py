@@ -17,16 +17,7 @@ from tuninglink.cli.measuring_options import (
 )
 from tuninglink.cli.project_options import read_flags, set_up_compiler
 from tuninglink.cli.terminal import is_quiet, print_table, progress
-from tuninglink.cli.usage import (
-    FORMAT_FLAG,
-    JOBS_FLAG,
-    ReportFormat,
-    Usage,
-    flags_of,
-    known_dispatches,
-    option,
-    toggle,
-)
+from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     DIM_FLAG,
@@ -37,6 +28,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import TuninglinkError, UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
+from tuninglink.llvm_flags import JOBS_FLAG, flags_of, option, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
@@ -103,7 +95,6 @@ class VerifyOptions:
         name="only",
         repeats=True,
         metavar="PATTERN",
-        values=known_dispatches,
         help="Verify dispatches with this in their name or their function's, and not the whole program. May be repeated; "
         "* and ? match.",
     )

@@ -124,10 +124,7 @@ def tune(
             settings=settings or TuningSettings(),
             specs=tuple(str(directory / f"{number}.mlirbc") for number in range(len(loaded))),
             sizes=given,
-            functions=calls.functions,
-            inputs=calls.inputs,
-            parameters=calls.parameters,
-            expected=calls.expected,
+            calls=calls,
             flag_sets=os.fspath(flag_sets),
             database=os.fspath(database),
         )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from places import ROOT
 
 import tuninglink.cli
-from tuninglink.cli.completion import complete_bound, with_flags
+from tuninglink.cli.completion import completions, known_dispatches
 from tuninglink.cli.help import flag_lines, help_text
 from tuninglink.cli.process import USAGE_ERROR, run
 from tuninglink.cli.tune_options import parse_tune_arguments
@@ -20,10 +18,6 @@ from tuninglink.cli.usage import (
     TOPICS,
     Positional,
     Usage,
-    known_devices,
-    known_dispatches,
-    known_pipelines,
-    known_searches,
     spelling,
     usage_of,
 )
@@ -31,9 +25,6 @@ from tuninglink.compiler import target_names
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
 from tuninglink.tuning.deciding import Numerics
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LONGEST_COMMAND = 60
 
@@ -79,36 +70,43 @@ def test_a_number_may_join_a_short_flag(arguments: list[str]) -> None:
     assert [unknown.argument for unknown in line.unknown] == ["-O2"]
 
 
-def parameters(name: str) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(with_flags(name)).parameters
+def completed(line: str) -> list[str]:
+    *words, word = f"tuninglink {line}".split(" ")
+    return list(completions(words, word))
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
-def test_a_shell_completes_every_flag_and_argument(name: str) -> None:
-    declarations = [parameter.annotation.__metadata__[0] for parameter in parameters(name).values()]
-    options = {
-        option
-        for declaration in declarations
-        for option in (declaration.default, *(declaration.param_decls or ()))
-    }
-    for flag in (*usage_of(name).flags, "quiet"):
-        assert f"--{flag}" in options or f"-{flag}" in options
-    arguments = [
-        declaration.metavar
-        for parameter, declaration in zip(parameters(name), declarations, strict=True)
-        if parameter.startswith("argument")
-    ]
-    assert arguments == [argument.metavar for argument in usage_of(name).positionals]
+def test_a_shell_completes_every_flag(name: str) -> None:
+    usage = usage_of(name)
+    assert {f"--{flag}" for flag in (*usage.flags, "quiet", "help")} <= set(completed(f"{name} --"))
+    assert f"-{usage.flags['output'].short if 'output' in usage.flags else 'q'}" in completed(
+        f"{name} -"
+    )
 
 
 def test_a_shell_completes_values() -> None:
-    assert "library:auto" in complete_bound("lib")
-    assert complete_bound("gfx942=library:au") == ["gfx942=library:auto"]
-    assert complete_bound("./mine") == []
+    assert "library:auto" in completed("link lib")
+    assert completed("compile --spec gfx942=library:au") == ["gfx942=library:auto"]
+    assert completed("link ./mine") == []
+    assert completed("tune --numerics=r") == completed("tune --numerics r") == ["rounding"]
     assert "gfx942" in target_names()
-    assert "local-sync" in known_devices()
-    assert "neighbors" in known_searches()
-    assert {"TileAndFuse", "DoubleTilingExpert"} <= set(known_pipelines())
+    assert "local-sync" in completed("tune --device ")
+    assert "neighbors" in completed("tune --search ")
+    assert {"TileAndFuse", "DoubleTilingExpert"} <= set(completed("tune --pipeline "))
+
+
+def test_a_shell_completes_commands() -> None:
+    assert completed("database ex") == ["export"]
+    assert completed("help database ins") == ["insights"]
+    assert "help" in completed("")
+    assert completed("nothing x") == completed("help nothing x") == []
+
+
+def test_a_shell_completes_a_flag_once() -> None:
+    assert completed("tune --report x --repor") == []
+    assert completed("tune --spec x --spec") == ["--spec", "--spec-dir"]
+    assert completed("check --output --str") == ["--strict"]
+    assert completed("check -- --str") == []
 
 
 def test_a_shell_completes_the_dispatches_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

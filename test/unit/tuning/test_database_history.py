@@ -10,7 +10,7 @@ import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import process
-from tuninglink.cli.usage import known_records
+from tuninglink.cli.completion import known_records
 from tuninglink.comparing import ChangeKind
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.database import (

@@ -6,13 +6,24 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from tuninglink.compiler import Phase
+from tuninglink.compiler import COMPILE_FLAGS, DIM_FLAG, Phase
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.iree import GivenSizes
+from tuninglink.llvm_flags import (
+    JOBS_FLAG,
+    choice,
+    group,
+    option,
+    read_count,
+    read_fraction,
+    read_number,
+    read_positive_duration,
+    toggle,
+)
 from tuninglink.spaces.model import FixedKnob
 from tuninglink.tuning.devices import Caches
-from tuninglink.tuning.problems import Problem
-from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
+from tuninglink.tuning.problems import OPERATIONS, Problem, read_words
+from tuninglink.tuning.programs import CallOptions
 
 
 class Numerics(Enum):
@@ -43,47 +54,122 @@ class LastStage(Enum):
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """The settings of a tuning run.
+    """The settings of a tuning run, as the flags of `tuninglink tune` set them.
 
-    Attributes:
-        devices: the devices, which must be equal; empty to choose the one for the program's target.
-        seconds: the time limit, without the run of the whole program.
-        trials: the limit on the candidates of a dispatch; None for no limit.
-        top: the number of heaviest tasks to tune; None for all.
-        patterns: substrings of the names of dispatches or functions to tune; empty for all.
-        min_share: the least share of a task in the time of all dispatches.
-        min_gain: the least gain worth an entry, as a fraction.
-        jobs: the number of parallel compilations; None for the number of cores.
-        timeout: the time limit of a compilation or a benchmark, in seconds.
-        caches: whether data is in the caches when a dispatch starts.
-        seed: the seed of samples, inputs and orders.
-        search: the name of the search.
-        runs_model: whether the whole program is run at the end.
-        checks_defaults: whether the compiler's choices are compared with references.
-        numerics: the acceptance policy for results.
-        pipelines: the names of pipelines to choose from; empty for all.
-        fixed: knobs with the values that all candidates have.
-        stop_after: the last stage of the run; None for the whole run.
+    Without `seconds` and `trials`, tuning ends when the candidates run out.
     """
 
-    devices: tuple[str, ...] = ()
-    seconds: float = math.inf
-    trials: int | None = None
-    top: int | None = None
-    patterns: tuple[str, ...] = ()
-    min_share: float = 0.0
-    min_gain: float = 0.02
-    jobs: int | None = None
-    timeout: float = 30.0
-    caches: Caches = Caches.PROGRAM
-    seed: int = 0
-    search: str = "model"
-    runs_model: bool = True
-    checks_defaults: bool = True
-    numerics: Numerics = Numerics.ROUNDING
-    pipelines: tuple[str, ...] = ()
-    fixed: tuple[FixedKnob, ...] = ()
-    stop_after: LastStage | None = None
+    devices: tuple[str, ...] = option(
+        (),
+        name="device",
+        repeats=True,
+        metavar="URI",
+        help="The device, as in cuda://0, hip://0 or local-task. Others are vulkan://0 and local-sync. May be repeated: "
+        "equal devices share the work. Default: the one that runs what is compiled for.",
+    )
+    seconds: float = option(
+        math.inf,
+        name="budget",
+        read=read_positive_duration,
+        metavar="TIME",
+        help="How long to take, as in 90s, 10m or 1.5h. Default: 10m, or no limit with --trials.",
+    )
+    trials: int | None = option(
+        None,
+        read=read_count,
+        metavar="N",
+        help="Try at most N candidates of each dispatch or entry.",
+    )
+    top: int | None = option(
+        None, read=read_count, metavar="N", help="Tune the N dispatches that take most of the time."
+    )
+    patterns: tuple[str, ...] = option(
+        (),
+        name="only",
+        repeats=True,
+        metavar="PATTERN",
+        help="Tune dispatches with this in their name or their function's. May be repeated; * and ? match.",
+    )
+    min_share: float = option(
+        0.0,
+        read=read_fraction,
+        metavar="PART",
+        help="Tune dispatches that take at least this part of the time, as in 5%, and those whose default computes a "
+        "wrong result.",
+    )
+    min_gain: float = option(
+        0.02,
+        read=read_fraction,
+        metavar="PART",
+        help="The least gain worth an entry. Default: 2%.",
+    )
+    jobs: int | None = option(None, JOBS_FLAG)
+    timeout: float = option(
+        30.0,
+        read=read_positive_duration,
+        metavar="TIME",
+        help="When a compilation or a benchmark counts as hanging. Default: 30s.",
+    )
+    caches: Caches = option(
+        Caches.PROGRAM,
+        choice(
+            "",
+            Caches,
+            "Which data a dispatch finds in the caches: all (warm), none (cold), or what the program leaves there between "
+            "two calls (program), as a decode step does. Default: program.",
+        ),
+    )
+    seed: int = option(
+        0, read=read_number, metavar="N", help="Fixes samples, inputs and orders. Default: 0."
+    )
+    search: str = option(
+        "model",
+        metavar="NAME",
+        help="The order of candidates: model, random, neighbors, or the name of a plug-in. Default: model.",
+    )
+    runs_model: bool = toggle(
+        "Do not run the whole program with the spec in the end.", name="no-model", default=True
+    )
+    checks_defaults: bool = toggle(
+        "Compare candidates with the compiler's own choices alone, whether these are right or not.",
+        name="no-reference",
+        default=True,
+    )
+    numerics: Numerics = option(
+        Numerics.ROUNDING,
+        choice(
+            "",
+            Numerics,
+            "Accept results that are equal (bitwise), that differ by rounding, or any. This holds for candidates and for "
+            "the tuned program, compared with the compiler's own choices. Default: rounding.",
+        ),
+    )
+    pipelines: tuple[str, ...] = option(
+        (),
+        name="pipeline",
+        repeats=True,
+        metavar="NAME",
+        help="Choose candidates of this pipeline, such as TileAndFuse. May be repeated.",
+    )
+    fixed: tuple[FixedKnob, ...] = option(
+        (),
+        name="knob",
+        read=FixedKnob.parse,
+        repeats=True,
+        metavar="KNOB=VALUE",
+        help="Choose candidates with this value of a knob, which has the name that init and explain show, as in "
+        "workgroup[0]=64 or mma_kind=MFMA_F32_16x16x16_F16. May be repeated.",
+    )
+    stop_after: LastStage | None = option(
+        None,
+        choice(
+            "",
+            LastStage,
+            "End after this stage: list the candidates of each dispatch on standard output, those with the best "
+            "estimates, those that compile, or all with their times; -o DIR writes each as a spec. The first two need no "
+            "device; --trials is the number of candidates, by default 100.",
+        ),
+    )
 
 
 # --- The options of runs that measure candidates -------------------------------------------------
@@ -91,66 +177,90 @@ class TuningSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuringOptions:
-    """The options of a run that measures candidates.
+    """The options of a run that measures candidates, whose flags `flags` are those of the compiler."""
 
-    Attributes:
-        output: the path of the spec; `-` for standard output.
-        upgrade: whether specs for an older compiler are upgraded.
-        database: the file of the database; empty for no database.
-        failures: the directory for candidates that fail to compile; empty to discard them.
-        cluster: the address of the Dask scheduler; empty for this machine.
-        settings: the settings of tuning.
-        flags: the compiler flags.
-    """
-
-    output: str = STANDARD_STREAM
-    upgrade: bool = True
-    database: str = ""
-    failures: str = ""
-    cluster: str = ""
-    settings: TuningSettings
+    output: str = option(
+        STANDARD_STREAM,
+        COMPILE_FLAGS["output"],
+        metavar="SPEC.mlir",
+        help="Where to write the spec. Default: standard output.",
+    )
+    upgrade: bool = option(True, COMPILE_FLAGS["no-upgrade"], name="no-upgrade")  # noqa: FBT003
+    database: str = option(
+        "",
+        metavar="FILE",
+        help="Keep all results in FILE; what is there already is not measured again.",
+    )
+    failures: str = option(
+        "",
+        metavar="DIR",
+        help="Keep candidates that fail to compile, to run or to compute what they should in DIR, and dispatches whose "
+        "default does; each with a script or a command that shows it with the stock tools.",
+    )
+    cluster: str = option(
+        "",
+        metavar="ADDRESS",
+        help="Compile and measure on the workers of Dask's scheduler, as in tcp://10.0.0.1:8786.",
+    )
+    settings: TuningSettings = group(TuningSettings)
     flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions(MeasuringOptions):
-    """The options of a run of the tuner.
-
-    Attributes:
-        input: the path of the program, `-` for standard input; empty with problems.
-        compile_from: the last phase that the program has passed.
-        specs: specs whose configurations are candidates.
-        spec_directories: directories of default specs in addition to the shipped specs.
-        default_specs: whether configurations of default specs are candidates.
-        report: a directory for the report; empty for no report.
-        sizes: the sizes of dynamic dimensions at which the program is tuned.
-        functions: the functions of the program to tune for; empty for all.
-        inputs: the arguments of these functions.
-        parameters: files with the program's weights.
-        flag_sets: a file with sets of flags, `none`, or empty for the default sets.
-        only_flags: whether only sets of flags are compared.
-        expected: the expected results of these functions for these inputs.
-        problems: the problems to tune instead of a program.
-        dry_run: whether only the sizes of search spaces are shown.
-        profile: a file with times of dispatches in the program; empty for no profile.
-    """
+    """The options of a run of the tuner. The path of the program is empty with problems."""
 
     input: str
-    compile_from: Phase = Phase.START
-    specs: tuple[str, ...] = ()
-    spec_directories: tuple[str, ...] = ()
-    default_specs: bool = True
-    report: str = ""
-    sizes: tuple[GivenSizes, ...] = ()
-    functions: tuple[FunctionWeight, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
-    parameters: tuple[ParameterFile, ...] = ()
-    flag_sets: str = ""
-    only_flags: bool = False
-    expected: tuple[GivenInput, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    dry_run: bool = False
-    profile: str = ""
+    problems: tuple[Problem, ...] = option(
+        (),
+        name="problem",
+        read=read_words,
+        repeats=True,
+        metavar="WORDS",
+        help="Tune this problem instead of a program, as in 'matmul 64x64x128 f16'. docs/guides/problems.md lists the "
+        "words. May be repeated.",
+        values=lambda: OPERATIONS,
+    )
+    sizes: tuple[GivenSizes, ...] = option(
+        (),
+        DIM_FLAG,
+        name="dim",
+        help="Tune at these sizes of dynamic dimensions, as in 0.0=1,8:2,64. That is ARGUMENT.DIMENSION=SIZE[:WEIGHT],... "
+        "or sizes alone for all of them; 0.1=1.1=16,64: both have the same. May be repeated.",
+    )
+    calls: CallOptions = group(CallOptions)
+    flag_sets: str = option(
+        "",
+        metavar="FILE",
+        help="Compare these sets of compiler flags first, one a line; none for no sets. Default: those for the backend, "
+        "in at most a quarter of --budget. The best ones are written to SPEC.flags.",
+        values=lambda: ("none",),
+    )
+    only_flags: bool = toggle("Only compare sets of flags.")
+    profile: str = option(
+        "",
+        metavar="FILE",
+        help="Weigh dispatches by their times in this profile of the program, such as a .ireeprof or what `tuninglink "
+        "explain --device` writes as JSON; see its --help. Default: by their times alone.",
+    )
+    dry_run: bool = toggle(
+        "Show the dispatches with the sizes of their spaces, and do nothing else."
+    )
+    specs: tuple[str, ...] = option(
+        (),
+        COMPILE_FLAGS["spec"],
+        name="spec",
+        help="Try the configurations of this spec, too. May be repeated.",
+    )
+    spec_directories: tuple[str, ...] = option(
+        (),
+        COMPILE_FLAGS["spec-dir"],
+        name="spec-dir",
+        help="Look for default specs, which are tried as well, in this directory first. May be repeated.",
+    )
+    default_specs: bool = toggle("Try no default specs.", name="no-default-specs", default=True)
+    report: str = option("", metavar="DIR", help="Write a report to DIR, as JSON and as a page.")
+    compile_from: Phase = option(Phase.START, COMPILE_FLAGS["compile-from"])
 
     @property
     def is_partial(self) -> bool:
@@ -161,8 +271,3 @@ class TuneOptions(MeasuringOptions):
     def title(self) -> str:
         """The name of the input in progress and reports."""
         return "problems" if self.problems else self.input
-
-    @property
-    def calls(self) -> CallOptions:
-        """The calls of the whole program."""
-        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)

@@ -18,6 +18,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import CompileError
 from tuninglink.iree import SizeCombination
+from tuninglink.llvm_flags import option
 from tuninglink.mlir import body, collect, error, names, symbol_name
 
 if TYPE_CHECKING:
@@ -601,20 +602,41 @@ class ParameterFile:
 
 @dataclass(frozen=True)
 class CallOptions:
-    """The user's options for calls of a program.
+    """The user's options for calls of a program, as flags of `tuninglink tune` set them."""
 
-    Attributes:
-        functions: the functions that count; none for all.
-        inputs: values of arguments, in order; arguments of a function without any are random.
-        parameters: files with weights.
-        expected: the expected results of functions for these inputs, in order; those without any are compared with a
-            reference.
-    """
-
-    functions: tuple[FunctionWeight, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
-    parameters: tuple[ParameterFile, ...] = ()
-    expected: tuple[GivenInput, ...] = ()
+    functions: tuple[FunctionWeight, ...] = option(
+        (),
+        name="function",
+        read=FunctionWeight.parse,
+        repeats=True,
+        metavar="NAME[=N]",
+        help="Count this function of the program, each call N times. May be repeated. Default: all functions, one call "
+        "each.",
+    )
+    inputs: tuple[GivenInput, ...] = option(
+        (),
+        name="input",
+        read=GivenInput.parse,
+        repeats=True,
+        metavar="[F:]VALUE",
+        help="An input of function F: @FILE.npy, 2x3xf32=0 or a number. As iree-run-module takes them, one for each argument "
+        "of the whole program. Default: random.",
+    )
+    parameters: tuple[ParameterFile, ...] = option(
+        (),
+        read=ParameterFile.parse,
+        repeats=True,
+        metavar="[S=]FILE",
+        help="Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default: random weights.",
+    )
+    expected: tuple[GivenInput, ...] = option(
+        (),
+        read=GivenInput.parse,
+        repeats=True,
+        metavar="[F:]VALUE",
+        help="What function F should return for these inputs, as for --input, such as the outputs of the framework that "
+        "the model comes from. One for each result. Default: what the same program computes on the CPU.",
+    )
 
     def weights(self) -> Mapping[str, int] | None:
         """Return the functions that count with their weights; None if all count once."""
