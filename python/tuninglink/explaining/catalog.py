@@ -34,7 +34,7 @@ from tuninglink.matching import (
     PrunableSpec,
     compare,
     find_unreachable,
-    root_form,
+    problem_spelling,
 )
 from tuninglink.mlir import names, thread_context, to_bytecode
 from tuninglink.spaces import knob_values, meaning
@@ -213,7 +213,7 @@ class LibraryAdvice:
 
     def add(self, dispatch: str, selection: Selection, op: OpInfo) -> None:
         """Record the libraries with an entry for the root op of a dispatch that no spec configures."""
-        root = root_form(op)
+        root = problem_spelling(op)
         for spec, member, derivable in self._libraries:
             applicability = selection.of(spec)
             if applicability.is_bound_elsewhere:

@@ -123,6 +123,7 @@ with lazy_imports(globals()):
         REDUCTION as REDUCTION,
         ROLES as ROLES,
         Accumulation as Accumulation,
+        OpDescription as OpDescription,
         OpKind as OpKind,
         ProductLoops as ProductLoops,
         Role as Role,

@@ -250,11 +250,12 @@ def count_calls(
         entered = 1 if weights is None else weights.get(name, 0)
         times[name] = entered if name else initializations
 
-    def callees_of(name: str) -> Iterable[str]:
-        return (callee for callee in calls_by_function[name][0] if callee in calls_by_function)
-
     # Callers come before callees. Recursive calls count once.
-    for name in reversed(list(postorder(calls_by_function, callees_of))):
+    known = {
+        name: [callee for callee in callees if callee in calls_by_function]
+        for name, (callees, _) in calls_by_function.items()
+    }
+    for name in reversed(list(postorder(calls_by_function, known.__getitem__))):
         callees, dispatches = calls_by_function[name]
         for callee, count in callees.items():
             times[callee] += count * times[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -300,18 +301,16 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
             # (`initGPULaunchConfig`).
             is_single = variant is not None and (symbol_name(function) or "") in single[variant]
             if rule is RootOpRule.CPU or not is_single:
-                roots = tuple(_root_op(ops, rule))
+                # The op that the compiler would choose a configuration for, if any.
+                chosen = (
+                    operation
+                    for condition in _CONDITIONS[rule](ops.computing)
+                    for operation in reversed(ops.computing)
+                    if condition(operation)
+                )
+                roots = tuple(islice(chosen, 1))
         function_roots.append(FunctionRoots(function, roots, ops.marked))
     return function_roots
-
-
-def _root_op(ops: FunctionOps, rule: RootOpRule) -> Iterable[mlir.Operation]:
-    """Return the op that the compiler would choose a configuration for, if any."""
-    for condition in _CONDITIONS[rule](ops.computing):
-        for operation in reversed(ops.computing):
-            if condition(operation):
-                return (operation,)
-    return ()
 
 
 _RULES: Final = {

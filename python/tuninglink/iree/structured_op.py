@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from math import prod
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from iree.compiler import ir as mlir
 
@@ -71,53 +71,19 @@ class Accumulation:
     starts_from_fill: bool
 
 
-@dataclass(frozen=True)
-class StructuredOp:
-    """A structured op as data.
+class OpDescription:
+    """The loops of an op, as they follow from its kind, its indexing maps and its sizes."""
 
-    Each property is computed once, on first use. An op without indexing maps has no loops, except for packing and
-    unpacking ops.
+    if TYPE_CHECKING:
 
-    Attributes:
-        operation: the op, which must outlive this object.
-    """
-
-    operation: mlir.Operation
-
-    @cached_property
-    def name(self) -> str:
-        """The name of the op."""
-        return self.operation.name
-
-    @cached_property
-    def kind(self) -> OpKind:
-        """The kind of computation."""
-        if self.name in ATTENTION_OUTPUTS:
-            return OpKind.ATTENTION
-        if not self._is_linalg:
-            return OpKind.OTHER
-        if _mlirDialectsLinalg.isa_contraction_op(self.operation):
-            return OpKind.CONTRACTION
-        if _mlirDialectsLinalg.isa_convolution_op(self.operation):
-            return OpKind.CONVOLUTION
-        if self._iterators is None:
-            return OpKind.OTHER
-        return OpKind.REDUCTION if REDUCTION in self._iterators else OpKind.ELEMENTWISE
-
-    @cached_property
-    def maps_attribute(self) -> mlir.ArrayAttr | None:
-        """The indexing maps as an attribute; None if the op has no maps."""
-        indexing_maps: mlir.Attribute | None
-        if self._is_linalg:
-            indexing_maps = _mlirDialectsLinalg.get_indexing_maps(self.operation)
-        else:
-            indexing_maps = self.operation.attributes.get("indexing_maps")
-        return indexing_maps if isinstance(indexing_maps, mlir.ArrayAttr) else None
-
-    @cached_property
-    def maps(self) -> tuple[mlir.AffineMap, ...]:
-        """The indexing maps of the operands that have an indexing map."""
-        return affine_maps(self.maps_attribute)
+        @property
+        def kind(self) -> OpKind: ...
+        @property
+        def maps(self) -> tuple[mlir.AffineMap, ...]: ...
+        @property
+        def sizes(self) -> Sizes: ...
+        @property
+        def first_output(self) -> int: ...
 
     @cached_property
     def operand_loops(self) -> tuple[tuple[int | None, ...], ...]:
@@ -127,18 +93,11 @@ class StructuredOp:
     @property
     def loop_count(self) -> int:
         """The number of loops."""
-        return self.maps[0].n_dims if self.maps else len(self._relayout_sizes)
+        return self.maps[0].n_dims if self.maps else len(self.sizes)
 
     @cached_property
     def iterator_types(self) -> tuple[str, ...]:
-        """The iterator type of each loop, `parallel` or `reduction`.
-
-        Named ops have no attribute for iterator types; loops that index none of their outputs are reductions.
-        """
-        if self._iterators is not None:
-            return self._iterators
-        if not self.maps:
-            return (PARALLEL,) * self.loop_count
+        """The iterator type of each loop, `parallel` or `reduction`: loops that index no output are reductions."""
         outputs = self.operand_loops[self.first_output :]
         parallel = {loop for output in outputs for loop in output}
         return tuple(PARALLEL if loop in parallel else REDUCTION for loop in range(self.loop_count))
@@ -160,14 +119,91 @@ class StructuredOp:
         return tuple(roles)
 
     @cached_property
+    def steps(self) -> Mapping[str, tuple[int, ...]]:
+        """The strides of a convolution's image and the dilations of its filter; empty for the other kinds."""
+        if self.kind is not OpKind.CONVOLUTION:
+            return {}
+        found = _mlirDialectsLinalg.infer_convolution_dimensions_from_maps(list(self.maps))
+        return {"strides": tuple(found.strides), "dilations": tuple(found.dilations)}
+
+    @cached_property
+    def role_sizes(self) -> Mapping[str, Sizes]:
+        """The sizes of the loops by role, and the steps, as the results of matcher ops are called."""
+        return {
+            role.value.replace(" ", "_"): tuple(self.sizes[loop] for loop in loops)
+            for role, loops in self.loops.items()
+        } | dict(self.steps)
+
+
+@dataclass(frozen=True)
+class StructuredOp(OpDescription):
+    """A structured op as data.
+
+    Each property is computed once, on first use. An op without indexing maps has no loops, except for packing and
+    unpacking ops.
+
+    Attributes:
+        operation: the op, which must outlive this object.
+    """
+
+    operation: mlir.Operation
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the op."""
+        return self.operation.name
+
+    @cached_property
+    def kind(self) -> OpKind:
+        """The kind of computation."""
+        if self.name in ATTENTION_OUTPUTS:
+            return OpKind.ATTENTION
+        if not self.name.startswith("linalg."):
+            return OpKind.OTHER
+        if _mlirDialectsLinalg.isa_contraction_op(self.operation):
+            return OpKind.CONTRACTION
+        if _mlirDialectsLinalg.isa_convolution_op(self.operation):
+            return OpKind.CONVOLUTION
+        if self._iterators is None:
+            return OpKind.OTHER
+        return OpKind.REDUCTION if REDUCTION in self._iterators else OpKind.ELEMENTWISE
+
+    @cached_property
+    def maps_attribute(self) -> mlir.ArrayAttr | None:
+        """The indexing maps as an attribute; None if the op has no maps."""
+        indexing_maps: mlir.Attribute | None
+        if self.name.startswith("linalg."):
+            indexing_maps = _mlirDialectsLinalg.get_indexing_maps(self.operation)
+        else:
+            indexing_maps = self.operation.attributes.get("indexing_maps")
+        return indexing_maps if isinstance(indexing_maps, mlir.ArrayAttr) else None
+
+    @cached_property
+    def maps(self) -> tuple[mlir.AffineMap, ...]:
+        """The indexing maps of the operands that have an indexing map."""
+        return affine_maps(self.maps_attribute)
+
+    @cached_property
+    def iterator_types(self) -> tuple[str, ...]:
+        """The iterator type of each loop; named ops have no attribute for it."""
+        if not self.maps:
+            return self._iterators or (PARALLEL,) * self.loop_count
+        return self._iterators or super().iterator_types
+
+    @cached_property
     def sizes(self) -> Sizes:
         """The size of each loop, taken from the first static dimension that the loop alone indexes."""
         return self.loop_sizes(lambda operand: shape(operand.type))
 
     def loop_sizes(self, shape_of: Callable[[mlir.Value[Any]], Sizes | None]) -> Sizes:
         """Return the sizes of the loops, given the shapes of the operands."""
+        if self.is_relayout:
+            # It has no maps. Its loops are over packed tiles, or over unpacked elements.
+            unpacked = _SOURCE if self.name == names.PACK else _DESTINATION
+            destination = shape(self.operation.operands[_DESTINATION].type) or ()
+            return destination[: len(shape(self.operation.operands[unpacked].type) or ())]
         if not self.maps:
-            return self._relayout_sizes
+            return ()
         sizes: list[int | None] = [None] * self.loop_count
         for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
             if not any(loop is not None and sizes[loop] is None for loop in loops):
@@ -176,16 +212,6 @@ class StructuredOp:
                 if loop is not None and sizes[loop] is None:
                     sizes[loop] = size
         return tuple(sizes)
-
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """The stride of each dimension of a convolution's image; empty for the other kinds."""
-        return tuple(self._convolution.strides) if self._convolution else ()
-
-    @cached_property
-    def dilations(self) -> tuple[int, ...]:
-        """The dilation of each dimension of a convolution's filter; empty for the other kinds."""
-        return tuple(self._convolution.dilations) if self._convolution else ()
 
     @cached_property
     def operands(self) -> tuple[ValueType, ...]:
@@ -240,19 +266,6 @@ class StructuredOp:
         tile = (shape(self.operation.operands[_DESTINATION].type) or ())[self.loop_count :]
         return None if None in tile else prod(size for size in tile if size is not None)
 
-    @property
-    def _relayout_sizes(self) -> Sizes:
-        """The sizes of the loops of a relayout, which has no maps: over packed tiles, or over unpacked elements."""
-        if not self.is_relayout:
-            return ()
-        sizes = shape(self.operation.operands[_DESTINATION].type) or ()
-        unpacked = _SOURCE if self.name == names.PACK else _DESTINATION
-        return sizes[: len(shape(self.operation.operands[unpacked].type) or ())]
-
-    @property
-    def _is_linalg(self) -> bool:
-        return self.name.startswith("linalg.")
-
     @cached_property
     def _iterators(self) -> tuple[str, ...] | None:
         iterators = self.operation.attributes.get("iterator_types")
@@ -261,12 +274,6 @@ class StructuredOp:
         # Reading an element would import the dialect's Python module, see `_mlirDialectsLinalg`.
         printed = str(iterators).split(",") if len(iterators) else []
         return tuple(PARALLEL if f"<{PARALLEL}>" in iterator else REDUCTION for iterator in printed)
-
-    @cached_property
-    def _convolution(self) -> Any:
-        if self.kind is not OpKind.CONVOLUTION:
-            return None
-        return _mlirDialectsLinalg.infer_convolution_dimensions(self.operation)
 
 
 def shape(type_: mlir.Type) -> Sizes | None:
@@ -423,11 +430,7 @@ _LETTERS: Final = {
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
-    """Return the name of the layout of a convolution's image and filter; empty if the layout has no name.
-
-    Args:
-        maps: the indexing maps of the image, the filter and the output.
-    """
+    """Return the name of the layout of a convolution's image and filter, given its maps; empty if it has none."""
     loops = loops_by_role(OpKind.CONVOLUTION, maps) if len(maps) == _OPERANDS else {}
     if not loops or not (loops[Role.INPUT_CHANNEL] or loops[Role.DEPTH]):
         return ""  # A pooling has no channels.
@@ -529,7 +532,7 @@ def _convolution(op: StructuredOp) -> str:
     parts = [f"{name} {product(image)} {_types(op)}", layout(op.maps), f"filter {filter_}"]
     if op.loops[Role.INPUT_CHANNEL]:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
-    for steps, values in {"strides": op.strides, "dilations": op.dilations}.items():
+    for steps, values in op.steps.items():
         if any(size != 1 for size in values):
             parts.append(f"{steps} {product(values)}")
     return ", ".join(filter(None, parts))

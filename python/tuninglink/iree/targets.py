@@ -201,7 +201,7 @@ class Target:
             known = known_target_names().get(gpu.architecture)
             family = known.family if known else backend
             architecture = _distinct(family, gpu.architecture) or None
-            sku = gpu.sku or _cuda_skus().get((gpu.architecture, gpu.compute_units))
+            sku = gpu.sku or _CUDA_SKUS.get((gpu.architecture, gpu.compute_units))
             if not gpu.architecture:
                 sku = None
             return cls(backend, family, architecture, sku, gpu.intrinsics, peaks=gpu.peaks)
@@ -220,17 +220,6 @@ class Target:
 
 def _distinct(family: str, architecture: str) -> str | None:
     return None if architecture == family else architecture
-
-
-@cache
-def _cuda_skus() -> dict[tuple[str, int], str]:
-    """Return the SKUs by architecture and number of compute units."""
-    return {
-        (architecture, compute_units): sku
-        for architectures in CUDA.values()
-        for architecture, skus in architectures.items()
-        for sku, compute_units in skus.items()
-    }
 
 
 @cache
@@ -313,6 +302,13 @@ CUDA: Final[dict[str, dict[str, dict[str, int]]]] = {
 The compiler does not write SKUs into a cuda target, only their number of compute units, which is unique within an
 architecture.
 """
+
+_CUDA_SKUS: Final = {
+    (architecture, compute_units): sku
+    for architectures in CUDA.values()
+    for architecture, skus in architectures.items()
+    for sku, compute_units in skus.items()
+}
 
 CUDA_PRODUCTS: Final[dict[str, str]] = {
     "v100": "sm_70",

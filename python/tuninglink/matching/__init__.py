@@ -93,10 +93,10 @@ with lazy_imports(globals()):
         specialize_dispatches as specialize_dispatches,
     )
     from tuninglink.matching.spellings import (
+        DescribedOp as DescribedOp,
         NotDerivableError as NotDerivableError,
-        ProblemForm as ProblemForm,
+        ProblemSpelling as ProblemSpelling,
         Renumbering as Renumbering,
         loop_mapping as loop_mapping,
-        problem_form as problem_form,
-        root_form as root_form,
+        problem_spelling as problem_spelling,
     )

@@ -1,32 +1,33 @@
-"""Derived entries: copies of entries for other forms of their problem, with other loops.
+"""Derived entries: copies of entries for other spellings of their problem, with other loops.
 
-Forms differ in the order of loops, in loops of size 1, and in the name of the op. Derived entries follow all exact
+Spellings differ in the order of loops, in loops of size 1, and in the name of the op. Derived entries follow all exact
 entries, and the compiler's interpreter evaluates them like any other entry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import PARALLEL, REDUCTION, OpKind, Role, Sizes, affine_maps, loops_by_role
+from tuninglink.iree import OpKind, Role, affine_maps
 from tuninglink.matching import predicates as pred
+from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.nearest_entries import compare
 from tuninglink.matching.prunable import PrunableSpec, kind_of
-from tuninglink.matching.reader import STRUCTURED_MATCHERS
+from tuninglink.matching.reader import STRUCTURED_MATCHERS, OpInfo
 from tuninglink.matching.spellings import (
-    OPERANDS,
+    AnySpelling,
+    DescribedOp,
     LoopMapping,
     NotDerivableError,
-    ProblemForm,
     ProblemKey,
+    ProblemSpelling,
     Renumbering,
-    RootForm,
-    problem_form,
+    Root,
+    problem_spelling,
 )
 from tuninglink.mlir import entries_of, names, split_path
 from tuninglink.specs import (
@@ -68,7 +69,7 @@ class Deriver:
 
     def derive(
         self,
-        roots: Callable[[], Sequence[RootForm]],
+        roots: Callable[[], Sequence[Root]],
         lists: Sequence[EntryList],
     ) -> tuple[DerivedEntry, ...]:
         """Return the derived entries for the root ops of a dispatch."""
@@ -77,7 +78,7 @@ class Deriver:
         derived = [self._derive(root, lists) for root in roots()]
         return tuple(dict.fromkeys(entry for entry in derived if entry is not None))
 
-    def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
+    def _derive(self, root: Root, lists: Sequence[EntryList]) -> DerivedEntry | None:
         """Derive from the first entry for the problem of a root op, unless an entry matches the op directly."""
         candidates = [
             (at, position)
@@ -92,21 +93,7 @@ class Deriver:
         for at, position in candidates:
             key = at, position, root.op.key
             if key not in self._derived:
-                op = root.op
-                form = MatchedForm(
-                    form=root.form,
-                    kind=op.kind,
-                    maps=op.maps_text,
-                    element_types=op.element_types,
-                    role_sizes=op.role_sizes,
-                    roles=op.roles,
-                    iterators=op.iterator_types,
-                    # The loops do not determine the extent of the image after the last window.
-                    operand_types={
-                        operand: op.operands[operand].text for operand, _ in root.form.windows
-                    },
-                )
-                spec = self._lists[at].written_for(position, form)
+                spec = self._lists[at].written_for(position, root)
                 self._derived[key] = None if spec is None else DerivedEntry(spec, at)
             if self._derived[key] is not None:
                 return self._derived[key]
@@ -121,14 +108,14 @@ class DerivableList:
         self._spec = prunable.spec
         self._entries: dict[int, Derivable | None] = {}
 
-    def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
+    def of(self, root: Root, positions: Sequence[int] | None) -> Iterator[int]:
         """Yield the positions, among the given ones or all, of the entries for the problem of an op."""
-        key, windows = root.form.key, root.form.windows
-        for position in self._by_key.get(key, ()) if positions is None else positions:
+        for position in self._by_key.get(root.key, ()) if positions is None else positions:
             entry = self.entry(position)
-            if entry is None or entry.form.key != key:
+            if entry is None or entry.spelling.key != root.key:
                 continue
-            if all(size in (None, windows.get(at)) for at, size in entry.form.windows.items()):
+            windows = entry.spelling.windows.items()
+            if all(size in (None, root.windows.get(at)) for at, size in windows):
                 yield position
 
     @cached_property
@@ -137,21 +124,21 @@ class DerivableList:
         for position in range(len(self._spec.anatomy.pairs)):
             entry = self.entry(position)
             if entry is not None:
-                by_key.setdefault(entry.form.key, []).append(position)
+                by_key.setdefault(entry.spelling.key, []).append(position)
         return by_key
 
     def entry(self, position: int) -> Derivable | None:
-        """Return the derivable form of the entry at a position; None if it is not derivable."""
+        """Return the entry at a position; None if it is not derivable."""
         if position not in self._entries:
             matcher = self.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
         return self._entries[position]
 
-    def written_for(self, position: int, form: MatchedForm) -> Spec | None:
-        """Return a spec with the entry derived for a form from the one at a position, None if not derivable."""
+    def written_for(self, position: int, spelling: AnySpelling) -> Spec | None:
+        """Return a spec with the entry derived for a spelling from the one at a position, None if not derivable."""
         source = self.entry(position)
         assert source is not None
-        renumbering = Renumbering.between(source.form, form.form, form.iterators)
+        renumbering = Renumbering.between(source.spelling, spelling)
         try:
             settings = {
                 name: renumbering.configuration(name, value)
@@ -160,12 +147,12 @@ class DerivableList:
         except NotDerivableError:
             return None
         entry = self._spec.anatomy.entry(position)
-        change = change_in_words(renumbering.mapping, form.roles)
-        return derived_spec(self._spec, entry, settings, form, change)
+        change = change_in_words(renumbering.mapping, spelling.op.roles)
+        return derived_spec(self._spec, entry, settings, spelling, change)
 
 
 def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
-    """Return the change between two forms of a problem in words, such as `unit batch added`."""
+    """Return the change between two spellings of a problem in words, such as `unit batch added`."""
     added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]
     kept = [source for source in mapping.sources if source is not None]
     words = [f"unit {fromkey} added" for fromkey in dict.fromkeys(added)]
@@ -191,81 +178,54 @@ _ORDERS: Final = (
 def expanded_forms(spec: Spec) -> Iterator[Spec]:
     """Yield specs with the entries derived from those of a spec, to be linked after it.
 
-    The forms have a batch of 1 added or removed, or other loop orders and scale types of an attention.
+    The spellings have a batch of 1 added or removed, or other loop orders and scale types of an attention.
     """
     if spec.kind is not SpecKind.MATCHER_LIST:
         return
     entries = DerivableList(PrunableSpec(spec))
     for position in range(len(spec.anatomy.pairs)):
         entry = entries.entry(position)
-        for form in _forms(entry, spec.module.context) if entry is not None else ():
-            derived = entries.written_for(position, form)
+        if entry is None:
+            continue
+        for op in _respelled(entry.spelling.op):
+            spelling = problem_spelling(op)
+            if spelling is None or spelling.key != entry.spelling.key:
+                continue
+            # Ops with a window would need the type of the image, which the entry may not constrain.
+            is_complete = op.loops and not spelling.windows
+            derived = entries.written_for(position, spelling) if is_complete else None
             if derived is not None:
                 yield derived
 
 
-def _forms(entry: Derivable, context: mlir.Context) -> Iterator[MatchedForm]:
-    kind, sizes, types = entry.form.key.kind, entry.sizes, entry.element_types
-    maps = affine_maps(mlir.Attribute.parse(entry.maps, context))
-    written: list[tuple[Sequence[mlir.AffineMap], Sizes, tuple[str, ...]]] = []
-    with context:
+def _respelled(op: DescribedOp) -> list[DescribedOp]:
+    """Return other spellings of the problem of an op."""
+    kind, sizes, types = op.kind, op.sizes, op.element_types
+
+    def over(loops: Sequence[int], types: tuple[str, ...]) -> DescribedOp:
+        maps = tuple(_renumbered(map_, loops) for map_ in op.maps)
+        return DescribedOp(kind, maps, tuple(sizes[loop] for loop in loops), types)
+
+    with op.maps[0].context:
         if kind is OpKind.ATTENTION:
             # Other orders of loops, and other types of the scale.
-            roles = loops_by_role(kind, maps, len(maps) - 3)
-            for order in _ORDERS:
-                loops = [loop for role in order for loop in roles[role]]
-                for scale in dict.fromkeys((types[0], "f32")):
-                    if (loops, scale) != ([*range(len(sizes))], types[_SCALE]):
-                        scaled = (*types[:_SCALE], scale, *types[_SCALE + 1 :])
-                        renumbered = [_renumbered(map_, loops) for map_ in maps]
-                        written.append((renumbered, tuple(sizes[loop] for loop in loops), scaled))
-        else:
-            # A batch of 1 removed or added.
-            batches = loops_by_role(kind, maps).get(Role.BATCH, ())
-            kept = [loop for loop in range(len(sizes)) if loop not in batches or sizes[loop] != 1]
-            if len(kept) < len(sizes):
-                renumbered = [_renumbered(map_, kept) for map_ in maps]
-                written.append((renumbered, tuple(sizes[loop] for loop in kept), types))
-            elif not batches:
-                batched = [
-                    _with_batch(map_, has_batch=at in _BATCHED[kind])
-                    for at, map_ in enumerate(maps)
-                ]
-                written.append((batched, (1, *sizes), types))
-        forms = [_matched(kind, *form) for form in written]
-    for form in forms:
-        # Ops with a window would need the type of the image, which the entry may not constrain.
-        if form is not None and form.form.key == entry.form.key and not form.form.windows:
-            yield form
-
-
-def _matched(
-    kind: OpKind, maps: Sequence[mlir.AffineMap], sizes: Sizes, types: tuple[str, ...]
-) -> MatchedForm | None:
-    form = problem_form(kind, maps, sizes, {}, types)
-    outputs = 3 if kind is OpKind.ATTENTION else 1
-    roles = loops_by_role(kind, maps, len(maps) - outputs)
-    if form is None or not roles or len(maps) != OPERANDS[kind]:
-        return None
-    by_loop = {loop: role for role, loops in roles.items() for loop in loops}
-    output = {
-        loop
-        for result in maps[-outputs].results
-        for loop in ([result.position] if isinstance(result, mlir.AffineDimExpr) else [])
-    }
-    attributes = mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
-    return MatchedForm(
-        form=form,
-        kind=kind,
-        maps=str(attributes),
-        element_types=types,
-        role_sizes={
-            role.value.replace(" ", "_"): tuple(sizes[loop] for loop in loops)
-            for role, loops in roles.items()
-        },
-        roles=tuple(by_loop.get(loop, Role.PARALLEL) for loop in range(len(sizes))),
-        iterators=tuple(PARALLEL if loop in output else REDUCTION for loop in range(len(sizes))),
-    )
+            own = [*range(len(sizes))], types[_SCALE]
+            orders = [[loop for role in order for loop in op.loops[role]] for order in _ORDERS]
+            return [
+                over(loops, (*types[:_SCALE], scale, *types[_SCALE + 1 :]))
+                for loops in orders
+                for scale in dict.fromkeys((types[0], "f32"))
+                if (loops, scale) != own
+            ]
+        # A batch of 1 removed or added.
+        batches = op.loops.get(Role.BATCH, ())
+        kept = [loop for loop in range(len(sizes)) if loop not in batches or sizes[loop] != 1]
+        if len(kept) < len(sizes):
+            return [over(kept, types)]
+        maps = [
+            _with_batch(map_, has_batch=at in _BATCHED[kind]) for at, map_ in enumerate(op.maps)
+        ]
+        return [] if batches else [DescribedOp(kind, tuple(maps), (1, *sizes), types)]
 
 
 def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
@@ -273,10 +233,11 @@ def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
     new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
     gone = mlir.AffineConstantExpr.get(0)
     replaced = [new.get(loop, gone) for loop in range(map_.n_dims)]
-    results = [
-        result.compose(mlir.AffineMap.get(len(loops), 0, replaced)) for result in map_.results
-    ]
-    kept = [result for result in results if not isinstance(result, mlir.AffineConstantExpr)]
+    substituted = mlir.AffineMap.get(len(loops), 0, replaced)
+    results = [result.compose(substituted) for result in map_.results]
+    # Only the results of a map have their own classes.
+    composed = mlir.AffineMap.get(len(loops), 0, results).results
+    kept = [result for result in composed if not isinstance(result, mlir.AffineConstantExpr)]
     return mlir.AffineMap.get(len(loops), 0, kept)
 
 
@@ -294,83 +255,48 @@ def _with_batch(map_: mlir.AffineMap, *, has_batch: bool) -> mlir.AffineMap:
 # --- Entries from which others can be derived, and derived entries, each in a separate spec linked after all others
 
 
-@dataclass(frozen=True)
-class Derivable:
-    """An entry from which others can be derived."""
+class Derivable(NamedTuple):
+    """An entry from which others can be derived: what its matcher requires, and the attributes that it sets."""
 
-    form: ProblemForm
-    maps: str
-    sizes: Sizes
-    element_types: tuple[str, ...]
+    spelling: ProblemSpelling[DescribedOp]
     settings: Mapping[str, mlir.Attribute]
 
 
+_OF_PROBLEMS: Final = (
+    *(pred.NameIn, pred.IsKind, pred.IsUnconfigured, pred.IsUnmasked, pred.HasMaps),
+    *(pred.HasElementType, pred.HasRoleSizes, pred.HasValue, pred.IsCastCompatible),
+)
+"""The predicates that describe a problem."""
+
+
 def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
-    """Return the derivable form of an entry of a matcher list; None if the entry is not derivable."""
+    """Return the entry at a position of a matcher list; None if it is not derivable."""
     # The predicates must exactly describe a problem.
-    kind = kind_of(matcher.predicates)
-    all_maps = (one.maps for one in matcher.predicates if isinstance(one, pred.HasMaps))
-    maps = next(all_maps, None)
-    if matcher.stop or kind is None or maps is None:
+    if not all(isinstance(predicate, _OF_PROBLEMS) for predicate in matcher.predicates):
         return None
-    fold = _Fold(kind, maps)
+    kind, condition = kind_of(matcher.predicates), exact_condition(matcher)
+    if kind is None or not isinstance(condition, pred.Condition) or condition.maps is None:
+        return None
+    maps, sizes = condition.maps, pred.box(condition.sizes)
     count = len(maps.operands)
-    if not all(map(fold.add, matcher.predicates)) or len(fold.types) != count:
+    if condition.scalars or len(condition.types) != count or pred.is_empty(sizes):
         return None
     settings = _settings(anatomy, *anatomy.pairs[position])
     if settings is None:
         return None
-    # The sizes of loops follow from the roles and from the types of operands.
-    for operand, own in fold.operands.items():
-        fold.add_sizes(maps.loops[operand], own)
-    sizes = tuple(fold.sizes.get(loop) for loop in range(maps.loop_count))
-    types = tuple(fold.types[operand] for operand in range(count))
-    parsed = affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context))
-    form = problem_form(kind, parsed, sizes, fold.operands, types)
-    return None if form is None else Derivable(form, maps.text, sizes, types, settings)
-
-
-class _Fold:
-    """The conjunction of predicates."""
-
-    def __init__(self, kind: OpKind, maps: pred.Maps) -> None:
-        self.kind = kind
-        self.maps = maps
-        self._roles = dict(maps.roles)
-        self.sizes: dict[int, int] = {}
-        self.types: dict[int, str] = {}
-        self.operands: dict[int, Sizes] = {}
-
-    def add(self, predicate: pred.Predicate) -> bool:
-        """Add a predicate, unless it has requirements that are not part of a problem."""
-        match predicate:
-            case pred.HasElementType(kind, operand, _, element):
-                self.types[operand % len(self.maps.operands)] = element
-                return kind is self.kind
-            case pred.HasRoleSizes(kind, role, sizes):
-                loops = self._roles.get(pred.role_name(self.kind, role), ())
-                is_step = role in pred.STEPS  # The maps have them, too.
-                if not is_step:
-                    self.add_sizes(loops, sizes)
-                return kind is self.kind and (is_step or len(loops) == len(sizes))
-            case pred.IsCastCompatible(value, type_):
-                self.operands[value.number] = type_.sizes or ()
-                return self._has(value) and type_.is_tensor and not type_.encoding
-            case pred.HasMaps(maps):
-                return maps == self.maps
-            case pred.HasValue(value):
-                return self._has(value)
-        return isinstance(
-            predicate, pred.NameIn | pred.IsKind | pred.IsUnconfigured | pred.IsUnmasked
-        )
-
-    def add_sizes(self, loops: Sequence[int | None], sizes: Sizes) -> None:
-        for loop, size in zip(loops, sizes, strict=False):
-            if loop is not None and size is not None:
-                self.sizes[loop] = size
-
-    def _has(self, value: pred.ValueRef) -> bool:
-        return value.group == pred.OPERAND and value.number < len(self.maps.operands)
+    op = DescribedOp(
+        kind,
+        affine_maps(mlir.Attribute.parse(maps.text, anatomy.module.context)),
+        tuple(condition.fixed_sizes.get((pred.LOOP, loop, 0)) for loop in range(maps.loop_count)),
+        tuple(condition.types[operand] for operand in range(count)),
+        {
+            (operand, dimension): extent.size
+            for (group, operand, dimension), extent in sizes.items()
+            if group == pred.OPERAND and extent.size is not None
+        },
+    )
+    spelling = problem_spelling(op)
+    return None if spelling is None else Derivable(spelling, settings)
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
@@ -389,20 +315,6 @@ def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.
     return settings if {names.COMPILATION_INFO, names.LOWERING_CONFIG} & {*settings} else None
 
 
-@dataclass(frozen=True)
-class MatchedForm:
-    """A form of a problem, with the properties that its matcher compares."""
-
-    form: ProblemForm
-    kind: OpKind
-    maps: str
-    element_types: tuple[str, ...]
-    role_sizes: Mapping[str, Sizes]
-    roles: tuple[Role, ...]
-    iterators: tuple[str, ...]
-    operand_types: Mapping[int, str] = field(default_factory=dict)
-
-
 _PARAMETER: Final = "!transform.any_param"
 _SIZES: Final = "!transform.param<i64>"
 _VALUE: Final = "!transform.any_value"
@@ -418,10 +330,10 @@ def derived_spec(
     source: Spec,
     entry: Entry,
     settings: Mapping[str, mlir.Attribute],
-    form: MatchedForm,
+    spelling: AnySpelling,
     change: str,
 ) -> Spec:
-    """Return a spec with a single entry, derived from another one for the form of an op.
+    """Return a spec with a single entry, derived from another one for another spelling of its problem.
 
     Its matcher and its action keep the names and the locations of the original.
     """
@@ -448,7 +360,7 @@ def derived_spec(
             yield_([])
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             matcher = named_sequence(matcher_name, [any_op()], [any_op(), *parameters])
-        _fill_matcher(matcher, settings.values(), form)
+        _fill_matcher(matcher, settings.values(), spelling)
         # The matcher has the descriptive attributes of the original, and names its origin.
         if BINDING in original.attributes:
             matcher.attributes[BINDING] = original.attributes[BINDING]
@@ -464,30 +376,31 @@ def derived_spec(
 
 
 def _fill_matcher(
-    sequence: mlir.Operation, settings: Iterable[mlir.Attribute], form: MatchedForm
+    sequence: mlir.Operation, settings: Iterable[mlir.Attribute], spelling: AnySpelling
 ) -> None:
-    """Add the matcher ops that compare types, maps and sizes with those of a form, and yield settings."""
+    """Add the matcher ops that compare types, maps and sizes with those of an op, and yield settings."""
     block = sequence.regions[0].blocks[0]
     root = block.arguments[0]
-    name = _MATCHERS[form.kind]
+    op = spelling.op
+    name = _MATCHERS[op.kind]
     matcher = STRUCTURED_MATCHERS[name]
-    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}
-    for position, role in enumerate(matcher.operands):
-        element = mlir.Type.parse(form.element_types[matcher.operand(position)])
-        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+    maps = ", ".join(f"affine_map<{map_}>" for map_ in op.maps)
+    attributes = matcher.attributes(f"[{maps}]", op.element_types)
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [root])
         handles = create(name, [root], [_SIZES] * len(matcher.roles), **attributes)
         for role, handle in zip(matcher.roles, handles, strict=True):
-            sizes = form.role_sizes[role]
+            sizes = op.role_sizes[role]
             if role in pred.STEPS or all(size is None for size in sizes):
                 continue
             expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])
             create(names.MATCH_DIMS_EQUAL, [handle], expected_values=expected)
-        for operand, type_ in form.operand_types.items():
+        # The loops do not determine the extent of the image after the last window.
+        given = op.operands if isinstance(op, OpInfo) else ()
+        for operand in sorted({operand for operand, _ in spelling.windows}):
             positions = mlir.DenseI64ArrayAttr.get([operand])
             (value,) = create(names.GET_OPERAND, [root], [_VALUE], raw_position_list=positions)
-            target = mlir.TypeAttr.get(mlir.Type.parse(type_))
+            target = mlir.TypeAttr.get(mlir.Type.parse(given[operand].text))
             create(names.MATCH_TYPE, [value], target_type=target)
         values = [
             create(names.PARAM_CONSTANT, [], [_PARAMETER], value=setting)[0] for setting in settings

@@ -173,12 +173,8 @@ def _check(condition: pred.Condition) -> tuple[str, dict[str, mlir.Attribute], i
             is_alike = form.kind is OpKind.CONTRACTION or not is_graph
             is_implied = condition.kinds == {form.kind} and is_alike
         if is_implied:
-            attributes: dict[str, mlir.Attribute] = {}
-            if maps is not None:
-                attributes["indexing_maps"] = mlir.Attribute.parse(maps.text)
-            for position, role in enumerate(form.operands):
-                element = mlir.Type.parse(condition.types[form.operand(position) % count])
-                attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+            types = [condition.types.get(operand, "") for operand in range(count)]
+            attributes = form.attributes(maps.text if maps is not None else None, types)
             return name, attributes, len(form.roles)
     if condition.names and all(name_.startswith(_COMPUTING) for name_ in condition.names):
         accepted = [mlir.StringAttr.get(name_) for name_ in sorted(condition.names)]

@@ -17,7 +17,7 @@ from tuninglink.matching.prunable import (
     Pruning,
     SignatureReader,
 )
-from tuninglink.matching.spellings import RootForm, RootFormReader
+from tuninglink.matching.spellings import Root, RootReader
 from tuninglink.mlir import DiagnosticSink, names, once, visit
 from tuninglink.specs import (
     LINKED_SPEC_NAME,
@@ -92,19 +92,19 @@ def link_dispatches(
         context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
     )
     dispatches = find_dispatches(root)
-    signatures, forms = SignatureReader(), RootFormReader()
+    signatures, roots = SignatureReader(), RootReader()
     # Without pruning, the dispatches of a target share a spec, with entries for the root ops of all of them.
-    by_target: dict[Target | None, tuple[RootForm, ...]] = {}
+    by_target: dict[Target | None, tuple[Root, ...]] = {}
 
-    def roots_of(dispatch: Dispatch) -> Sequence[RootForm]:
+    def roots_of(dispatch: Dispatch) -> Sequence[Root]:
         if not derives:
             return ()
         if pruning is not None:
-            return forms.read(dispatch)
+            return roots.read(dispatch)
         target = dispatch.target
         if target not in by_target:
             same = (other for other in dispatches if other.target == target)
-            by_target[target] = tuple(root for other in same for root in forms.read(other))
+            by_target[target] = tuple(root for other in same for root in roots.read(other))
         return by_target[target]
 
     linked = []
@@ -155,7 +155,7 @@ class _Linker:
         self,
         dispatch: Dispatch,
         signature: DispatchSignature,
-        roots_of: Callable[[Dispatch], Sequence[RootForm]],
+        roots_of: Callable[[Dispatch], Sequence[Root]],
     ) -> LinkedSpec | None:
         """Return the new spec of a dispatch; None if nothing changes."""
         # The last spec is the one embedded in the dispatch, or the default spec.
@@ -273,7 +273,7 @@ class PruningLinker:
     def link(
         self,
         signature: DispatchSignature,
-        roots: Callable[[], Sequence[RootForm]] = tuple,
+        roots: Callable[[], Sequence[Root]] = tuple,
         *,
         never_nothing: bool = False,
     ) -> LinkedSpec | None:

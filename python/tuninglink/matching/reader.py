@@ -17,7 +17,6 @@ from tuninglink.iree import (
     ROLES,
     OpKind,
     Role,
-    Sizes,
     StructuredOp,
     ValueType,
     affine_maps,
@@ -306,6 +305,14 @@ class StructuredMatcher:
 
     def operand(self, position: int) -> int:
         return position if position < len(self.inputs) else position - len(self.operands)
+
+    def attributes(self, maps: str | None, types: Sequence[str]) -> dict[str, mlir.Attribute]:
+        """Return the attributes of the matcher op for the maps and the element types of all operands."""
+        attributes = {_INDEXING_MAPS: mlir.Attribute.parse(maps)} if maps is not None else {}
+        for position, role in enumerate(self.operands):
+            element = mlir.Type.parse(types[self.operand(position) % len(types)])
+            attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+        return attributes
 
 
 STRUCTURED_MATCHERS: Final = {
@@ -642,17 +649,6 @@ class OpInfo(StructuredOp):
     def maps_text(self) -> str:
         """The indexing maps, as MLIR prints them; empty without maps."""
         return "" if self.maps_attribute is None else str(self.maps_attribute)
-
-    @cached_property
-    def role_sizes(self) -> Mapping[str, Sizes]:
-        """The sizes of the loops by role; roles are named like the results of matcher ops."""
-        sizes: dict[str, Sizes] = {
-            role.value.replace(" ", "_"): tuple(self.sizes[loop] for loop in loops)
-            for role, loops in self.loops.items()
-        }
-        if self.kind is OpKind.CONVOLUTION:
-            sizes |= {"strides": self.strides, "dilations": self.dilations}
-        return sizes
 
     @cached_property
     def dimension_names(self) -> Mapping[tuple[int, int], str]:

@@ -1,6 +1,6 @@
-"""The root ops of dispatches in the form that matchers receive, and the forms of their problems.
+"""The spellings of problems: their keys, the root ops of dispatches, and configurations for other spellings.
 
-A problem key is equal for all forms of a problem, independent of loop numbers and loops of size 1.
+A problem key is equal for all spellings of a problem, independent of loop numbers and loops of size 1.
 """
 
 from __future__ import annotations
@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree import (
+    ATTENTION_OUTPUTS,
     PARALLEL,
     REDUCTION,
     CpuLevel,
     Dispatch,
+    OpDescription,
     OpKind,
     Role,
     Sizes,
     find_root_ops,
-    indexing_loops,
     is_cpu_configuration,
     lowering_configs as gpu,
 )
@@ -50,7 +51,7 @@ Access = tuple[tuple[tuple[int, int], ...], int]
 
 @dataclass(frozen=True)
 class ProblemKey:
-    """The properties that all forms of a problem share.
+    """The properties that all spellings of a problem share.
 
     Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 are not numbered.
     """
@@ -62,48 +63,64 @@ class ProblemKey:
 
 
 @dataclass(frozen=True)
-class ProblemForm:
-    """One form of a problem.
+class DescribedOp(OpDescription):
+    """An op that is known by its description. The sizes of `dimensions` are those that no loop indexes by itself."""
+
+    kind: OpKind
+    maps: tuple[mlir.AffineMap, ...]
+    sizes: Sizes
+    element_types: tuple[str, ...]
+    dimensions: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def first_output(self) -> int:
+        """The position of the first output."""
+        outputs = ATTENTION_OUTPUTS[names.ONLINE_ATTENTION] if self.kind is OpKind.ATTENTION else 1
+        return len(self.maps) - outputs
+
+
+_Op = TypeVar("_Op", bound="OpInfo | DescribedOp")
+_Op_co = TypeVar("_Op_co", bound="OpInfo | DescribedOp", covariant=True)
+
+
+@dataclass(frozen=True)
+class ProblemSpelling(Generic[_Op_co]):
+    """An op as one way to write its problem.
 
     Attributes:
+        op: the op.
         key: the key of the problem.
-        loops: for each numbered loop of the key, the loop of this form.
-        loop_count: the number of loops of this form.
-        parallel: the loops of this form that index the output, in their order.
+        loops: for each numbered loop of the key, the loop of the op.
+        parallel: the loops of the op that index the output, in their order.
         parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
         windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
         units: the loops of size 1, each with the compared operands that it indexes.
     """
 
+    op: _Op_co
     key: ProblemKey
     loops: tuple[int, ...]
-    loop_count: int
-    parallel: tuple[int, ...] = ()
-    parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    windows: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
-    units: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    parallel: tuple[int, ...]
+    parts: Mapping[str, tuple[int, ...]]
+    windows: Mapping[tuple[int, int], int | None]
+    units: Mapping[int, tuple[int, ...]]
 
 
-def problem_form(
-    kind: OpKind,
-    maps: Sequence[mlir.AffineMap],
-    sizes: Sizes,
-    operand_sizes: Mapping[int, Sizes],
-    element_types: Sequence[str],
-) -> ProblemForm | None:
-    """Return the form of a problem; None if it is not supported, such as an attention with a mask.
+Root: TypeAlias = ProblemSpelling[OpInfo]
+"""The root op of a dispatch."""
 
-    Args:
-        kind: the kind of op.
-        maps: the indexing maps of its operands.
-        sizes: the size of each loop, None if unconstrained.
-        operand_sizes: the known sizes of operands, by their positions.
-        element_types: the element types of the operands.
-    """
-    if len(maps) != OPERANDS.get(kind):
+AnySpelling: TypeAlias = ProblemSpelling["OpInfo | DescribedOp"]
+
+
+def problem_spelling(op: _Op) -> ProblemSpelling[_Op] | None:
+    """Return an op as a spelling of its problem; None if it is not supported, such as an attention with a mask."""
+    kind, sizes = op.kind, op.sizes
+    if len(op.maps) != OPERANDS.get(kind):
+        return None
+    if isinstance(op, OpInfo) and any(operand.encoding for operand in op.operands):
         return None
     # Number the loops in the order of their first use; loops of size 1 are left out.
-    loops_of = {operand: indexing_loops(maps[operand]) for operand in COMPARED[kind]}
+    loops_of = {operand: op.operand_loops[operand] for operand in COMPARED[kind]}
     numbers: dict[int, int] = {}
     for loops in loops_of.values():
         for loop in loops:
@@ -116,7 +133,7 @@ def problem_form(
     windows: dict[tuple[int, int], int | None] = {}
     for operand, loops in loops_of.items():
         accesses[operand] = []
-        for dimension, result in enumerate(maps[operand].results):
+        for dimension, result in enumerate(op.maps[operand].results):
             try:
                 factors, constant = _terms(result)
             except ValueError:
@@ -124,16 +141,19 @@ def problem_form(
             numbered = {numbers[loop]: by for loop, by in factors.items() if loop in numbers}
             if numbered or constant:
                 if loops[dimension] is None:
-                    own = operand_sizes.get(operand)
-                    windows[operand, len(accesses[operand])] = own[dimension] if own else None
+                    if isinstance(op, OpInfo):
+                        size = (op.operands[operand].sizes or {dimension: None})[dimension]
+                    else:
+                        size = op.dimensions.get((operand, dimension))
+                    windows[operand, len(accesses[operand])] = size
                 accesses[operand].append((tuple(sorted(numbered.items())), constant))
     key = ProblemKey(
         kind,
         tuple(map(tuple, accesses.values())),
         tuple(sizes[loop] for loop in numbers),
-        tuple(element_types[operand] for operand in loops_of),
+        tuple(op.element_types[operand] for operand in loops_of),
     )
-    # The form also holds the parts that differ between equal problems.
+    # The rest differs between equal problems.
     indexed = {operand: {*loops} - {None} for operand, loops in loops_of.items()}
     parts: dict[str, tuple[int, ...]] = {}
     if kind is OpKind.ATTENTION:
@@ -146,7 +166,7 @@ def problem_form(
         if size == 1
     }
     parallel = _ascending(indexed[COMPARED[kind][-1]])
-    return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows, units)
+    return ProblemSpelling(op, key, tuple(numbers), parallel, parts, windows, units)
 
 
 def _ascending(loops: Iterable[int | None]) -> tuple[int, ...]:
@@ -181,24 +201,17 @@ _TO_ONLINE_ATTENTION: Final = (
 """The pipeline that all backends run before matchers, and that changes the maps of root ops."""
 
 
-@dataclass(frozen=True)
-class RootForm:
-    """A root op, with the form of its problem."""
-
-    op: OpInfo
-    form: ProblemForm
-
-
-class RootFormReader:
+class RootReader:
     """Reads the root ops of dispatches; shared parts are read once."""
 
     def __init__(self) -> None:
         self._converted: dict[Hashable, OpInfo | None] = {}
         self._alive: list[mlir.Module] = []
 
-    def read(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
+    def read(self, dispatch: Dispatch) -> tuple[Root, ...]:
+        """Return the root ops without a configuration, in the spelling that matchers receive."""
         backend = dispatch.target.backend if dispatch.target else ""
-        forms = []
+        spellings = []
         for function in find_root_ops(dispatch.module):
             if names.TRANSLATION_INFO in function.function.attributes:
                 continue
@@ -212,10 +225,10 @@ class RootFormReader:
                     continue
                 # This backend adds a batch loop to convolutions of one image, and loses their configurations.
                 is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
-                form = None if is_image and backend == "llvm-cpu" else root_form(op)
-                if form is not None:
-                    forms.append(form)
-        return tuple(forms)
+                spelling = None if is_image and backend == "llvm-cpu" else problem_spelling(op)
+                if spelling is not None:
+                    spellings.append(spelling)
+        return tuple(spellings)
 
     def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
         """Return the online attention to which the compiler converts an attention."""
@@ -234,18 +247,7 @@ class RootFormReader:
         return self._converted[attention.key]
 
 
-def root_form(op: OpInfo) -> RootForm | None:
-    """Return an op with the form of its problem; None if derivation does not support the op."""
-    if op.kind not in OPERANDS or any(operand.encoding for operand in op.operands):
-        return None
-    operands = {
-        at: operand.sizes for at, operand in enumerate(op.operands) if operand.sizes is not None
-    }
-    form = problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)
-    return None if form is None else RootForm(op, form)
-
-
-# --- The conversion of configurations to another form of their problem, by reordering lists over loops
+# --- The conversion of configurations to another spelling of their problem, by reordering lists over loops
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})
 _TILES: Final[Mapping[str, frozenset[str]]] = {
@@ -273,19 +275,19 @@ _BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
 
 
 class NotDerivableError(Exception):
-    """A configuration cannot be converted to another form; the message gives the reason."""
+    """A configuration cannot be converted to another spelling; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class LoopMapping:
-    """The correspondence of the loops of two forms."""
+    """The correspondence of the loops of two spellings."""
 
     sources: tuple[int | None, ...]
     iterators: tuple[str, ...]
     dropped: tuple[int, ...]
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
-        """Return the mapping restricted to some loops of both forms, renumbered in order."""
+        """Return the mapping restricted to some loops of both spellings, renumbered in order."""
         positions = {loop: position for position, loop in enumerate(old)}
         sources = [self.sources[loop] for loop in new]
         return LoopMapping(
@@ -295,10 +297,10 @@ class LoopMapping:
         )
 
 
-def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
-    """Return the correspondence of the loops of two forms of a problem.
+def loop_mapping(old: AnySpelling, new: AnySpelling) -> LoopMapping:
+    """Return the correspondence of the loops of two spellings of a problem.
 
-    A loop of size 1 corresponds to one that indexes the same operands, if the other form has one.
+    A loop of size 1 corresponds to one that indexes the same operands, if the other spelling has one.
     """
     by_loop = dict(zip(new.loops, old.loops, strict=True))
     units = dict(old.units)
@@ -307,16 +309,13 @@ def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -
         if source is not None:
             del units[source]
             by_loop[loop] = source
-    return LoopMapping(
-        tuple(by_loop.get(loop) for loop in range(new.loop_count)),
-        tuple(iterators),
-        tuple(units),
-    )
+    sources = tuple(by_loop.get(loop) for loop in range(new.op.loop_count))
+    return LoopMapping(sources, new.op.iterator_types, tuple(units))
 
 
 @dataclass(frozen=True)
 class Renumbering:
-    """Converts the attributes that configure an op from one form to another.
+    """Converts the attributes that configure an op from one spelling to another.
 
     Attributes:
         mapping: the loops of the op.
@@ -331,9 +330,9 @@ class Renumbering:
     is_convolution: bool
 
     @staticmethod
-    def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
-        """Return the renumbering from one form of a problem to another one, whose iterators are given."""
-        mapping = loop_mapping(old, new, iterators)
+    def between(old: AnySpelling, new: AnySpelling) -> Renumbering:
+        """Return the renumbering from one spelling of a problem to another one."""
+        mapping = loop_mapping(old, new)
         # The implicit matmul has the parallel loops, followed by one into which all other loops are merged.
         gemm = None
         parallel = mapping.part(old.parallel, new.parallel)
@@ -352,10 +351,10 @@ class Renumbering:
         )
 
     def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
-        """Return the value of an attribute for the new form.
+        """Return the value of an attribute for the new spelling.
 
         Raises:
-            NotDerivableError: the value cannot be converted to the new form.
+            NotDerivableError: the value cannot be converted to the new spelling.
         """
         with value.context:
             if name == names.TRANSLATION_INFO:
@@ -393,7 +392,7 @@ def _lowering_config(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping] = MappingProxyType({}),
 ) -> mlir.Attribute:
-    """Convert a lowering config to another form; some entries have other loops."""
+    """Convert a lowering config to another spelling; some entries have other loops."""
     entries: Mapping[str, mlir.Attribute] | None = None
     if isinstance(value, iree_gpu.LoweringConfigAttr):
         entries = entries_of(value.attributes)

@@ -27,7 +27,6 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from tuninglink.iree import REDUCTION, OpKind, Role, StructuredOp
 from tuninglink.matching import (
     NAME_ONLY,
-    STEPS,
     Dimension,
     Extent,
     HasExtent,
@@ -278,8 +277,7 @@ class SizeRelations:
         sizes = {
             role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
         }
-        for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
-            sizes[role] = [number(step) for step in steps]
+        sizes |= {role: [number(step) for step in steps] for role, steps in op.steps.items()}
         return {role_name(op.kind, role): role_sizes for role, role_sizes in sizes.items()}
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import PARALLEL, REDUCTION, OpKind, affine_maps
+from tuninglink.iree import OpKind, affine_maps
 from tuninglink.matching import (
+    DescribedOp,
     NotDerivableError,
-    ProblemForm,
+    ProblemSpelling,
     Renumbering,
     loop_mapping,
-    problem_form,
+    problem_spelling,
 )
 from tuninglink.mlir import thread_context
 
@@ -22,16 +23,16 @@ SIZES = {"b": 2, "m": 16, "n": 32, "k": 64, "p": 48, "q": 80, "h": 14, "w": 15, 
 SIZES |= {"c": 8, "f": 24}
 
 
-def form(
+def spelling(
     kind: OpKind, operands: tuple[str, ...], order: tuple[str, ...], sizes: dict[str, int | None]
-) -> ProblemForm | None:
-    """Return the form of a problem with an order of its loops."""
+) -> ProblemSpelling[DescribedOp] | None:
+    """Return a problem with an order of its loops."""
     maps = ", ".join(
         f"affine_map<({', '.join(order)}) -> ({', '.join(each.split())})>" for each in operands
     )
     parsed = affine_maps(mlir.Attribute.parse(f"[{maps}]", thread_context()))
-    types = ["f32"] * len(operands)
-    return problem_form(kind, parsed, tuple(sizes[loop] for loop in order), {}, types)
+    types = ("f32",) * len(operands)
+    return problem_spelling(DescribedOp(kind, parsed, tuple(sizes[loop] for loop in order), types))
 
 
 def loops(operands: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,13 +54,13 @@ def test_the_key_does_not_depend_on_the_order_of_loops(
 ) -> None:
     kind, operands = problem
     names = loops(operands)
-    first = form(kind, operands, names, SIZES)
+    first = spelling(kind, operands, names, SIZES)
     order = tuple(data.draw(st.permutations(names)))
-    second = form(kind, operands, order, SIZES)
+    second = spelling(kind, operands, order, SIZES)
     assert first
     assert second
     assert first.key == second.key
-    mapping = loop_mapping(first, second, [PARALLEL] * len(order))
+    mapping = loop_mapping(first, second)
     assert [names[source] for source in mapping.sources if source is not None] == list(order)
 
 
@@ -70,38 +71,38 @@ def test_a_loop_of_another_size_makes_another_problem(
     kind, operands = problem
     names = loops(operands)
     changed = data.draw(st.sampled_from(names))
-    first = form(kind, operands, names, SIZES)
-    second = form(kind, operands, names, {**SIZES, changed: 7})
+    first = spelling(kind, operands, names, SIZES)
+    second = spelling(kind, operands, names, {**SIZES, changed: 7})
     assert first
     assert second
     assert first.key != second.key
 
 
 def test_a_unit_loop_makes_no_difference() -> None:
-    unit = form(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), {**SIZES, "b": 1})
-    plain = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
+    unit = spelling(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), {**SIZES, "b": 1})
+    plain = spelling(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
     assert unit
     assert plain
     assert unit.key == plain.key
-    assert loop_mapping(unit, plain, [PARALLEL, PARALLEL, REDUCTION]).dropped == (0,)
+    assert loop_mapping(unit, plain).dropped == (0,)
 
 
 def test_unit_loops_correspond_to_unit_loops_of_the_same_operands() -> None:
     sizes = {**SIZES, "b": 1, "m": 1}
-    row = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), sizes)
-    batched = form(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), sizes)
+    row = spelling(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), sizes)
+    batched = spelling(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), sizes)
     assert row
     assert batched
-    added = loop_mapping(row, batched, [PARALLEL, PARALLEL, PARALLEL, REDUCTION])
+    added = loop_mapping(row, batched)
     assert (added.sources, added.dropped) == ((None, 0, 1, 2), ())
-    removed = loop_mapping(batched, row, [PARALLEL, PARALLEL, REDUCTION])
+    removed = loop_mapping(batched, row)
     assert (removed.sources, removed.dropped) == ((1, 2, 3), (0,))
 
 
 def test_the_layout_of_an_operand_makes_a_difference() -> None:
-    nk = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
-    kn = form(OpKind.CONTRACTION, ("m k", "k n", "m n"), tuple("mnk"), SIZES)
-    swapped = form(OpKind.CONTRACTION, ("k m", "n k", "n m"), tuple("nmk"), SIZES)
+    nk = spelling(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
+    kn = spelling(OpKind.CONTRACTION, ("m k", "k n", "m n"), tuple("mnk"), SIZES)
+    swapped = spelling(OpKind.CONTRACTION, ("k m", "n k", "n m"), tuple("nmk"), SIZES)
     assert nk
     assert kn
     assert swapped
@@ -109,25 +110,26 @@ def test_the_layout_of_an_operand_makes_a_difference() -> None:
 
 
 def test_an_open_loop_is_no_unit_loop() -> None:
-    opened = form(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), {**SIZES, "m": None})
+    opened = spelling(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), {**SIZES, "m": None})
     assert opened
     assert opened.key.sizes.count(None) == 1
 
 
-def test_an_expression_that_is_no_sum_has_no_form() -> None:
+def test_an_expression_that_is_no_sum_has_no_key() -> None:
     maps = "[affine_map<(d0, d1, d2) -> (d0 floordiv 2, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>,"
     maps += " affine_map<(d0, d1, d2) -> (d0, d1)>]"
     parsed = affine_maps(mlir.Attribute.parse(maps, thread_context()))
-    assert problem_form(OpKind.CONTRACTION, parsed, (4, 4, 4), {}, ["f32"] * 3) is None
+    op = DescribedOp(OpKind.CONTRACTION, parsed, (4, 4, 4), ("f32",) * 3)
+    assert problem_spelling(op) is None
 
 
 def renumbering() -> Renumbering:
     """Return the renumbering from m, n, k to b, k, m, n."""
-    old = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
-    new = form(OpKind.CONTRACTION, CONTRACTION, tuple("bkmn"), {**SIZES, "b": 1})
+    old = spelling(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
+    new = spelling(OpKind.CONTRACTION, CONTRACTION, tuple("bkmn"), {**SIZES, "b": 1})
     assert old
     assert new
-    return Renumbering.between(old, new, (PARALLEL, REDUCTION, PARALLEL, PARALLEL))
+    return Renumbering.between(old, new)
 
 
 def renumbered(text: str) -> str:

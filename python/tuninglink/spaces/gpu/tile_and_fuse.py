@@ -519,7 +519,7 @@ def tiled_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuSp
     No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
     """
     convolution = read_direct_convolution(workload)
-    has_strides = set(StructuredOp(workload.root).strides) != {1}
+    has_strides = set(StructuredOp(workload.root).steps["strides"]) != {1}
     options = _Options(convolution.accumulates, has_strides=has_strides)
     intrinsics = intrinsics_for(convolution, setting.device)
     return [_intrinsic_space(setting, convolution, intrinsics, options)]

@@ -268,7 +268,7 @@ def direct_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuS
     op, problem = StructuredOp(workload.root), workload.problem
     if not has_innermost_channels(workload):
         raise UndecidedError(f"the channels of {problem} are not innermost")
-    if set(op.strides) != {1}:
+    if set(op.steps["strides"]) != {1}:
         raise UndecidedError(f"{problem} has strides")
     roles, sizes = op.roles, static_sizes(workload)
     *rows, channel = (loop for loop, role in enumerate(roles) if role not in _REDUCING)

@@ -80,7 +80,7 @@ class Rewriting:
         Ops with a name may have vector code. Steps over an image are scalar in both forms.
         """
         op = StructuredOp(self.entry.dispatch.root)
-        return op.name == names.GENERIC and set(op.strides) == {1}
+        return op.name == names.GENERIC and set(op.steps.get("strides", ())) == {1}
 
     def candidate(self, default: Candidate) -> Candidate:
         return rewriting_candidate(default, self.entry.copies)
