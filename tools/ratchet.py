@@ -41,7 +41,7 @@ LIMITS: Final = {
     "opt": (2271, 123),
     "tuning.programs": (2632, 122),
     "explaining": (1887, 105),
-    "tuning.candidates": (1584, 88),
+    "tuning.candidates": (1582, 88),
     "tuning.devices": (4099, 294),
     "tuning.references": (2782, 149),
     "tuning.search": (1066, 71),

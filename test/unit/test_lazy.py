@@ -63,6 +63,26 @@ def test_a_command_loads_neither_plug_ins_nor_readers_of_old_specs_at_its_start(
     assert late.isdisjoint(modules_after_importing(f"cli.{command}"))
 
 
+def test_explain_needs_no_extra() -> None:
+    extras = {"ml_dtypes", "sklearn", "iree.runtime", "distributed", "fsspec"}
+    assert extras.isdisjoint(modules_after_importing("cli.explain"))
+
+
+def test_a_package_that_is_not_installed_is_an_error_of_one_line() -> None:
+    script = (
+        "import sys; sys.modules['ml_dtypes'] = None; sys.argv[1:] = ['tune', 'x.mlir']; "
+        "from tuninglink.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: the Python package 'ml_dtypes' is not installed",
+        "note: 'tuninglink doctor' lists the extras and their packages",
+    ]
+
+
 def test_a_check_loads_neither_a_compilation_nor_the_builders_of_named_ops() -> None:
     late = {"tuninglink.compiler.api", "iree.compiler.dialects.linalg"}
     assert late.isdisjoint(modules_after_importing("checking.checker"))

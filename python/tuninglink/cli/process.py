@@ -66,18 +66,14 @@ def run_command(arguments: Sequence[str]) -> int:
     if first == _VERSION or (list(rest) == [_VERSION] and name != "compile"):
         from importlib import metadata  # noqa: PLC0415 - takes as long to load as a small run
 
-        for title, package in (
-            ("tuninglink", "tuninglink"),
-            ("IREE compiler", "iree-base-compiler"),
-        ):
-            sys.stdout.write(f"{title} {metadata.version(package)}\n")
+        sys.stdout.write(f"tuninglink {metadata.version('tuninglink')}\n")
+        sys.stdout.write(f"IREE compiler {metadata.version('iree-base-compiler')}\n")
         return 0
     if name not in SUMMARIES:
         sys.stdout.write(overview(name))
         return 0
     if not set(HELP_FLAGS).isdisjoint(rest):
-        is_complete = f"--{COMPLETE_HELP}" in rest
-        sys.stdout.write(help_text(usage_of(name), is_complete=is_complete))
+        sys.stdout.write(help_text(usage_of(name), is_complete=f"--{COMPLETE_HELP}" in rest))
         return 0
     if message := ambiguous(rest):
         raise UsageError(error(message))
@@ -135,8 +131,12 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
         return USAGE_ERROR if is_usage else FAILURE
     except BrokenPipeError:
         pass
-    # Such as a name that is too long, or a full disk for temporary files.
-    except OSError as failure:
+    except ModuleNotFoundError as failure:
+        if not failure.name or failure.name.startswith("tuninglink"):
+            raise
+        remedy = note("'tuninglink doctor' lists the extras and their packages")
+        show(error(f"the Python package '{failure.name}' is not installed", notes=[remedy]))
+    except OSError as failure:  # such as a name that is too long, or a full disk
         show(cannot("access", failure.filename or "a file", failure))
     except (RuntimeError, UnicodeDecodeError) as failure:
         if not is_undecodable(failure):

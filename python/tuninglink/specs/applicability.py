@@ -227,8 +227,7 @@ class Selection:
                 message = (
                     f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
                 )
-                warning = Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
-                diagnostics.emit(warning)
+                diagnostics.emit(Diagnostic(Severity.WARNING, message, first.place, tuple(notes)))
 
 
 _Scope = tuple[Binding, frozenset[str], frozenset[str]]

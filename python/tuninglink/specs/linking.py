@@ -355,8 +355,7 @@ def _naming(member: Anatomy, name: str) -> Iterator[mlir.Operation]:
         if any(option is not None and word.search(str(option)) for option in options):
             yield operation
     for operation in collect(member.module, names.PARAM_CONSTANT):
-        pipelines = _PIPELINE.findall(str(operation.attributes["value"]))
-        if any(map(word.search, pipelines)):
+        if any(map(word.search, _PIPELINE.findall(str(operation.attributes["value"])))):
             yield operation
 
 
@@ -368,8 +367,7 @@ def _warn_about_chain(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> Non
     # Failing checks in entry points are errors in a spec alone. Where a chain suppresses failures already, linking
     # changes nothing.
     for spec in specs:
-        entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
-        for entry_point in entry_points:
+        for entry_point in () if spec.anatomy.driver else spec.anatomy.entry_points:
             check = hidden_failure(spec.anatomy.table, entry_point.sequence)
             if check is not None:
                 diagnostics.warning(

@@ -178,8 +178,7 @@ class Project:
             text: {self._portable(file.name): file.sha256 for file in files}
             for text, files in files_by_argument.items()
         }
-        content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
-        write_file(self.lock, content)
+        write_file(self.lock, json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n")
         return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:

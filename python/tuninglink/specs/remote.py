@@ -27,7 +27,6 @@ LIMIT_VARIABLE: Final = "TUNINGLINK_FETCH_SECONDS"
 DEFAULT_LIMIT: Final = "30"
 """The time limit of a transfer, in seconds. Specs are small."""
 
-
 LARGEST: Final = 64 << 20
 """The greatest size of a fetched spec, decompressed, in bytes."""
 
@@ -51,7 +50,11 @@ def cache_directory() -> Path:
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tuninglink"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home directory has no cache
+        home = Path(os.devnull)
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "tuninglink"
 
 
 def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
@@ -66,20 +69,18 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     def pin(content: bytes) -> Diagnostic:
         return note(f"to pin it: {url}#sha256={hashlib.sha256(content).hexdigest()}")
 
-    content = _cached(specs, sha256) if sha256 else None
-    if content is not None:
+    if sha256 and (content := _cached(specs, sha256)) is not None:
         return content
     try:
         content = _read_url(url)
     except SpecError as failure:
         try:
             content = None if sha256 else _cached(specs, last.read_text().strip())
-        except OSError:  # the URL was never fetched
+        except (OSError, ValueError):  # the URL was never fetched, or the file is damaged
             content = None
         if content is None:
             raise
-        reason = failure.diagnostics[0].message
-        message = f"{reason}; using the copy that was fetched before"
+        message = f"{failure.diagnostics[0].message}; using the copy that was fetched before"
         diagnostics.warning(message, notes=[pin(content)])
         return content
     hexdigest = hashlib.sha256(content).hexdigest()

@@ -175,8 +175,7 @@ class Subsets:
         with module.context, module.location:
             attributes = dict(module.attributes.items())
             copy = mlir.Operation.create(names.MODULE, attributes=attributes, regions=1)
-            block = copy.regions[0].blocks.append()
-            with mlir.InsertionPoint(block):
+            with mlir.InsertionPoint(copy.regions[0].blocks.append()):
                 for operation in (*self._others, *reached.values()):
                     operation.clone()
                 run = entry_point.sequence.clone()

@@ -114,7 +114,9 @@ AUTOMATIC: Final = f"{LIBRARY}auto"
 """The name of all shipped libraries together. The entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
-_PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)
+_PINNED: Final = re.compile(
+    r"(?P<source>.*)#(?P<kind>sha-?\d+|md5)=(?P<hash>.*)", re.DOTALL | re.IGNORECASE
+)
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
 """A hash in hexadecimal."""
 
@@ -156,9 +158,11 @@ class SpecArgument:
         pinned = _PINNED.fullmatch(text)
         if pinned is None:
             return cls._unpinned(text)
-        sha256 = pinned["sha256"].lower()
+        sha256 = pinned["hash"].lower()
+        if pinned["kind"].lower() != "sha256" or _PINNED.fullmatch(pinned["source"]):
+            raise SpecError(error(f"'{text}' has another hash than one behind '#sha256='"))
         if not SHA256.fullmatch(sha256):
-            message = f"'{pinned['sha256']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
+            message = f"'{pinned['hash']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
             raise SpecError(error(message))
         return replace(cls._unpinned(pinned["source"]), sha256=sha256)
 

@@ -8,6 +8,7 @@ import zlib
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,6 @@ from tuninglink.specs import CACHE_VARIABLE, LIMIT_VARIABLE, library_names, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SPEC = spec("vmvx", "mine").encode()
 
@@ -116,6 +116,38 @@ def test_what_a_server_has_is_fetched_and_pinned(server: str, tmp_path: Path) ->
         each.write_bytes(b"damaged")
     with pytest.raises(SpecError, match="has changed since its hash was taken"):
         read(pinned)
+
+
+@pytest.mark.parametrize(
+    "pin", ["sha512=", "SHA512=00", "md5=00", "sha-256=00", "sha256=00#sha256="]
+)
+def test_a_pin_that_is_not_verified_is_refused(server: str, pin: str) -> None:
+    pin = pin if not pin.endswith("#sha256=") else pin + hashlib.sha256(SPEC).hexdigest()
+    with pytest.raises(SpecError, match="has another hash than one behind '#sha256='"):
+        read(f"{server}/mine.mlir#{pin}")
+    assert read(f"{server}/mine.mlir#SHA256={hashlib.sha256(SPEC).hexdigest()}")[0] == [SPEC]
+
+
+@pytest.mark.parametrize("note", [b"\xff", b"a\0b", b"../../x", b""])
+def test_a_damaged_note_of_the_cache_is_ignored(server: str, tmp_path: Path, note: bytes) -> None:
+    url = f"{server}/other.mlir"
+    notes = tmp_path / "cache" / "urls"
+    notes.mkdir(parents=True)
+    (notes / hashlib.sha256(url.encode()).hexdigest()).write_bytes(note)
+    with pytest.raises(SpecError, match="the server answered 404 Not Found"):
+        read(url)
+
+
+def test_a_user_without_a_home_directory_has_no_cache(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("TUNINGLINK_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert read(f"{server}/mine.mlir")[0] == [SPEC]
 
 
 def test_a_failed_fetch_names_its_reason(server: str) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
 
@@ -171,24 +170,21 @@ class CompiledProgram:
 SCALE: Final = "f8E8M0FNU"
 """The type of scales of blocks: powers of two without a sign."""
 
-_FLOATS: Final[dict[str, type]] = {
+_FLOATS: Final[dict[str, type | str]] = {
     "f64": np.float64,
     "f32": np.float32,
     "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    SCALE: ml_dtypes.float8_e8m0fnu,
+    "bf16": "bfloat16",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    SCALE: "float8_e8m0fnu",
 }
-_INTEGERS: Final[dict[str, type]] = {
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "index": np.int64,
-}
+"""Types of numpy, or names of those of `ml_dtypes`, an extra that `explain` does without."""
+
+_INTEGERS: Final = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+_OTHERS: Final = {"index": np.int64, "i1": np.bool_}
 
 
 def element_type(name: str) -> np.dtype | None:
@@ -201,7 +197,11 @@ def element_type(name: str) -> np.dtype | None:
         The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,
         and outputs must be bitwise equal.
     """
-    dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
+    dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or _OTHERS.get(name)
+    if isinstance(dtype, str):
+        import ml_dtypes  # noqa: PLC0415 - an extra
+
+        dtype = getattr(ml_dtypes, dtype)
     return None if dtype is None else np.dtype(dtype)
 
 
