@@ -8,7 +8,7 @@ import pytest
 from long_specs import long_spec
 from sized_specs import sized_spec
 
-from tuninglink.checking import Judge, JudgingOptions
+from tuninglink.checking import EntryChecker, EntryOptions
 from tuninglink.compiler import compile_flags, executable_target
 from tuninglink.iree import Target
 from tuninglink.mlir import thread_context
@@ -46,12 +46,14 @@ def _entries(spec: str) -> Sequence[Entry]:
     ],
     ids=["sized", "repeated", "rejected"],
 )
-def test_entries_in_a_batch_are_judged_as_alone(spec: str) -> None:
+def test_entries_in_a_batch_are_checked_as_alone(spec: str) -> None:
     entries = _entries(spec)
-    options = JudgingOptions(TARGET, str(_attribute()), DEFAULT_LIMITS, wants_programs=True)
-    together = Judge(options, print).judge_all([(entry, True) for entry in entries])
-    alone = Judge(options, print)
-    assert together == [alone.judge(entry, is_asked=True) for entry in entries]
+    options = EntryOptions(TARGET, str(_attribute()), DEFAULT_LIMITS, wants_programs=True)
+    together = EntryChecker(options, print).check_all([(entry, True) for entry in entries])
+    alone = EntryChecker(options, print)
+    assert together == [
+        answers for entry in entries for answers in alone.check_all([(entry, True)])
+    ]
 
 
 def test_an_entry_that_another_one_precedes_is_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:

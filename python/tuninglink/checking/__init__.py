@@ -21,10 +21,11 @@ with lazy_imports(globals()):
         Model as Model,
         compile_all as compile_all,
     )
-    from tuninglink.checking.judging import (
+    from tuninglink.checking.entry_checker import (
         MOST_PROPOSALS as MOST_PROPOSALS,
         Answer as Answer,
         ConfigurationChecks as ConfigurationChecks,
-        Judge as Judge,
-        JudgingOptions as JudgingOptions,
+        EntryChecker as EntryChecker,
+        EntryOptions as EntryOptions,
     )
+    from tuninglink.checking.model_matches import ModelMatch as ModelMatch

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
-from tuninglink.checking.judging import Answer
+from tuninglink.checking.entry_checker import Answer
 from tuninglink.errors import (
     Diagnostic,
     Place,
@@ -111,9 +111,11 @@ class EntryReport:
     payload: str = field(metadata=EMPTY_IS_NULL)
     matches: Answer = field(metadata=HIDDEN)
     is_valid: Answer | None = field(metadata=HIDDEN)
-    compiles: Answer | None = field(metadata=HIDDEN)
-    is_reachable: Answer = field(metadata=HIDDEN)
-    overlap: EntryOverlap | None = field(metadata=named("overlaps"))
+    compiles: Answer | None = field(default=None, metadata=HIDDEN)
+    is_reachable: Answer = field(
+        default=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"), metadata=HIDDEN
+    )
+    overlap: EntryOverlap | None = field(default=None, metadata=named("overlaps"))
     in_model: tuple[ModelMatch, ...] | None = None
     knob_place: Place | None = field(default=None, metadata=HIDDEN)
     fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
@@ -175,8 +177,6 @@ class SpecReport:
             yield replace(diagnostic, rule=rule)
         for entry in self.entries:
             yield from _findings(entry)
-            for match in entry.in_model or ():
-                yield from _findings_in_model(entry, match)
 
     @written()
     def diagnostics(self) -> list[Diagnostic]:
@@ -233,38 +233,24 @@ _FEWER_REGISTERS: Final = (
 
 def _findings(report: EntryReport) -> Iterator[Diagnostic]:
     """Yield the faults of an entry and the questions about it that were not decided."""
-    answers = [(what, answer) for what, answer in report.answers.items() if answer is not None]
-    is_valid, compiled = report.is_valid, report.compiles
-    compiles = _compiles(report)
-    place = report.knob_place
-    for question, answer in answers:
-        if answer.verdict is Verdict.REFUTED:
+    is_valid, compiled, compiles = report.is_valid, report.compiles, _compiles(report)
+    for question, answer in report.answers.items():
+        if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
                 continue  # An entry that matches nothing is never reached.
             (rule, what), severity = _REFUTED[question], None
             if question == "valid" and compiles:
                 severity, what = Severity.WARNING, _NARROW
-            at = place if question == "valid" else None
+            at = report.knob_place if question == "valid" else None
             message = f"{what}: {answer.reason}"
             yield _finding(rule, report, message, answer.details, place=at, severity=severity)
-    for _, answer in answers:
-        if answer.warning:
-            message, severity = f"{_REJECTED}: {answer.warning}", _discouragement(report, answer)
-            rule, details = Rule.DISCOURAGED, answer.details
-            yield _finding(rule, report, message, details, place=place, severity=severity)
-    # The compiler's report of the stack that the code needs has precedence over the estimate.
-    stack = compiled if compiles else is_valid
-    if stack is not None and stack.crash:
-        at = None if compiles else place
-        message = f"{_CRASHING}: {stack.crash}"
-        yield _finding(Rule.STACK_OVERFLOW, report, message, stack.details, place=at)
-    for _, answer in answers:
-        if answer.miscompilation:
-            message = f"{_MISCOMPILED}: {answer.miscompilation}"
-            yield _finding(Rule.WRONG_RESULT, report, message, place=place)
-    if is_valid is not None and is_valid.slow and not compiles:
-        message = f"{_SLOW}: {is_valid.slow}"
-        yield _finding(Rule.SLOW, report, message, is_valid.details, place=place)
+    if is_valid is not None:
+        # The compiler's report of the stack that the code needs, and that it compiles, replace the estimates.
+        answer = replace(is_valid, crash="", slow="") if compiles else is_valid
+        yield from _objections(report, answer, place=report.knob_place)
+    if compiled is not None and compiles and compiled.crash:
+        message = f"{_CRASHING}: {compiled.crash}"
+        yield _finding(Rule.STACK_OVERFLOW, report, message, compiled.details)
     if compiled is not None and compiled.spills:
         message = f"configures slow code: {compiled.spills}"
         yield _finding(Rule.SPILLS, report, message, [_FEWER_REGISTERS])
@@ -273,28 +259,44 @@ def _findings(report: EntryReport) -> Iterator[Diagnostic]:
     for question, answer in report.open_answers.items():
         message = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
         yield _finding(Rule.UNDECIDED, report, message)
+    # Faults of the configuration for ops of the model.
+    for match in report.in_model or ():
+        answer = match.answer
+        where = f" for {match.problem} in {match.dispatch} of the model"
+        place_note = [f"the op is at {match.place}"] if match.place else []
+        notes = (*answer.details, *place_note)
+        if answer.verdict is Verdict.REFUTED:
+            message = f"has an invalid configuration{where}: {answer.reason}"
+            yield _finding(Rule.INVALID_IN_MODEL, report, message, notes)
+        elif answer.verdict is Verdict.NOT_DECIDED:
+            message = f"was not decided (valid){where}: {answer.reason}"
+            yield _finding(Rule.UNDECIDED, report, message, notes)
+        yield from _objections(report, answer, where, place_note)
 
 
-def _findings_in_model(report: EntryReport, match: ModelMatch) -> Iterator[Diagnostic]:
-    """Yield faults of the configuration of an entry for an op of the model."""
-    answer = match.answer
-    where = f"for {match.problem} in {match.dispatch} of the model"
-    notes = (*answer.details, *([f"the op is at {match.place}"] if match.place else ()))
-    if answer.verdict is Verdict.REFUTED:
-        message = f"has an invalid configuration {where}: {answer.reason}"
-        yield _finding(Rule.INVALID_IN_MODEL, report, message, notes)
-    elif answer.verdict is Verdict.NOT_DECIDED:
-        message = f"was not decided (valid) {where}: {answer.reason}"
-        yield _finding(Rule.UNDECIDED, report, message, notes)
-    if answer.warning:
-        message = f"{_REJECTED} {where}: {answer.warning}"
-        severity = _discouragement(report, answer)
-        yield _finding(Rule.DISCOURAGED, report, message, notes, severity=severity)
-    if answer.slow:
-        yield _finding(Rule.SLOW, report, f"{_SLOW} {where}: {answer.slow}", notes)
-    if answer.crash:
-        message = f"{_CRASHING} {where}: {answer.crash}"
-        yield _finding(Rule.STACK_OVERFLOW, report, message, notes)
+def _objections(
+    report: EntryReport,
+    answer: Answer,
+    where: str = "",
+    notes: Sequence[str] = (),
+    place: Place | None = None,
+) -> Iterator[Diagnostic]:
+    """Yield what the answer about a configuration has against it, although it is not refuted."""
+    for rule, what, objection in (
+        (Rule.DISCOURAGED, _REJECTED, answer.warning),
+        (Rule.STACK_OVERFLOW, _CRASHING, answer.crash),
+        (Rule.WRONG_RESULT, _MISCOMPILED, answer.miscompilation),
+        (Rule.SLOW, _SLOW, answer.slow),
+    ):
+        if objection:
+            severity = None
+            if rule is Rule.DISCOURAGED:
+                is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
+                severity = Severity.REMARK if is_safe else Severity.WARNING
+            # The details are about broken rules.
+            details = () if rule is Rule.WRONG_RESULT else answer.details
+            message, details = f"{what}{where}: {objection}", (*details, *notes)
+            yield _finding(rule, report, message, details, place=place, severity=severity)
 
 
 def _finding(
@@ -311,11 +313,6 @@ def _finding(
     fix = () if place is None else report.fix
     severity = severity or Severity(rule.severity)
     return Diagnostic(severity, message, place or report.entry.place, notes, fix, rule)
-
-
-def _discouragement(report: EntryReport, answer: Answer) -> Severity:
-    is_safe = answer.verdict is Verdict.PROVEN or _compiles(report)
-    return Severity.REMARK if is_safe else Severity.WARNING
 
 
 def _compiles(report: EntryReport) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -19,18 +18,17 @@ from tuninglink.checking.check_report import (
     knob_place,
 )
 from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
-from tuninglink.checking.judging import (
+from tuninglink.checking.entry_checker import (
     MOST_PROPOSALS,
     NO_PROGRAM,
     Answer,
     ConfigurationChecks,
-    Judge,
-    Judgement,
-    JudgingOptions,
-    Proposals,
-    Reachability,
+    EntryAnswers,
+    EntryChecker,
+    EntryOptions,
+    check_in_parallel,
     check_sizes,
-    judge_in_parallel,
+    reachability,
 )
 from tuninglink.compiler import (
     compile_flags,
@@ -188,57 +186,47 @@ class Checker:
         flags = [] if self._target is None else compile_flags(self._target)
         attribute = str(executable_target(flags, spec.module.context)) if flags else ""
         wants_programs = self._target is not None and self._compile_limits is not None
-        options = JudgingOptions(self._target, attribute, self._limits, wants_programs)
-        judge = Judge(options, warn, matchers)
+        options = EntryOptions(self._target, attribute, self._limits, wants_programs)
+        checker = EntryChecker(options, warn, matchers, self._most_proposals)
         entries = [
             (entry, self._target is not None and is_bound_for(entry, self._target))
             for entry in spec.entries
         ]
 
-        def unfinished(position: int, judgement: Judgement) -> EntryReport:
-            """Return the findings about an entry before the spec is checked as a whole."""
-            return EntryReport(
-                position=position,
-                entry=entries[position][0],
-                payload=judgement.payload,
-                matches=judgement.matches,
-                is_valid=judgement.is_valid,
-                compiles=None,
-                is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
-                overlap=None,
+        def finished(position: int, answers: EntryAnswers) -> EntryReport:
+            """Note and return what is known about an entry before the spec is checked as a whole."""
+            report = EntryReport(
+                position, entries[position][0], answers.payload, answers.matches, answers.is_valid
             )
+            self.progress.add(report)
+            return report
 
         reports: list[EntryReport] = []
         programs: list[str | None] = []
-        with judge_in_parallel(
-            judge,
-            options,
-            entries,
-            processes=self._processes,
-            warn=warn,
-            finished=lambda *found: self.progress.add(unfinished(*found)),
-        ) as judgements:
+        with check_in_parallel(
+            checker, options, entries, processes=self._processes, warn=warn, finished=finished
+        ) as checked:
             # While the other processes run, this one answers what concerns several entries.
-            reachability, places = Reachability(spec, matchers), KnobPlaces()
-            proposals = Proposals(self._most_proposals)
-            for position, judgement in enumerate(judgements):
+            reachable, overlaps = reachability(spec, matchers)
+            places = KnobPlaces()
+            for position, answers in enumerate(checked):
                 entry, is_asked = entries[position]
-                answer, matches = judgement.is_valid, None
+                answer, matches = answers.is_valid, None
                 if answer is not None:
-                    answer = proposals.answer(answer, partial(judge.completed, entry))
+                    answer = checker.completed(entry, answer)
                 if in_model is not None:
                     matches = tuple(in_model.get((entry.matcher, entry.action), ()))
                 report = replace(
-                    unfinished(position, judgement),
+                    finished(position, answers),
                     is_valid=answer,
                     knob_place=knob_place(answer, entry.place, places),
                     fix=fix(answer, entry.place, places),
-                    is_reachable=reachability.answer(position),
-                    overlap=reachability.overlap(position),
+                    is_reachable=reachable[position],
+                    overlap=overlaps.get(position),
                     in_model=matches,
                 )
                 reports.append(report)
-                programs.append(judgement.program if is_asked else None)
+                programs.append(answers.program if is_asked else None)
                 self.progress.add(report)
         return self._compiled(reports, programs, flags) if wants_programs else reports
 

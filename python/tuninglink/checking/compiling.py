@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.judging import Answer, with_fused_consumer
+from tuninglink.checking.entry_checker import Answer, with_fused_consumer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import find_spills, stack_overflow, stack_report_flag
 from tuninglink.solver import Verdict

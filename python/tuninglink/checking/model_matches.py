@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.judging import Answer
+from tuninglink.checking.entry_checker import Answer
 from tuninglink.compiler import Compiler, Observer, Phase, read_request
 from tuninglink.errors import Diagnostic, Place
 from tuninglink.iree import find_dispatches
@@ -18,7 +18,7 @@ from tuninglink.spaces.model import read_workload, target_around
 
 if TYPE_CHECKING:
     from tuninglink.checking.compiling import Model
-    from tuninglink.checking.judging import ConfigurationChecks
+    from tuninglink.checking.entry_checker import ConfigurationChecks
     from tuninglink.compiler import Applied, Configure
     from tuninglink.specs import Spec
 

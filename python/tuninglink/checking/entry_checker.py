@@ -1,4 +1,4 @@
-"""Judging entries one by one: a program is generated for each entry, and its configuration checked on the program.
+"""Checks of entries one by one: a program is generated for each entry, and its configuration checked on the program.
 
 A program with a fused elementwise op shows how much stack the code of an entry may need in a model.
 """
@@ -107,10 +107,18 @@ def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> b
 
 NO_PROGRAM: Final = "no program could be made for it"
 
+_DIGEST_SIZE: Final = 16
+
+_MOST_CACHED: Final = 256
+"""The capacity of the caches of digests and configurations."""
+
+MOST_PROPOSALS: Final = 20
+"""The number of rejected configurations whose nearest valid one is computed, unless specs are fixed."""
+
 
 @dataclass(frozen=True)
-class JudgingOptions:
-    """Options for judging entries.
+class EntryOptions:
+    """Options for checking entries.
 
     Attributes:
         target: the target of the programs, None for any.
@@ -126,7 +134,7 @@ class JudgingOptions:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class EntryAnswers:
     """The findings about a single entry, which can be sent to another process."""
 
     matches: Answer
@@ -135,36 +143,33 @@ class Judgement:
     is_valid: Answer | None = None
 
 
-class Judge:
-    """Judges entries.
+class EntryChecker:
+    """Checks entries.
 
     Args:
         options: the options.
         warn: receives warnings about unusable plug-ins.
         matchers: the conditions of a spec's matchers that were already read.
+        proposals: the number of rejected configurations whose nearest valid one is computed.
     """
 
     def __init__(
         self,
-        options: JudgingOptions,
+        options: EntryOptions,
         warn: Callable[[Diagnostic], None],
         matchers: MatcherConditions | None = None,
+        proposals: int = 0,
     ) -> None:
         self._synthesizer = Synthesizer(options.target, matchers)
-        self._checks = ConfigurationChecks(ProviderRegistry(warn), options.limits)
+        self._checks = ConfigurationChecks(ProviderRegistry(warn), options.limits, proposals)
         self._options = options
 
     @cached_property
     def _target(self) -> mlir.Attribute:
         return mlir.Attribute.parse(self._options.attribute, thread_context())
 
-    def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
-        """Judge an entry; `is_asked` is whether to judge its configuration, too."""
-        (judgement,) = self.judge_all([(entry, is_asked)])
-        return judgement
-
-    def judge_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[Judgement]:
-        """Judge entries of one spec, each given with whether to judge its configuration, too."""
+    def check_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[EntryAnswers]:
+        """Check entries of one spec, each given with whether to check its configuration, too."""
         rewriting = [any(unrolled_loops(entry.anatomy.table, entry.action)) for entry, _ in entries]
         asked = [
             entry
@@ -175,26 +180,26 @@ class Judge:
         configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
         payloads = iter(configured)
         return [
-            self._judge(next(payloads))
+            self._check(next(payloads))
             if is_asked and not rewrites
-            else self._judge_payload(entry, is_asked=is_asked)
+            else self._check_payload(entry, is_asked=is_asked)
             for (entry, is_asked), rewrites in zip(entries, rewriting, strict=True)
         ]
 
-    def _judge_payload(self, entry: Entry, *, is_asked: bool) -> Judgement:
-        """Judge an entry without its configuration; one that rewrites its op, by running the interpreter."""
+    def _check_payload(self, entry: Entry, *, is_asked: bool) -> EntryAnswers:
+        """Check an entry without its configuration; one that rewrites its op, by running the interpreter."""
         try:
             payload = self._synthesizer.payload(entry)
         except PayloadError as failure:
             nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM) if is_asked else None
-            return Judgement(Answer(failure.verdict, failure.reason), is_valid=nothing)
+            return EntryAnswers(Answer(failure.verdict, failure.reason), is_valid=nothing)
         if not is_asked:
-            return Judgement(Answer(Verdict.PROVEN), payload.shapes)
+            return EntryAnswers(Answer(Verdict.PROVEN), payload.shapes)
         program = payload.text if self._options.wants_programs else ""
-        answer = self._judge_unrolling(entry, payload)
-        return Judgement(Answer(Verdict.PROVEN), payload.shapes, program, answer)
+        answer = self._check_unrolling(entry, payload)
+        return EntryAnswers(Answer(Verdict.PROVEN), payload.shapes, program, answer)
 
-    def _judge_unrolling(self, entry: Entry, payload: Payload) -> Answer:
+    def _check_unrolling(self, entry: Entry, payload: Payload) -> Answer:
         """Return whether an entry unrolls the window of the op that it matches in a payload."""
         copies = unrolled_loops(entry.anatomy.table, entry.action)
         for size, count in zip(payload.sizes, copies, strict=False):
@@ -219,16 +224,16 @@ class Judge:
             return Answer(Verdict.NOT_DECIDED, f"a window is left in '{windows[0].name}'")
         return Answer(Verdict.PROVEN)
 
-    def _judge(self, configured: Configured | PayloadError) -> Judgement:
-        """Judge an entry with its configuration."""
+    def _check(self, configured: Configured | PayloadError) -> EntryAnswers:
+        """Check an entry with its configuration."""
         if isinstance(configured, PayloadError):
             nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
-            return Judgement(Answer(configured.verdict, configured.reason), is_valid=nothing)
+            return EntryAnswers(Answer(configured.verdict, configured.reason), is_valid=nothing)
         dispatch = configured.dispatch
         if dispatch is None:
-            answer = self._checks.judge_payload(configured.write(), self._target)
+            answer = self._checks.answer_for_payload(configured.write(), self._target)
         else:
-            answer = self._checks.judge(dispatch)
+            answer = self._checks.answer(dispatch)
         program = configured.write().text if self._options.wants_programs else ""
         # The code for a CPU may crash once an elementwise op is fused into the dispatch.
         target = self._options.target
@@ -238,17 +243,17 @@ class Judge:
             returns = collect(dispatch.function, "func.return")
             if not answer.crash and add_consumer(dispatch.module, returns):
                 changed = replace(dispatch, family=None)  # others of the family have no consumer
-                if crash := self._checks.judge(changed).crash:
+                if crash := self._checks.answer(changed).crash:
                     crash = f"with an elementwise operation after it, {crash}"
                     answer = replace(answer, crash=crash)
         # Generating the program included a match by the interpreter.
-        return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, answer)
+        return EntryAnswers(Answer(Verdict.PROVEN), configured.shapes, program, answer)
 
     def completed(self, entry: Entry, answer: Answer) -> Answer:
-        """Return the answer about the configuration of an entry, with the nearest valid one."""
-        dispatch = self._synthesizer.configured(entry, self._target).dispatch
-        assert dispatch is not None
-        return self._checks.completed(dispatch, answer)
+        """Return the answer about the configuration of an entry, with the nearest valid one for the first few."""
+        return self._checks.completed(
+            answer, lambda: self._synthesizer.configured(entry, self._target).dispatch
+        )
 
 
 # --- Answers about entries and specs -------------------------------------------------------------
@@ -290,45 +295,34 @@ class Answer:
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "outcome": None}
 
-    def completed(self) -> Answer:
+    def completed(self, outcome: ConfigurationAnswer, configuration: Configuration) -> Answer:
         """Return the answer with the nearest valid configuration, which takes longer to find than the answer."""
-        assert self.outcome is not None
-        outcome, configuration = self.outcome
         replaced = replaced_entries(configuration, outcome.proposal)
         knobs = outcome.knobs or self.knobs
         return replace(self, details=outcome.notes, knobs=knobs, replaced=replaced)
 
 
-class Reachability:
-    """Reachability of entries after the earlier entries of a spec."""
-
-    def __init__(self, spec: Spec, matchers: MatcherConditions) -> None:
-        conditions = EntryConditions(spec, matchers)
-        self._found = {
-            reachability.position: reachability
-            for reachability in find_reachability(spec, conditions=conditions)
-        }
-        self._overlaps = {
-            overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)
-        }
-        # Why an entry point that may fail makes entries unreachable.
-        self._may_fail = ""
-        for entry_point in spec.anatomy.entry_points:
-            check = hidden_failure(spec.anatomy.table, entry_point.sequence)
-            if check is not None and not self._may_fail:
-                self._may_fail = f"entry point '@{entry_point.name}' may fail at '{check.name}'"
-
-    def answer(self, position: int) -> Answer:
-        """Return whether the entry at a position can be the first to match."""
-        result = self._found[position]
+def reachability(
+    spec: Spec, matchers: MatcherConditions
+) -> tuple[dict[int, Answer], dict[int, EntryOverlap]]:
+    """Return whether each entry can be the first to match, and its overlap with earlier ones if any, by position."""
+    conditions = EntryConditions(spec, matchers)
+    # Why an entry point that may fail makes entries unreachable.
+    may_fail = ""
+    for entry_point in spec.anatomy.entry_points:
+        check = hidden_failure(spec.anatomy.table, entry_point.sequence)
+        if check is not None and not may_fail:
+            may_fail = f"entry point '@{entry_point.name}' may fail at '{check.name}'"
+    answers = {}
+    for result in find_reachability(spec, conditions=conditions):
+        answer = Answer(result.verdict, result.reason)
         if result.is_unreachable:
-            return Answer(result.verdict, result.why_unreachable)
-        if self._may_fail and result.verdict is Verdict.PROVEN:
-            return Answer(Verdict.NOT_DECIDED, self._may_fail)
-        return Answer(result.verdict, result.reason)
-
-    def overlap(self, position: int) -> EntryOverlap | None:
-        return self._overlaps.get(position)
+            answer = Answer(result.verdict, result.why_unreachable)
+        elif may_fail and result.verdict is Verdict.PROVEN:
+            answer = Answer(Verdict.NOT_DECIDED, may_fail)
+        answers[result.position] = answer
+    overlaps = find_overlaps(spec, conditions=conditions)
+    return answers, {overlap.position: overlap for overlap in overlaps}
 
 
 def check_sizes(
@@ -356,36 +350,6 @@ def check_sizes(
 
 # --- Checks of configurations against the constraints of their pipelines -------------------------
 
-_DIGEST_SIZE: Final = 16
-
-_MOST_CACHED: Final = 256
-"""The capacity of the caches of digests and configurations."""
-
-MOST_PROPOSALS: Final = 20
-"""The number of rejected configurations whose nearest valid one is computed, unless specs are fixed."""
-
-
-class Proposals:
-    """The nearest valid configurations for the first few rejected ones."""
-
-    def __init__(self, most: int = MOST_PROPOSALS) -> None:
-        self._most = most
-        self._known: dict[bytes, Answer] = {}
-
-    def answer(self, answer: Answer, again: Callable[[Answer], Answer]) -> Answer:
-        """Return an answer about a configuration, completed if it is among the first few rejected ones.
-
-        `again` completes an answer that was made by another process, or earlier.
-        """
-        if not answer.key:
-            return answer
-        if answer.key not in self._known:
-            if len(self._known) < self._most:
-                answer = again(answer) if answer.outcome is None else answer.completed()
-            # The outcome would keep the constraints alive.
-            self._known[answer.key] = replace(answer, outcome=None)
-        return self._known[answer.key]
-
 
 class ConfigurationChecks:
     """Checks configurations; equal ones of equal ops are checked once.
@@ -393,21 +357,23 @@ class ConfigurationChecks:
     Args:
         registry: the providers of constraints.
         limits: the time limit of a solver query.
+        proposals: the number of rejected configurations whose nearest valid one is computed.
     """
 
-    def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
+    def __init__(
+        self, registry: ProviderRegistry, limits: Limits, proposals: int = MOST_PROPOSALS
+    ) -> None:
         self._registry = registry
         self._limits = limits
-        self._known: dict[bytes, Answer] = {}
+        self._proposals = proposals
+        self._answers: dict[bytes, Answer] = {}
+        self._completed: dict[bytes, Answer] = {}
         self._digest = lru_cache(_MOST_CACHED)(_digest)
         self._first_equal = lru_cache(_MOST_CACHED)(lambda configuration: configuration)
-        self._proposals = Proposals()
 
     def check(self, dispatch: Workload) -> Answer:
         """Return whether the configuration of the root op of a dispatch is valid."""
-        return self._proposals.answer(
-            self.judge(dispatch), lambda answer: self.completed(dispatch, answer)
-        )
+        return self.completed(self.answer(dispatch), lambda: dispatch)
 
     def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
         """Return whether the configuration that its entry gives to a payload is valid.
@@ -416,21 +382,36 @@ class ConfigurationChecks:
             payload: the payload.
             target: a `#hal.executable.target`.
         """
-        return self._proposals.answer(
-            self.judge_payload(payload, target),
-            lambda answer: self.completed(configured(payload.entry, payload, target), answer),
+        return self.completed(
+            self.answer_for_payload(payload, target),
+            lambda: configured(payload.entry, payload, target),
         )
 
-    def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
+    def completed(self, answer: Answer, dispatch: Callable[[], Workload | None]) -> Answer:
+        """Return an answer with the nearest valid configuration, if it is among the first few rejected ones.
+
+        `dispatch` returns the dispatch of an answer that was made by another process, or earlier.
+        """
+        if not answer.key:
+            return answer
+        if answer.key not in self._completed:
+            if len(self._completed) < self._proposals:
+                outcome = answer.outcome or self._outcome(dispatch())
+                answer = answer if outcome is None else answer.completed(*outcome)
+            # The outcome would keep the constraints alive.
+            self._completed[answer.key] = replace(answer, outcome=None)
+        return self._completed[answer.key]
+
+    def answer_for_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
         """Return the answer about the configuration that its entry gives to a payload, not completed."""
         try:
             dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
             reason = f"the compiler refuses it: {first_error(failure)}"
             return Answer(Verdict.REFUTED, reason)
-        return self.judge(dispatch)
+        return self.answer(dispatch)
 
-    def judge(self, dispatch: Workload) -> Answer:
+    def answer(self, dispatch: Workload) -> Answer:
         """Return the answer about the configuration of the root op of a dispatch, not completed."""
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
@@ -438,24 +419,27 @@ class ConfigurationChecks:
             return Answer(Verdict.NOT_DECIDED, reason)
         configuration = self._first_equal(configuration)
         key = self._key(dispatch, configuration)
-        answer = self._known.get(key)
+        answer = self._answers.get(key)
         if answer is None:
-            answer = self._answer(dispatch, configuration, key)
+            answer = self._new_answer(dispatch, configuration, key)
             if reason := miscompilation(dispatch, configuration):
                 answer = replace(answer, miscompilation=reason)
             # The outcome would keep the constraints alive.
-            self._known[key] = replace(answer, outcome=None)
+            self._answers[key] = replace(answer, outcome=None)
         return answer
 
-    def completed(self, dispatch: Workload, answer: Answer) -> Answer:
-        """Return the answer about the configuration of a dispatch, with the nearest valid one."""
+    def _outcome(
+        self, dispatch: Workload | None
+    ) -> tuple[ConfigurationAnswer, Configuration] | None:
+        if dispatch is None:
+            return None
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
-            return answer
-        outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
-        return replace(answer, outcome=(outcome, configuration)).completed()
+            return None
+        registry, limits = self._registry, self._limits
+        return verify_configuration(dispatch, configuration, registry, limits), configuration
 
-    def _answer(self, dispatch: Workload, configuration: Configuration, key: bytes) -> Answer:
+    def _new_answer(self, dispatch: Workload, configuration: Configuration, key: bytes) -> Answer:
         outcome = verify_configuration(dispatch, configuration, self._registry, self._limits)
         broken = outcome.violations or outcome.discouraged or outcome.unsafe or outcome.slow
         if not broken:
@@ -495,10 +479,10 @@ def _digest(value: Hashable) -> bytes:
     return blake2b(str(value).encode(), digest_size=_DIGEST_SIZE).digest()
 
 
-# --- Parallel judging of the entries of a spec ---------------------------------------------------
+# --- Parallel checks of the entries of a spec ----------------------------------------------------
 
 _FEW: Final = 100
-"""About as many entries as are judged in the time that a process takes to start."""
+"""About as many entries as are checked in the time that a process takes to start."""
 
 _SLICE: Final = 20
 """The number of entries that are handed to a process at once."""
@@ -508,83 +492,83 @@ _SECONDS: Final = 3600.0
 
 
 @contextmanager
-def judge_in_parallel(
-    judge: Judge,
-    options: JudgingOptions,
+def check_in_parallel(
+    checker: EntryChecker,
+    options: EntryOptions,
     entries: Sequence[tuple[Entry, bool]],
     *,
     processes: int,
     warn: Callable[[Diagnostic], None],
-    finished: Callable[[int, Judgement], None],
-) -> Iterator[Iterator[Judgement]]:
-    """Judge entries in this process and, for many entries, in further processes. Yield the judgements in order.
+    finished: Callable[[int, EntryAnswers], object],
+) -> Iterator[Iterator[EntryAnswers]]:
+    """Check entries in this process and, for many entries, in further processes. Yield the answers in order.
 
     This process takes part while the caller iterates. It begins with the first entries and the others with the last,
-    until they meet. The judgements equal those of a single process; only the order of the calls of `finished` with the
+    until they meet. The answers equal those of a single process; only the order of the calls of `finished` with the
     position of an entry differs.
     """
 
-    def note(start: int, judgements: Iterable[Judgement]) -> None:
-        for position, judgement in enumerate(judgements, start):
-            finished(position, judgement)
+    def note(start: int, checked: Iterable[EntryAnswers]) -> None:
+        for position, answers in enumerate(checked, start):
+            finished(position, answers)
 
-    def judge_here(start: int) -> Sequence[Judgement]:
-        judgements = judge.judge_all(entries[start : start + _SLICE])
-        note(start, judgements)
-        return judgements
+    def check_here(start: int) -> Sequence[EntryAnswers]:
+        answers = checker.check_all(entries[start : start + _SLICE])
+        note(start, answers)
+        return answers
 
-    def note_future(start: int, future: Future[_Judgements]) -> None:
+    def note_future(start: int, future: Future[_Checked]) -> None:
         if not future.cancelled() and future.exception() is None:
             note(start, future.result()[0])
 
     starts = range(0, len(entries), _SLICE)
     if len(entries) <= _FEW or processes == 1:
-        yield chain.from_iterable(map(judge_here, starts))
+        yield chain.from_iterable(map(check_here, starts))
         return
 
-    def together(futures: Mapping[int, Future[_Judgements]]) -> Iterator[Judgement]:
+    def together(futures: Mapping[int, Future[_Checked]]) -> Iterator[EntryAnswers]:
         for start in starts:
-            # A slice that is not begun, or failed, is judged in this process.
+            # A slice that is not begun, or failed, is checked in this process.
             if futures[start].cancel() or futures[start].exception() is not None:
-                yield from judge_here(start)
+                yield from check_here(start)
                 continue
-            judgements, warnings = futures[start].result()
+            answers, warnings = futures[start].result()
             for warning in warnings:
                 warn(warning)
-            yield from judgements
+            yield from answers
 
     with Pool(processes - 1, import_module, (__name__,)) as pool:
         # All at once: the other processes need not wait while this one does something else.
-        futures: dict[int, Future[_Judgements]] = {}
+        futures: dict[int, Future[_Checked]] = {}
         for start in reversed(starts):
             part = entries[start : start + _SLICE]
             pairs = [(entry.matcher, entry.action, is_asked) for entry, is_asked in part]
             spec = spec_of(*(entry for entry, _ in part))
-            futures[start] = pool.submit(_judge_slice, spec, pairs, options, seconds=_SECONDS)
+            futures[start] = pool.submit(_check_slice, spec, pairs, options, seconds=_SECONDS)
             futures[start].add_done_callback(partial(note_future, start))
         yield together(futures)
 
 
-_Judgements: TypeAlias = tuple[Sequence[Judgement], Sequence[Diagnostic]]
-"""The judgements about a slice of the entries of a spec, and the warnings of another process."""
+_Checked: TypeAlias = tuple[Sequence[EntryAnswers], Sequence[Diagnostic]]
+"""The answers about a slice of the entries of a spec, and the warnings of another process."""
 
 
-def _judge_slice(
-    spec: bytes, pairs: Iterable[tuple[str, str, bool]], options: JudgingOptions
-) -> _Judgements:
-    """Judge a slice in another process."""
+def _check_slice(
+    spec: bytes, pairs: Iterable[tuple[str, str, bool]], options: EntryOptions
+) -> _Checked:
+    """Check a slice in another process."""
     anatomy = Anatomy(parse_module(spec, "<slice>", thread_context()))
-    judgements = _judge_for(options).judge_all(
+    answers = _checker_for(options).check_all(
         [(Entry(matcher, action, None, anatomy), is_asked) for matcher, action, is_asked in pairs]
     )
     warnings = tuple(_said)
     _said.clear()
-    return judgements, warnings
+    return answers, warnings
 
 
 @lru_cache(maxsize=1)
-def _judge_for(options: JudgingOptions) -> Judge:
-    return Judge(options, _said.append)
+def _checker_for(options: EntryOptions) -> EntryChecker:
+    return EntryChecker(options, _said.append)
 
 
 _said: Final[list[Diagnostic]] = []
