@@ -35,7 +35,7 @@ LIMITS: Final = {
     "compiler": (3318, 166),
     "payloads": (2216, 129),
     "spaces": (2101, 118),
-    "checking": (1717, 81),
+    "checking": (1687, 76),
     "passes": (1202, 26),
     "tuning.problems": (2591, 168),
     "opt": (2271, 123),
