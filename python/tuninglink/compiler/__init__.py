@@ -22,11 +22,7 @@ with lazy_imports(globals()):
         refuse_spec as refuse_spec,
     )
     from tuninglink.compiler.flags import (
-        COMPILE_FLAGS as COMPILE_FLAGS,
-        DIM_FLAG as DIM_FLAG,
-        EXPLAIN_FLAGS as EXPLAIN_FLAGS,
         NAMING_FLAGS as NAMING_FLAGS,
-        TARGET_FLAG as TARGET_FLAG,
         FlagReader as FlagReader,
         check_found_flags as check_found_flags,
         check_has_target as check_has_target,
@@ -42,6 +38,16 @@ with lazy_imports(globals()):
         no_target as no_target,
         parse_arguments as parse_arguments,
         read_target as read_target,
+    )
+    from tuninglink.compiler.options import (
+        COMPILE_FLAGS as COMPILE_FLAGS,
+        DIM_FLAG as DIM_FLAG,
+        EXPLAIN_FLAGS as EXPLAIN_FLAGS,
+        TARGET_FLAG as TARGET_FLAG,
+        CompileOptions as CompileOptions,
+        ExplanationFormat as ExplanationFormat,
+        Mode as Mode,
+        OutputFormat as OutputFormat,
         target_names as target_names,
     )
     from tuninglink.compiler.prepared_dispatches import (
@@ -52,14 +58,9 @@ with lazy_imports(globals()):
         has_encodings as has_encodings,
         materialize_encodings as materialize_encodings,
     )
-    from tuninglink.compiler.preprocessing_specs import spec_diagnostics as spec_diagnostics
     from tuninglink.compiler.session import (
-        CompileOptions as CompileOptions,
-        ExplanationFormat as ExplanationFormat,
         Invocation as Invocation,
-        Mode as Mode,
         Output as Output,
-        OutputFormat as OutputFormat,
         Phase as Phase,
         PrintedText as PrintedText,
         SavedProgram as SavedProgram,
@@ -73,5 +74,6 @@ with lazy_imports(globals()):
         session_flags as session_flags,
         set_global_flags as set_global_flags,
         set_up_command_line as set_up_command_line,
+        spec_diagnostics as spec_diagnostics,
     )
     from tuninglink.compiler.tracing import TAG as TAG, Applied as Applied, TaggedSpec as TaggedSpec

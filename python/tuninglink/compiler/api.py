@@ -11,8 +11,8 @@ from tuninglink.arguments import Content, content_as_path, described, flag_words
 from tuninglink.compiler.application import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.flags import check_targets, named_target, parse_arguments
-from tuninglink.compiler.preprocessing_specs import spec_diagnostics
-from tuninglink.compiler.session import CompileOptions, session_flags
+from tuninglink.compiler.options import CompileOptions
+from tuninglink.compiler.session import session_flags, spec_diagnostics
 from tuninglink.errors import CompileError, Diagnostic, printable
 from tuninglink.files import STANDARD_STREAM, temporary_directory
 from tuninglink.iree import Target

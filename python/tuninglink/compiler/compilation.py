@@ -12,18 +12,16 @@ from typing import Final, TypeAlias
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.application import Application, SpecChoice
+from tuninglink.compiler.options import CompileOptions, Mode, OutputFormat
 from tuninglink.compiler.prepared_dispatches import (
     compile_executables,
     failing_dispatches,
     materialize_encodings,
 )
 from tuninglink.compiler.session import (
-    CompileOptions,
     Invocation,
-    Mode,
     NativeHandle,
     Output,
-    OutputFormat,
     Phase,
     Pipeline,
     Session,

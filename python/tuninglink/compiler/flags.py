@@ -13,7 +13,6 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -21,12 +20,9 @@ from typing import Any, Final
 
 from iree.compiler import _mlir_libs, ir as mlir
 
+from tuninglink.compiler.options import COMPILE_FLAGS, HOST, CompileOptions
 from tuninglink.compiler.session import (
-    CompileOptions,
-    ExplanationFormat,
     Invocation,
-    Mode,
-    OutputFormat,
     Phase,
     Session,
     registered_backends,
@@ -39,19 +35,14 @@ from tuninglink.errors import (
     UsageError,
     did_you_mean,
 )
-from tuninglink.iree import GivenSizes, Target, known_target_names, read_executable_target, targets
+from tuninglink.iree import Target, read_executable_target, targets
 from tuninglink.llvm_flags import (
     CommandLine,
     CommandLineError,
     Flag,
-    choice,
     dashed,
-    read_name,
-    read_number,
-    switch,
 )
 from tuninglink.mlir import children, error, note, parameters, thread_context
-from tuninglink.specs import spec_names
 
 _EMPTY_PROGRAM: Final = b"module {}\0"
 """A program whose only relevant parts are its devices. The null ends its text."""
@@ -141,9 +132,6 @@ def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
         yield from _targets_in(element)
 
 
-_HOST: Final = "host"
-"""The name of this machine's processor, as in flags of the compiler."""
-
 _HOST_FLAGS: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -152,12 +140,7 @@ _HOST_FLAGS: Final = (
 
 
 def _is_host(name: str) -> bool:
-    return name.strip().lower() == _HOST
-
-
-def target_names() -> list[str]:
-    """Return the names that `read_target` accepts."""
-    return [_HOST, *known_target_names()]
+    return name.strip().lower() == HOST
 
 
 def named_target(name: str) -> Target:
@@ -265,155 +248,6 @@ NAMING_FLAGS: Final = {
 
 
 # --- The arguments of `iree-compile` and of Tuninglink -------------------------------------------
-
-
-def _on_or_off(text: str) -> bool:
-    if text not in ("on", "off"):
-        raise ValueError("expected on or off")
-    return text == "on"
-
-
-_EXPLAIN: Final = "explain"
-
-COMPILE_FLAGS: Final = {
-    "output": Flag(
-        "output",
-        read_name,
-        short="o",
-        metavar="OUT",
-        help="Where to write the result. Default: standard output.",
-    ),
-    "target": Flag(
-        "target",
-        read_name,
-        metavar="TARGET",
-        help="What to compile for: host (this CPU), znver4, gfx942, mi300x, sm_80 and the like. It stands for flags of "
-        "iree-compile, which -v shows; `tuninglink targets --all` lists the names.",
-        values=target_names,
-    ),
-    "output-format": choice("output_format", OutputFormat),
-    "compile-mode": choice("mode", Mode),
-    "compile-from": choice("compile_from", Phase),
-    "compile-to": choice("compile_to", Phase),
-    "verify": switch("verify", ""),
-    "dump-compilation-phases-to": Flag("phase_dumps"),
-    "emit-mlir-bytecode": switch("emit_bytecode", ""),
-    "emit-mlir-bytecode-version": Flag("bytecode_version", read_number),
-    "remarks-filter": Flag("remarks_filter"),
-    "remarks-output-file": Flag("remarks_file"),
-    "split-input-file": switch("split_input", ""),
-    "spec": Flag(
-        "specs",
-        read_name,
-        repeats=True,
-        metavar="SPEC",
-        help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, "
-        "followed by #sha256=HASH if it must not change; library:auto applies all shipped libraries that fit the "
-        "target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
-        "SKU, an architecture or a family, or several, separated by commas.",
-        values=spec_names,
-    ),
-    "spec-dir": Flag(
-        "spec_directories",
-        read_name,
-        repeats=True,
-        metavar="DIR",
-        help="Look for default specs in this directory first. May be repeated.",
-    ),
-    "no-default-specs": switch(
-        "default_specs",
-        "Do not apply default specs, neither from a directory nor shipped ones.",
-        value=False,
-    ),
-    "no-upgrade": switch(
-        "upgrade",
-        "Reject specs that were written for an older compiler, instead of upgrading them.",
-        value=False,
-    ),
-    "no-derived-entries": switch(
-        "derived_entries",
-        "Apply entries only as they are written. By default an entry also applies to other forms of its "
-        "problem: with a batch of 1 added or removed, and with its loops in another order.",
-        value=False,
-    ),
-    "skip-failing-entries": switch(
-        "skip_failing",
-        "Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
-        "entry. Otherwise that is an error.",
-    ),
-    "prune": Flag(
-        "prune",
-        _on_or_off,
-        metavar="=off",
-        help="Give every dispatch all entries, not only those that may match in it. That takes longer, "
-        "with the same configurations.",
-        values=lambda: ("on", "off"),
-    ),
-    "dump-specs-to": Flag(
-        "spec_dumps",
-        read_name,
-        metavar="DIR",
-        help="Write the linked specs of each target to DIR, or - for standard output.",
-    ),
-    _EXPLAIN: Flag(
-        "explanation",
-        switch=True,
-        metavar="[=FILE]",
-        help="Explain the effect of the specs, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a page), or on "
-        "standard error. See `tuninglink explain --help`.",
-    ),
-    "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
-    "iree-codegen-enable-default-tuning-specs": switch("default_specs", ""),
-    "iree-codegen-dump-tuning-specs-to": Flag("spec_dumps"),
-}
-"""The flags that `tuninglink compile` implements."""
-
-TARGET_FLAG: Final = COMPILE_FLAGS["target"]
-"""The flag for a target. Commands on specs have another text."""
-
-DIM_FLAG: Final[Flag] = Flag(
-    "sizes",
-    GivenSizes.parse,
-    repeats=True,
-    metavar="SIZES",
-    help="Sizes of dynamic dimensions, for the costs: ARGUMENT.DIMENSION=SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512, or "
-    "sizes alone for all of them. May be repeated.",
-)
-"""The sizes of dynamic dimensions."""
-
-_ONLY_COMPILE: Final = frozenset({"prune", "dump-specs-to"})
-
-EXPLAIN_FLAGS: Final = {
-    **{
-        name: replace(flag, help="") if name in _ONLY_COMPILE else flag
-        for name, flag in COMPILE_FLAGS.items()
-        if name not in (_EXPLAIN, "output")
-    },
-    "profile": Flag(
-        "profile",
-        read_name,
-        metavar="FILE",
-        help="Measured times: a .ireeprof of --device_profiling_output, or an explanation of --device as JSON.",
-    ),
-    "database": Flag(
-        "database",
-        read_name,
-        metavar="FILE",
-        help="Measured times from a database of `tuninglink tune`.",
-    ),
-    "dim": DIM_FLAG,
-    "format": choice(
-        "report_format",
-        ExplanationFormat,
-        "The format of the explanation. Default: that of the suffix of FILE, or table.",
-    ),
-    "output": replace(
-        COMPILE_FLAGS["output"],
-        metavar="FILE",
-        help="Where to write the explanation. Default: standard output.",
-    ),
-}
-"""The flags that `tuninglink explain` implements."""
 
 
 def parse_arguments(arguments: Iterable[str]) -> CompileOptions:

@@ -25,16 +25,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from iree.compiler import _mlir_libs, ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.preprocessing_specs import with_current_specs
-from tuninglink.errors import CompileError, Diagnostic, Severity
-from tuninglink.iree import TENSOR_UKERNELS_FLAG, GivenSizes
+from tuninglink.errors import CompileError, Diagnostic, Severity, SpecError, printable
+from tuninglink.files import cannot
+from tuninglink.iree import TENSOR_UKERNELS_FLAG
 from tuninglink.mlir import (
     QUOTE_OPERATIONS,
+    DiagnosticSink,
     callers,
     error,
     note,
@@ -50,6 +52,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Report = Callable[[Diagnostic], None]
+
+
+class Phase(Enum):
+    """A phase, named as in `--compile-to`. Phases compare by their position in the pipeline."""
+
+    START = "start"
+    INPUT = "input"
+    ABI = "abi"
+    PREPROCESSING = "preprocessing"
+    GLOBAL_OPTIMIZATION = "global-optimization"
+    DISPATCH_CREATION = "dispatch-creation"
+    FLOW = "flow"
+    STREAM = "stream"
+    EXECUTABLE_SOURCES = "executable-sources"
+    EXECUTABLE_CONFIGURATIONS = "executable-configurations"
+    EXECUTABLE_TARGETS = "executable-targets"
+    HAL = "hal"
+    VM = "vm"
+    END = "end"
+
+    def __lt__(self, other: Phase) -> bool:
+        return _POSITIONS[self] < _POSITIONS[other]
+
+    def __le__(self, other: Phase) -> bool:
+        return _POSITIONS[self] <= _POSITIONS[other]
+
+
+_POSITIONS = {phase: position for position, phase in enumerate(Phase)}
 
 
 class Pipeline(IntEnum):
@@ -102,7 +132,7 @@ class Session(NativeHandle):
         try:
             self._set(*(f"{name}={defaults[name]}" for name in leaked))
             of_process = f"{PREPROCESSING_FLAG}={defaults[PREPROCESSING_FLAG]}"
-            self._set(*with_current_specs((of_process, *flags)))
+            self._set(*_with_current_specs((of_process, *flags)))
         except CompileError:
             self.close()
             raise
@@ -386,6 +416,71 @@ def _with_remedy(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, notes=(remedy, *diagnostic.notes))
 
 
+# --- Preprocessing specs, which the compiler reads from files: old ones are upgraded in a copy
+
+
+def _with_current_specs(flags: Iterable[str]) -> list[str]:
+    """Return flags of the compiler with copies in place of old preprocessing specs."""
+    result = []
+    for flag in flags:
+        spec = _content(flag)
+        copy = _read(*spec)[0] if spec else None
+        result.append(flag if copy is None else f"{PREPROCESSING_FLAG}=/dev/fd/{copy.fileno()}")
+    return result
+
+
+def spec_diagnostics(flags: Iterable[str], *, upgrade: bool = True) -> list[Diagnostic]:
+    """Return the remarks and warnings about the preprocessing specs among flags.
+
+    Args:
+        flags: flags of the compiler.
+        upgrade: whether old specs are upgraded; otherwise they are rejected.
+
+    Raises:
+        CompileError: a preprocessing spec cannot be read.
+    """
+    specs = filter(None, map(_content, flags))
+    return [diagnostic for spec in specs for diagnostic in _read(*spec, upgrade=upgrade)[1]]
+
+
+def _content(flag: str) -> tuple[str, bytes] | None:
+    """Return the path and the content of the spec that a flag names; None for other flags and for directories."""
+    name, _, path = flag.partition("=")
+    if name != PREPROCESSING_FLAG or not path or Path(path).is_dir():
+        return None
+    try:
+        return path, Path(path).read_bytes()
+    except OSError as failure:
+        raise CompileError(cannot("read the preprocessing spec", path, failure)) from None
+
+
+@cache
+def _read(
+    path: str, data: bytes, *, upgrade: bool = True
+) -> tuple[IO[bytes] | None, tuple[Diagnostic, ...]]:
+    """Return a copy of a spec if it is old, and the diagnostics about its upgrade.
+
+    The copy has no name, so it vanishes with the process. Its locations are those of the original.
+    """
+    from tuninglink.specs import read_preprocessing_spec  # noqa: PLC0415 - rarely needed
+
+    show_lines_of(path)
+    diagnostics: list[Diagnostic] = []
+    sink = DiagnosticSink(diagnostics.append)
+    try:
+        module = read_preprocessing_spec(
+            data, printable(path), thread_context(), upgrade=upgrade, diagnostics=sink
+        )
+    except SpecError as failure:
+        raise CompileError(*failure.diagnostics) from None
+    if not diagnostics:
+        return None, ()
+    copy = TemporaryFile()  # noqa: SIM115 - the compiler reads it later
+    copy.write(to_bytecode(module))
+    copy.flush()
+    return copy, tuple(diagnostics)
+
+
 # --- The C interface of the compiler's shared library, for functions and handlers that the Python bindings lack
 
 
@@ -526,156 +621,3 @@ def check(failure: int | None, doing: str = "") -> None:
     if failure is not None:
         message = _take_message(failure)
         raise CompileError(error(f"{doing}: {message}" if doing else message))
-
-
-# --- The options of a compilation, and its phases in the order in which the compiler runs them ---
-
-
-class Phase(Enum):
-    """A phase, named as in `--compile-to`. Phases compare by their position in the pipeline."""
-
-    START = "start"
-    INPUT = "input"
-    ABI = "abi"
-    PREPROCESSING = "preprocessing"
-    GLOBAL_OPTIMIZATION = "global-optimization"
-    DISPATCH_CREATION = "dispatch-creation"
-    FLOW = "flow"
-    STREAM = "stream"
-    EXECUTABLE_SOURCES = "executable-sources"
-    EXECUTABLE_CONFIGURATIONS = "executable-configurations"
-    EXECUTABLE_TARGETS = "executable-targets"
-    HAL = "hal"
-    VM = "vm"
-    END = "end"
-
-    def __lt__(self, other: Phase) -> bool:
-        return _POSITIONS[self] < _POSITIONS[other]
-
-    def __le__(self, other: Phase) -> bool:
-        return _POSITIONS[self] <= _POSITIONS[other]
-
-
-_POSITIONS = {phase: position for position, phase in enumerate(Phase)}
-
-
-class OutputFormat(Enum):
-    """The format of the compiled program, named as in `--output-format`."""
-
-    BYTECODE = "vm-bytecode"
-    C_SOURCE = "vm-c"
-    ASSEMBLY = "vm-asm"
-
-
-class Mode(Enum):
-    """The compiler's pipeline, named as in `--compile-mode`."""
-
-    STANDARD = "std"
-    VM = "vm"
-    HAL_EXECUTABLE = "hal-executable"
-    PRECOMPILE = "precompile"
-
-
-class ExplanationFormat(Enum):
-    """The format of an explanation, named as in `--format`."""
-
-    TABLE = "table"
-    JSON = "json"
-    HTML = "html"
-
-
-@dataclass(frozen=True)
-class CompileOptions:
-    """The options of a compilation, named as in the flags of `iree-compile`.
-
-    Attributes:
-        output: the path of the result, `-` for standard output.
-        output_format: the format of the result, unless the compilation ends early.
-        compile_from: the last phase that the input has been through.
-        phase_dumps: a directory for the IR after each phase; empty for no dumps.
-        emit_bytecode: whether to write IR as bytecode.
-        bytecode_version: the version of that bytecode, or -1 for the current version.
-        remarks_filter: a pattern of the remarks to write to a file; empty for no remarks.
-        split_input: whether to compile the parts of the input between `// -----` separately.
-        specs: the paths of the user's specs, in order of precedence.
-        spec_directories: directories of default specs, searched before the shipped ones.
-        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
-        spec_dumps: a directory for the linked specs, `-` for standard output; empty for no dump.
-        prune: whether each dispatch receives only the entries that may match in it.
-        skip_failing: whether to compile a dispatch without specs if it fails with them.
-        explanation: the file for an explanation, empty for standard error; None for no explanation.
-        profile: a file with measured times for an explanation, or None.
-        database: a database of trials for an explanation, or None.
-        sizes: the sizes of dynamic dimensions for the costs in an explanation.
-        report_format: the format of the explanation, or None to derive it from the file name.
-        flags: all other flags, each as `--name` or `--name=value`.
-    """
-
-    input: str | None = None
-    output: str = "-"
-    output_format: OutputFormat = OutputFormat.BYTECODE
-    mode: Mode = Mode.STANDARD
-    compile_from: Phase = Phase.START
-    compile_to: Phase = Phase.END
-    verify: bool = True
-    phase_dumps: str = ""
-    emit_bytecode: bool = False
-    bytecode_version: int = -1
-    remarks_filter: str = ""
-    remarks_file: str = "mlir-remarks.yaml"
-    split_input: bool = False
-    specs: tuple[str, ...] = ()
-    spec_directories: tuple[str, ...] = ()
-    default_specs: bool = True
-    upgrade: bool = True
-    spec_dumps: str = ""
-    prune: bool = True
-    derived_entries: bool = True
-    skip_failing: bool = False
-    explanation: str | None = None
-    report_format: ExplanationFormat | None = None
-    profile: str | None = None
-    database: str | None = None
-    sizes: tuple[GivenSizes, ...] = ()
-    flags: tuple[str, ...] = ()
-
-    @property
-    def needs_target(self) -> bool:
-        """Whether the compilation passes the phase at which the program must have a target."""
-        return (
-            self.mode is Mode.STANDARD
-            and self.compile_from < Phase.EXECUTABLE_SOURCES <= self.compile_to
-        )
-
-    @property
-    def applies_specs(self) -> bool:
-        """Whether the compilation passes the phase at which specs are embedded."""
-        if self.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
-            return False
-        first, last = self.compile_from, self.compile_to
-        return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
-
-    @property
-    def writes_ir(self) -> bool:
-        """Whether the result is IR, not the compiled program."""
-        if self.compile_to is not Phase.END or self.mode is Mode.PRECOMPILE:
-            return True
-        return self.output_format is OutputFormat.ASSEMBLY and self.mode is not Mode.HAL_EXECUTABLE
-
-    @property
-    def writes_text(self) -> bool:
-        """Whether the result is text: IR, unless it is written as bytecode, or C."""
-        if self.writes_ir:
-            return not self.emit_bytecode
-        return self.output_format is OutputFormat.C_SOURCE and self.mode is not Mode.HAL_EXECUTABLE
-
-    @property
-    def reason_against_specs(self) -> str:
-        """The reason why specs do not take effect; empty if they do."""
-        if self.mode in (Mode.VM, Mode.PRECOMPILE):
-            return f"specs are not applied in --compile-mode={self.mode.value}"
-        if self.compile_to < Phase.EXECUTABLE_SOURCES:
-            return f"the compilation ends before '{Phase.EXECUTABLE_SOURCES.value}'"
-        if self.compile_from > Phase.EXECUTABLE_SOURCES:
-            return f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
-        return ""
