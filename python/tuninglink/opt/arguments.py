@@ -1,10 +1,10 @@
-"""Classification of command line arguments: passes, flags of the compiler, inputs, and mistakes."""
+"""The options of `tuninglink-opt`, and the passes and inputs on its command line."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tuninglink.errors import nearest
 from tuninglink.files import STANDARD_STREAM
@@ -14,13 +14,15 @@ from tuninglink.llvm_flags import (
     Flag,
     Unknown,
     ambiguous,
+    flags_of,
     one_of,
-    read_boolean,
+    option,
     read_number,
+    switch,
+    toggle,
 )
 from tuninglink.mlir import names
 from tuninglink.opt import pass_registry
-from tuninglink.opt.execution import Instrumentation
 from tuninglink.opt.inputs import SPLIT_MARKER
 from tuninglink.opt.pass_registry import (
     OWN_PREFIX,
@@ -33,16 +35,213 @@ from tuninglink.opt.pass_registry import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from iree.compiler import ir as mlir
 
 
-_PASS_NAME = re.compile(r"[\w.-]+")
+def _value(default: Any, value: str, help_: str, name: str = "", **changes: Any) -> Any:
+    """Return a field of the options that a flag with a value sets."""
+    return option(default, name=name, metavar=f"<{value}>", help=help_, **changes)
+
+
+def _choice(
+    words: str, help_: str, name: str = "", default: str = "", *, switch: bool = False
+) -> Any:
+    """Return a field of the options that is one of several words; the first one for a switch without a value."""
+    first, *others = words.split("|")
+    read = one_of(*[""] * switch, first, *others)
+    flag = Flag("", lambda text: read(text) or first, switch, help=help_, metavar=words)
+    return option(default, flag, name=name)
 
 
 @dataclass(frozen=True)
-class OptRequest:
+class Options:
+    """The options of a command line, each with its flag."""
+
+    help: bool = toggle("Display available options")
+    version: bool = toggle("Display the versions of this program and of the compiler")
+    list_passes: bool = toggle("Print the list of registered passes and exit")
+    completion: str = _choice(
+        "bash|zsh|fish", "Print a script that completes flags and passes in this shell"
+    )
+    output: str = _value("-", "filename", "Output filename", "o")
+    pipeline: str | None = _value(
+        None, "string", "Textual description of the pass pipeline to run", "pass-pipeline"
+    )
+    implicit_module: bool = toggle(
+        "Disable implicit addition of a top-level module op during parsing",
+        name="no-implicit-module",
+        default=True,
+    )
+    allow_unregistered: bool = toggle(
+        "Allow operation with no registered dialects", name="allow-unregistered-dialect"
+    )
+    bytecode: bool = toggle("Emit bytecode when generating output", name="emit-bytecode")
+    bytecode_version: int | None = _value(
+        None,
+        "number",
+        "Use specified bytecode when generating output",
+        "emit-bytecode-version",
+        read=read_number,
+    )
+    split_marker: str | None = _value(
+        None,
+        "string",
+        "Split the input file into chunks using the given or default marker and process each chunk "
+        "independently",
+        "split-input-file",
+        read=lambda text: text or SPLIT_MARKER,
+        switch=True,
+    )
+    output_marker: str = _value(
+        SPLIT_MARKER, "string", "Split marker to use for merging the output", "output-split-marker"
+    )
+    expectations: str = _choice(
+        "all|only-expected",
+        "Check that emitted diagnostics match expected-* lines on the corresponding line",
+        "verify-diagnostics",
+        switch=True,
+    )
+    verify_each: bool = option(
+        default=True, base=switch("", "Run the verifier after each transformation pass")
+    )
+    dump_pipeline: bool = toggle("Print the pipeline that will be run", name="dump-pass-pipeline")
+    before_all: bool = toggle("Print IR before each pass", name="mlir-print-ir-before-all")
+    after_all: bool = toggle("Print IR after each pass", name="mlir-print-ir-after-all")
+    before: tuple[str, ...] = _value(
+        (), "pass-arg", "Print IR before specified passes", "mlir-print-ir-before", repeats=True
+    )
+    after: tuple[str, ...] = _value(
+        (), "pass-arg", "Print IR after specified passes", "mlir-print-ir-after", repeats=True
+    )
+    only_on_change: bool = toggle(
+        "When printing the IR after a pass, only print if the IR changed",
+        name="mlir-print-ir-after-change",
+    )
+    only_on_failure: bool = toggle(
+        "When printing the IR after a pass, only print if the pass failed",
+        name="mlir-print-ir-after-failure",
+    )
+    module_scope: bool = toggle(
+        "When printing IR for print-ir-[before|after]{-all} always print the top-level operation",
+        name="mlir-print-ir-module-scope",
+    )
+    tree_directory: str | None = _value(
+        None,
+        "string",
+        "When printing the IR before/after a pass, print file tree rooted at this directory",
+        "mlir-print-ir-tree-dir",
+    )
+    timing: bool = toggle("Display execution times", name="mlir-timing")
+    statistics: bool = toggle("Display the statistics of each pass", name="mlir-pass-statistics")
+    statistics_display: str = _choice(
+        "list|pipeline",
+        "Display method for pass statistics",
+        "mlir-pass-statistics-display",
+        "pipeline",
+    )
+    threads: bool = toggle(
+        "Disable multi-threading within MLIR", name="mlir-disable-threading", default=True
+    )
+    notes: bool = toggle(
+        "Disable diagnostic notes.", name="mlir-disable-diagnostic-notes", default=True
+    )
+    verbosity: str = _choice(
+        "errors|warnings|remarks",
+        "Choose level of diagnostic information",
+        "mlir-diagnostic-verbosity-level",
+        "remarks",
+    )
+    color: bool | None = option(None, switch("", "Use colors in diagnostics (default=autodetect)"))
+
+    @property
+    def prints_selected(self) -> bool:
+        """Whether to print IR around some passes only."""
+        return bool(self.before or self.after)
+
+    @property
+    def prints(self) -> bool:
+        """Whether to print IR."""
+        return self.prints_selected or self.before_all or self.after_all or self.only_on_failure
+
+    def around(self, name: str) -> Options:
+        """Return the options of a pass manager with only the pass called `name`."""
+        return replace(
+            self,
+            before_all=self.before_all or name in split_names(self.before),
+            after_all=self.after_all or name in split_names(self.after),
+            before=(),
+            after=(),
+            timing=False,
+            statistics=False,
+        )
+
+
+def split_names(lists: Iterable[str]) -> set[str]:
+    """Return the names in comma-separated lists."""
+    return {name for list_ in lists for name in list_.split(",")}
+
+
+FLAGS: Final = flags_of(Options)
+
+ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
+
+IREE_OPT_ONLY: Final = frozenset(
+    [
+        "elide-resource-data-from-bytecode",
+        "emit-bytecode-producer",
+        "help-hidden",
+        "help-list",
+        "help-list-hidden",
+        "irdl-file",
+        "load-dialect-plugin",
+        "load-pass-plugin",
+        "log-actions-to",
+        "log-mlir-actions-filter",
+        "mlir-debug-counter",
+        "mlir-enable-debugger-hook",
+        "mlir-generate-reproducer",
+        "mlir-output-format",
+        "mlir-pass-pipeline-crash-reproducer",
+        "mlir-pass-pipeline-local-reproducer",
+        "mlir-print-debug-counter",
+        "mlir-timing-display",
+        "mlir-very-unsafe-disable-verifier-on-parsing",
+        "print-all-options",
+        "print-options",
+        "profile-actions-to",
+        "remark-format",
+        "remark-policy",
+        "remarks-filter",
+        "remarks-filter-analyse",
+        "remarks-filter-failed",
+        "remarks-filter-missed",
+        "remarks-filter-passed",
+        "remarks-output-file",
+        "run-reproducer",
+        "show-dialects",
+        "verify-roundtrip",
+    ]
+)
+"""Flags that only the main function of `iree-opt` implements. A run with one of them executes `iree-opt`."""
+
+
+def read_options(arguments: Sequence[str]) -> tuple[Options, CommandLine]:
+    """Parse a command line, without the name of the program. Return the options, and all that is written."""
+    if message := ambiguous(arguments):
+        raise CommandLineError(message)
+    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
+    line = CommandLine(FLAGS | aliases, arguments)
+    return Options(**line.values), line
+
+
+# --- The passes and the input of a command line --------------------------------------------------
+
+_PASS_NAME = re.compile(r"[\w.-]+")
+
+
+class OptRequest(NamedTuple):
     """The passes to run and their input."""
 
     options: Options
@@ -52,16 +251,16 @@ class OptRequest:
     runs_python: bool = False
     needs_target_backends: bool = False
     compiler_flags: tuple[str, ...] = ()
-    handed_over: tuple[str, ...] = ()
+    is_handed_over: bool = False
 
 
 def resolve(
-    options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
+    options: Options, line: CommandLine, registry: PassRegistry, context: mlir.Context
 ) -> OptRequest:
     """Determine the passes and the input. The compiler's passes are looked up in `context`."""
     lookup = PassLookup(context, registry)
-    passes = [flag for flag in options.line.unknown if _is_pass(flag, lookup)]
-    other = [flag for flag in options.line.unknown if flag not in passes]
+    passes = [flag for flag in line.unknown if _is_pass(flag, lookup)]
+    other = [flag for flag in line.unknown if flag not in passes]
     # Passes are given as flags, or as a textual pipeline.
     if passes and options.pipeline is not None:
         raise CommandLineError("'-pass-pipeline' option can't be used with individual pass options")
@@ -82,16 +281,15 @@ def resolve(
         )
     # The same goes for selected passes to be printed that may be inside pipelines of the compiler.
     compiler = lookup.compiler
-    is_inside = options.instrumentation.is_selective and any(
+    is_inside = options.prints_selected and any(
         compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
     )
     if exclusive or (is_inside and not python_pass):
-        command = (pass_registry.executable(), *arguments)
-        return OptRequest(options, context, "", pipeline, handed_over=command)
+        return OptRequest(options, context, "", pipeline, is_handed_over=True)
     for flag in other:
         _check_spelling(flag, registry)
     # The remaining flags are the compiler's, and the words are inputs.
-    flags, inputs = options.line.split(other, pass_registry.flags_with_value)
+    flags, inputs = line.split(other, pass_registry.flags_with_value)
     if len(inputs) > 1:
         raise CommandLineError(
             "Too many positional arguments specified!\n"
@@ -147,192 +345,3 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
         f"tuninglink-opt: Did you mean '--{suggestion}'?"
     )
-
-
-# --- The flags of `tuninglink-opt` ---------------------------------------------------------------
-
-
-def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
-    return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
-
-
-def _value(
-    target: str,
-    value: str,
-    help: str,  # noqa: A002 - of the command
-    read: Callable[[str], object] = str,
-    *,
-    optional: bool = False,
-    repeats: bool = False,
-) -> Flag:
-    value = value if "|" in value else f"<{value}>"
-    return Flag(target, read, optional, repeats, help, metavar=value)
-
-
-def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
-    words = value.split("|")
-    read = one_of("", *words) if optional else one_of(*words)
-    return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
-
-
-FLAGS: Final = {
-    "help": _switch("help", "Display available options"),
-    "version": _switch("version", "Display the versions of this program and of the compiler"),
-    "list-passes": _switch("list_passes", "Print the list of registered passes and exit"),
-    "completion": _choice(
-        "completion",
-        "bash|zsh|fish",
-        "Print a script that completes flags and passes in this shell",
-    ),
-    "o": _value("output", "filename", "Output filename"),
-    "pass-pipeline": _value(
-        "pipeline", "string", "Textual description of the pass pipeline to run"
-    ),
-    "no-implicit-module": _switch(
-        "implicit_module",
-        "Disable implicit addition of a top-level module op during parsing",
-        sets=False,
-    ),
-    "allow-unregistered-dialect": _switch(
-        "allow_unregistered", "Allow operation with no registered dialects"
-    ),
-    "emit-bytecode": _switch("bytecode", "Emit bytecode when generating output"),
-    "emit-bytecode-version": _value(
-        "bytecode_version",
-        "number",
-        "Use specified bytecode when generating output",
-        read_number,
-    ),
-    "split-input-file": _value(
-        "split_marker",
-        "string",
-        "Split the input file into chunks using the given or default marker and process each chunk "
-        "independently",
-        lambda text: text or SPLIT_MARKER,
-        optional=True,
-    ),
-    "output-split-marker": _value(
-        "output_marker", "string", "Split marker to use for merging the output"
-    ),
-    "verify-diagnostics": _choice(
-        "expectations",
-        "all|only-expected",
-        "Check that emitted diagnostics match expected-* lines on the corresponding line",
-        optional=True,
-    ),
-    "verify-each": _switch("verify_each", "Run the verifier after each transformation pass"),
-    "dump-pass-pipeline": _switch("dump_pipeline", "Print the pipeline that will be run"),
-    "mlir-print-ir-before-all": _switch("before_all", "Print IR before each pass"),
-    "mlir-print-ir-after-all": _switch("after_all", "Print IR after each pass"),
-    "mlir-print-ir-before": _value(
-        "before", "pass-arg", "Print IR before specified passes", repeats=True
-    ),
-    "mlir-print-ir-after": _value(
-        "after", "pass-arg", "Print IR after specified passes", repeats=True
-    ),
-    "mlir-print-ir-after-change": _switch(
-        "only_on_change", "When printing the IR after a pass, only print if the IR changed"
-    ),
-    "mlir-print-ir-after-failure": _switch(
-        "only_on_failure", "When printing the IR after a pass, only print if the pass failed"
-    ),
-    "mlir-print-ir-module-scope": _switch(
-        "module_scope",
-        "When printing IR for print-ir-[before|after]{-all} always print the top-level operation",
-    ),
-    "mlir-print-ir-tree-dir": _value(
-        "tree_directory",
-        "string",
-        "When printing the IR before/after a pass, print file tree rooted at this directory",
-    ),
-    "mlir-timing": _switch("timing", "Display execution times"),
-    "mlir-pass-statistics": _switch("statistics", "Display the statistics of each pass"),
-    "mlir-pass-statistics-display": _choice(
-        "statistics_display", "list|pipeline", "Display method for pass statistics"
-    ),
-    "mlir-disable-threading": _switch("threads", "Disable multi-threading within MLIR", sets=False),
-    "mlir-disable-diagnostic-notes": _switch("notes", "Disable diagnostic notes.", sets=False),
-    "mlir-diagnostic-verbosity-level": _choice(
-        "verbosity", "errors|warnings|remarks", "Choose level of diagnostic information"
-    ),
-    "color": _switch("color", "Use colors in diagnostics (default=autodetect)"),
-}
-
-ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
-
-IREE_OPT_ONLY: Final = frozenset(
-    {
-        "elide-resource-data-from-bytecode",
-        "emit-bytecode-producer",
-        "help-hidden",
-        "help-list",
-        "help-list-hidden",
-        "irdl-file",
-        "load-dialect-plugin",
-        "load-pass-plugin",
-        "log-actions-to",
-        "log-mlir-actions-filter",
-        "mlir-debug-counter",
-        "mlir-enable-debugger-hook",
-        "mlir-generate-reproducer",
-        "mlir-output-format",
-        "mlir-pass-pipeline-crash-reproducer",
-        "mlir-pass-pipeline-local-reproducer",
-        "mlir-print-debug-counter",
-        "mlir-timing-display",
-        "mlir-very-unsafe-disable-verifier-on-parsing",
-        "print-all-options",
-        "print-options",
-        "profile-actions-to",
-        "remark-format",
-        "remark-policy",
-        "remarks-filter",
-        "remarks-filter-analyse",
-        "remarks-filter-failed",
-        "remarks-filter-missed",
-        "remarks-filter-passed",
-        "remarks-output-file",
-        "run-reproducer",
-        "show-dialects",
-        "verify-roundtrip",
-    }
-)
-"""Flags that only the main function of `iree-opt` implements. A run with one of them executes `iree-opt`."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a command line."""
-
-    line: CommandLine
-    help: bool = False
-    version: bool = False
-    list_passes: bool = False
-    completion: str = ""
-    output: str = "-"
-    pipeline: str | None = None
-    split_marker: str | None = None
-    output_marker: str = SPLIT_MARKER
-    expectations: str = ""
-    implicit_module: bool = True
-    allow_unregistered: bool = False
-    bytecode: bool = False
-    bytecode_version: int | None = None
-    dump_pipeline: bool = False
-    threads: bool = True
-    notes: bool = True
-    verbosity: str = "remarks"
-    color: bool | None = None
-    instrumentation: Instrumentation = field(default_factory=Instrumentation)
-
-
-def read_options(arguments: Sequence[str]) -> Options:
-    """Parse a command line, without the name of the program."""
-    if message := ambiguous(arguments):
-        raise CommandLineError(message)
-    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
-    line = CommandLine(FLAGS | aliases, arguments)
-    fields = Instrumentation.__dataclass_fields__
-    reports = {name: value for name, value in line.values.items() if name in fields}
-    rest = {name: value for name, value in line.values.items() if name not in fields}
-    return Options(line, **rest, instrumentation=Instrumentation(**reports))

@@ -30,7 +30,12 @@ from tuninglink.mlir import (
 from tuninglink.opt.arguments import Options, OptRequest, dump, read_options, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.inputs import Chunk, Expectations, parse, split_input
-from tuninglink.opt.pass_registry import PIPELINE_SOURCE, PassRegistry, parse_pipeline
+from tuninglink.opt.pass_registry import (
+    PIPELINE_SOURCE,
+    PassRegistry,
+    executable,
+    parse_pipeline,
+)
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -59,7 +64,8 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
     reporter = _Reporter()
     # Read the command line.
     try:
-        reporter.options = options = read_options(arguments[1:])
+        options, line = read_options(arguments[1:])
+        reporter.options = options
         check_plugins(plugin_failures)
         if options.pipeline:
             reporter.sources.add(PIPELINE_SOURCE, options.pipeline.encode())
@@ -69,11 +75,11 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
 
             write_output(STANDARD_STREAM, about(options, registry, program))
             return 0
-        request = resolve(options, arguments[1:], registry, _new_context())
-        if request.handed_over:
+        request = resolve(options, line, registry, _new_context())
+        if request.is_handed_over:
             # The compiler's programs expect a signal when the reader of their output closes the pipe.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            os.execv(request.handed_over[0], list(request.handed_over))  # noqa: S606
+            os.execv(executable(), [executable(), *arguments[1:]])  # noqa: S606
         data = without_byte_order_mark(_read(request.input))
         flags = list(request.compiler_flags)
         # Expectations do not cover the note with the operation at a diagnostic.
@@ -183,7 +189,7 @@ def _process_chunk(
                 context,
                 registry,
                 sink,
-                options.instrumentation,
+                options,
                 nest_implicitly=nest_implicitly,
             )
             if options.dump_pipeline:

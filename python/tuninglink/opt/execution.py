@@ -17,7 +17,6 @@ import threading
 import time
 import traceback
 from ctypes import c_char_p
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -26,6 +25,7 @@ from iree.compiler.passmanager import PassDisplayMode, PassManager
 from tuninglink.compiler import call, set_global_flags
 from tuninglink.errors import Diagnostic, PipelineError, Severity, TuninglinkError
 from tuninglink.mlir import DiagnosticSink, error, from_mlir, is_undecodable, note
+from tuninglink.opt.arguments import Options, split_names
 from tuninglink.opt.pass_registry import (
     ANY,
     Element,
@@ -40,7 +40,7 @@ from tuninglink.opt.pass_registry import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tuninglink.mlir import Pass
 
@@ -114,66 +114,6 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
         set_global_flags([program, *flags])
 
 
-@dataclass(frozen=True)
-class Instrumentation:
-    """The reports of a run on standard error."""
-
-    before_all: bool = False
-    after_all: bool = False
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    module_scope: bool = False
-    only_on_change: bool = False
-    only_on_failure: bool = False
-    tree_directory: str | None = None
-    timing: bool = False
-    statistics: bool = False
-    statistics_display: str = "pipeline"
-    verify_each: bool = True
-
-    @property
-    def is_selective(self) -> bool:
-        return bool(self.before or self.after)
-
-    @property
-    def prints(self) -> bool:
-        return self.is_selective or self.before_all or self.after_all or self.only_on_failure
-
-    def around(self, name: str) -> Instrumentation:
-        """Return the instrumentation of a pass manager with only the pass called `name`."""
-        return replace(
-            self,
-            before_all=self.before_all or name in _split_names(self.before),
-            after_all=self.after_all or name in _split_names(self.after),
-            before=(),
-            after=(),
-            timing=False,
-            statistics=False,
-        )
-
-    def apply(self, manager: PassManager) -> None:
-        """Configure a pass manager, except for printing around selected passes."""
-        manager.enable_verifier(self.verify_each)
-        if self.prints and not self.is_selective:
-            manager.enable_ir_printing(
-                print_before_all=self.before_all,
-                print_after_all=self.after_all or self.only_on_failure,
-                print_module_scope=self.module_scope,
-                print_after_change=self.only_on_change,
-                print_after_failure=self.only_on_failure,
-                tree_printing_dir_path=self.tree_directory,
-            )
-        if self.statistics:
-            manager.enable_statistics(PassDisplayMode[self.statistics_display.upper()])
-        if self.timing:
-            manager.enable_timing()
-
-
-def _split_names(lists: Iterable[str]) -> set[str]:
-    """Return the names in comma-separated lists."""
-    return {name for list_ in lists for name in list_.split(",")}
-
-
 class Execution:
     """A pipeline in a context, ready to run on operations of that context.
 
@@ -183,7 +123,7 @@ class Execution:
             `diagnostics`.
         registry: the registry of passes written in Python.
         diagnostics: the sink for diagnostics of passes written in Python.
-        instrumentation: the reports of the run.
+        options: the options about reports of the run.
         nest_implicitly: whether to nest a pass where it is restricted to another operation than the anchor.
 
     Raises:
@@ -196,17 +136,17 @@ class Execution:
         context: mlir.Context,
         registry: PassRegistry,
         diagnostics: DiagnosticSink,
-        instrumentation: Instrumentation | None = None,
+        options: Options | None = None,
         *,
         nest_implicitly: bool = False,
     ) -> None:
         self._context = context
         self._diagnostics = diagnostics
         self._interruption: BaseException | None = None
-        self._instrumentation = instrumentation or Instrumentation()
+        self._options = options or Options()
         self._lookup = lookup = PassLookup(context, registry)
         for flag in ("before", "after"):
-            for name in sorted(_split_names(getattr(self._instrumentation, flag))):
+            for name in sorted(split_names(getattr(self._options, flag))):
                 lookup.check(name, prefix=f"for the --mlir-print-ir-{flag} option: ")
         for leaf in leaves(pipeline):
             lookup.check(leaf.name, leaf.place)
@@ -217,11 +157,11 @@ class Execution:
         is_below = any(nested) or any(
             pass_ and pass_.anchor not in (None, pipeline.anchor) for pass_ in passes
         )
-        if self._instrumentation.prints or is_below:
+        if self._options.prints or is_below:
             # Python's handles on IR are for one thread, and output of several threads would be interleaved.
             context.enable_multithreading(False)  # noqa: FBT003
         self._manager = NativePassManager(pipeline.anchor, context)
-        self._instrumentation.apply(self._manager.bindings)
+        _configure(self._manager.bindings, self._options)
         self._add_children(self._manager.passes, pipeline, nest_implicitly=nest_implicitly)
 
     def __str__(self) -> str:
@@ -276,14 +216,14 @@ class Execution:
                 diagnostic = failure.diagnostics[0]
                 placed = error(diagnostic.message, child.place, diagnostic.notes)
                 raise PipelineError(placed) from None
-            if self._instrumentation.is_selective:
+            if self._options.prints_selected:
                 self._add_printed(target, child, pass_)
             else:
                 self._add(target, child, pass_)
 
     def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
         """Return whether to expand a pipeline in order to print IR around some of its passes."""
-        if not self._instrumentation.is_selective:
+        if not self._options.prints_selected:
             return False
         unnamed = [
             leaf.name for leaf in leaves(expanded) if not self._lookup.compiler.knows(leaf.name)
@@ -334,9 +274,27 @@ class Execution:
             if manager is None:
                 manager = NativePassManager(operation.name, self._context)
                 managers[operation.name] = manager
-                self._instrumentation.around(element.name).apply(manager.bindings)
+                _configure(manager.bindings, self._options.around(element.name))
                 self._add(manager.passes, element, pass_)
             return manager.run(operation)
 
         anchor = pass_.anchor or "" if pass_ else ""
         passes.add_python(element.name, str(element), anchor, run)
+
+
+def _configure(manager: PassManager, options: Options) -> None:
+    """Configure the reports of a pass manager, except for printing around selected passes."""
+    manager.enable_verifier(options.verify_each)
+    if options.prints and not options.prints_selected:
+        manager.enable_ir_printing(
+            print_before_all=options.before_all,
+            print_after_all=options.after_all or options.only_on_failure,
+            print_module_scope=options.module_scope,
+            print_after_change=options.only_on_change,
+            print_after_failure=options.only_on_failure,
+            tree_printing_dir_path=options.tree_directory,
+        )
+    if options.statistics:
+        manager.enable_statistics(PassDisplayMode[options.statistics_display.upper()])
+    if options.timing:
+        manager.enable_timing()
