@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         EntryPoint,
         Handle,
         LinkedSpec,
-        Part,
         SequenceTable,
         Spec,
     )
@@ -282,16 +281,18 @@ class TaggedSpec:
     def _tag_actions(self, scope: _Scope) -> None:
         """Add a tag next to every configuring annotation, and to every action that rewrites its operation."""
         table = scope.table
-        entries_of_action: dict[str, list[int]] = {}
-        for position, pair in enumerate(pair for pair in scope.pairs if pair.is_entry):
-            entries_of_action.setdefault(pair.action, []).append(position)
-        users: dict[mlir.Operation, list[int]] = {}
+        entries_of_action: dict[str, list[Origin]] = {}
+        for _, action, entry in scope.pairs:
+            if entry is not None:
+                entries_of_action.setdefault(action, []).append(entry)
+        users: dict[mlir.Operation, list[Origin]] = {}
         for action, entries in entries_of_action.items():
             for _, sequence in table.closure(action):
                 for annotation in filter(configures, collect(sequence, names.ANNOTATE)):
                     users.setdefault(annotation, []).extend(entries)
         # The configuring annotations are those in the sequences that the entry points run.
-        sequences = dict.fromkeys(run for _, run in table.run_by(*scope.entry_paths))
+        paths = (entry_point.path for entry_point in scope.entry_points)
+        sequences = dict.fromkeys(run for _, run in table.run_by(*paths))
         annotations = [
             annotation
             for sequence in sequences
@@ -302,13 +303,13 @@ class TaggedSpec:
             name = mlir.StringAttr(annotation.attributes["name"]).value
             sets.setdefault(annotation.operands[0], set()).add(name)
         for annotation in annotations:
-            origin = scope.origin(users.get(annotation, []))
+            origin = scope.origin_of(users.get(annotation, []))
             if origin is not None:
                 handle = annotation.operands[0]
                 with mlir.InsertionPoint(annotation):
                     self._add_tag(handle, replace(origin, sets=frozenset(sets[handle])))
         for action, entries in entries_of_action.items():
-            rewriting, origin = table.lookup(action), scope.origin(entries)
+            rewriting, origin = table.lookup(action), scope.origin_of(entries)
             if origin is not None and rewriting is not None and unrolled_loops(table, action):
                 block = rewriting.regions[0].blocks[0]
                 with mlir.InsertionPoint.at_block_begin(block):
@@ -317,17 +318,15 @@ class TaggedSpec:
     def _tag_entries(self, scope: _Scope) -> None:
         """Give every entry whose action only annotates, or rewrites its operation, a separate action and tag."""
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
-        origins = iter(scope.origins)
-        for pair in scope.pairs:
-            name = pair.action
-            origin = next(origins) if pair.is_entry else None
-            original = scope.table.lookup(pair.action)
-            targets = configured_arguments(scope.table, pair.action)
+        for foreach_match, action, origin in scope.pairs:
+            name = action
+            original = scope.table.lookup(action)
+            targets = configured_arguments(scope.table, action)
             if original is None or any(
                 names.CONSUMED in argument_attributes(original, target) for target in targets
             ):
                 targets = {}  # It does not keep its handles.
-            is_tagged = targets or unrolled_loops(scope.table, pair.action)
+            is_tagged = targets or unrolled_loops(scope.table, action)
             if origin is not None and original is not None and is_tagged:
                 name = self._fresh.take("tagged")
                 # Add a sequence that runs `action` and then tags the given arguments, or the function if there are
@@ -346,13 +345,13 @@ class TaggedSpec:
                     ]
                     tagged = tagged or [(_function_around(arguments[0]), origin)]
                     results = include(
-                        split_path(pair.action), arguments, kind.results, FAILURES_PROPAGATE
+                        split_path(action), arguments, kind.results, FAILURES_PROPAGATE
                     )
                     for handle, tag in tagged:
                         self._add_tag(handle, tag)
                     yield_(results)
             path = mlir.SymbolRefAttr.get(split_path(name))
-            actions.setdefault(pair.foreach_match, []).append(path)
+            actions.setdefault(foreach_match, []).append(path)
         for foreach_match, paths in actions.items():
             foreach_match.attributes["actions"] = mlir.ArrayAttr.get(paths)
 
@@ -362,43 +361,23 @@ class TaggedSpec:
         annotate(operation, TAG, len(self.origins) - 1)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    foreach_match: mlir.Operation
-    action: str
-    is_entry: bool
+class _Scope(NamedTuple):
+    """The sequences that some entry points run, with the pairs of their lists: the list, the action, an entry's origin.
 
+    `whole` is the origin of everything else in the sequences, if it is known.
+    """
 
-class _Scope:
-    """The sequences that the entry points of some linked specs run, with the entries and their origins."""
+    module: mlir.Operation
+    table: SequenceTable
+    entry_points: Sequence[EntryPoint]
+    pairs: Sequence[tuple[mlir.Operation, str, Origin | None]]
+    whole: Origin | None
 
-    def __init__(
-        self,
-        anatomy: Anatomy,
-        entry_points: Sequence[EntryPoint],
-        parts: Sequence[tuple[int, Part]],
-    ) -> None:
-        self.module = anatomy.module
-        self.table: SequenceTable = anatomy.table
-        self.entry_paths = [entry_point.path for entry_point in entry_points]
-        self.origins = [
-            Origin(position, part.spec, entry) for position, part in parts for entry in part.entries
-        ]
-        # The entries of a chain that was linked before share an origin.
-        self.pairs = [
-            _Pair(foreach_match, action, not self.table.is_bookkeeping(matcher))
-            for entry_point in (entry_points if self.origins else ())
-            for foreach_match in self.table.lists(entry_point.sequence)
-            for matcher, action in self.table.pairs(foreach_match)
-        ]
-        self._whole = Origin(parts[0][0], parts[0][1].spec, None) if len(parts) == 1 else None
-
-    def origin(self, entries: Sequence[int]) -> Origin | None:
+    def origin_of(self, entries: Sequence[Origin]) -> Origin | None:
         """Return the origin of an annotation that these entries share, or None."""
         if not entries:
-            return self._whole
-        first = self.origins[entries[0]]
-        return first if len(entries) == 1 else replace(first, entry=None)
+            return self.whole
+        return entries[0] if len(entries) == 1 else replace(entries[0], entry=None)
 
 
 def _scopes(linked: LinkedSpec, anatomy: Anatomy) -> Iterator[_Scope]:
@@ -406,14 +385,28 @@ def _scopes(linked: LinkedSpec, anatomy: Anatomy) -> Iterator[_Scope]:
         (position if part.source is None else part.source, part)
         for position, part in enumerate(linked.parts)
     ]
-    if linked.form is not LinkForm.CHAINED:
-        yield _Scope(anatomy, anatomy.entry_points, parts)
-        return
-    entry_points = iter(anatomy.entry_points)
-    for position, part in parts:
-        if part.copy is not None:
-            own = list(islice(entry_points, len(part.copy.anatomy.entry_points)))
-            yield _Scope(anatomy, own, [(position, part)])
+    scopes: list[tuple[Sequence[EntryPoint], list[tuple[int, Part]]]]
+    scopes = [(anatomy.entry_points, parts)]
+    if linked.form is LinkForm.CHAINED:
+        entry_points = iter(anatomy.entry_points)
+        scopes = [
+            (list(islice(entry_points, len(part.copy.anatomy.entry_points))), [(position, part)])
+            for position, part in parts
+            if part.copy is not None
+        ]
+    table = anatomy.table
+    for own, members in scopes:
+        origins = [Origin(at, part.spec, entry) for at, part in members for entry in part.entries]
+        following = iter(origins)
+        pairs = [
+            (foreach_match, action, None if table.is_bookkeeping(matcher) else next(following))
+            # The entries of a chain that was linked before share an origin.
+            for entry_point in (own if origins else ())
+            for foreach_match in table.lists(entry_point.sequence)
+            for matcher, action in table.pairs(foreach_match)
+        ]
+        whole = Origin(members[0][0], members[0][1].spec, None) if len(members) == 1 else None
+        yield _Scope(anatomy.module, table, own, pairs, whole)
 
 
 def _function_around(operation: Handle) -> Handle:
