@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.usage import Usage, read_duration
+from tuninglink.cli.usage import Usage
 from tuninglink.compiler import (
     COMPILE_FLAGS,
     compile as compile_program,
@@ -21,7 +21,7 @@ from tuninglink.compiler import (
 )
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_output_directory, make_directory, write_file
-from tuninglink.llvm_flags import Flag
+from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir import error
 from tuninglink.specs import default_spec, load_spec
 

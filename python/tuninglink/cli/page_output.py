@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from tuninglink.cli.terminal import Block, folded, render_blocks, render_table
-from tuninglink.cli.usage import read_fraction
 from tuninglink.comparing import LEAST_CHANGE
 from tuninglink.compiler import COMPILE_FLAGS, ExplanationFormat
 from tuninglink.errors import counted, escaped
 from tuninglink.explaining import OperationReport, ProblemRow, Status
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import Flag, choice
+from tuninglink.llvm_flags import Flag, choice, read_fraction
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json, to_json_by_line
 from tuninglink.specs import DERIVED

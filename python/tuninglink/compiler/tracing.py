@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         EntryPoint,
         Handle,
         LinkedSpec,
+        Part,
         SequenceTable,
         Spec,
     )

@@ -11,7 +11,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.iree.dispatches import (
         Dispatch as Dispatch,
-        TargetReader as TargetReader,
         ancestors as ancestors,
         containers as containers,
         dispatch_name as dispatch_name,

@@ -44,9 +44,6 @@ _ARITHMETIC: Final = frozenset(
         *("minnumf", "addi", "subi", "muli", "divsi", "divui", "maxsi", "maxui", "minsi", "minui"),
     )
 )
-_SOFTMAX: Final = "linalg.softmax"
-_SOFTMAX_OPERATIONS: Final = 5
-"""Operations for an element of a softmax: maximum, difference, exponential, sum and quotient."""
 
 
 @dataclass(frozen=True)
@@ -194,19 +191,20 @@ def dispatch_costs(
             calls.setdefault(name, []).extend(
                 (combination.weight, argument) for argument in arguments
             )
+
+    def mean(numbers: Sequence[tuple[int, int | None]]) -> int | None:
+        total = _sum(_product(weight, [number]) for weight, number in numbers)
+        weights = sum(weight for weight, _ in numbers)
+        return None if total is None or not weights else round(total / weights)
+
     for dispatch in dynamic:
-        weights = [weight for weight, _ in calls.get(dispatch.name, ())]
-        single = [cost_of(dispatch.module, values) for _, values in calls.get(dispatch.name, ())]
-        flops, moved = (
-            _sum(
-                _product(weight, [number]) for weight, number in zip(weights, numbers, strict=True)
-            )
-            for numbers in ([cost.flops for cost in single], [cost.bytes for cost in single])
-        )
+        of_calls = [
+            (w, cost_of(dispatch.module, values)) for w, values in calls.get(dispatch.name, ())
+        ]
         costs[dispatch.name] = DispatchCost(
-            None if flops is None or not single else round(flops / sum(weights)),
-            None if moved is None or not single else round(moved / sum(weights)),
-            single[0].element_type if single else "",
+            mean([(weight, cost.flops) for weight, cost in of_calls]),
+            mean([(weight, cost.bytes) for weight, cost in of_calls]),
+            of_calls[0][1].element_type if of_calls else "",
         )
     return costs
 

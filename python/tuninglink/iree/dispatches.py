@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import islice
 from typing import Final
 
@@ -15,23 +14,6 @@ from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir import body, constant_value, names, postorder, symbol_name, visit
 
 Condition = Callable[[mlir.Operation], bool]
-
-
-class RootOpRule(Enum):
-    """The rule by which a family of backends finds the root op. The last op that qualifies is the root op.
-
-    - `CPU` (llvm-cpu, vmvx): a reduction; else any other structured op; else an op that only changes the layout
-    (`linalg.pack`, `tensor.pad`, …).
-    - `GPU` (hip, cuda): a reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a
-    `linalg.generic`, unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else
-    an op that moves or fills.
-    - `SPIRV` (vulkan, metal): a reduction or any op other than a `linalg.generic`, including layout changes; else a
-    `linalg.generic`; else a fill.
-    """
-
-    CPU = "cpu"
-    GPU = "gpu"
-    SPIRV = "spirv"
 
 
 @dataclass(frozen=True)
@@ -103,12 +85,20 @@ def _leads(is_loop_nest: Condition, others: Collection[str]) -> Condition:
 
 
 def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
+    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`.
+
+    A reduction; else any other structured op; else an op that only changes the layout (`linalg.pack`, `tensor.pad`, …).
+    """
     return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
+    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`.
+
+    A reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a `linalg.generic`,
+    unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else an op that moves or
+    fills.
+    """
 
     def owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
         for value in values:
@@ -129,13 +119,22 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
+    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`.
+
+    A reduction or any op other than a `linalg.generic`, including layout changes; else a `linalg.generic`; else a fill.
+    """
     generic, fill = _named({names.GENERIC}), _named({names.FILL})
     return (_leads(generic, {names.FILL}), generic, fill)
 
 
-_CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
-"""The conditions on a root op of each rule, the strongest first."""
+_RULES: Final = {
+    **dict.fromkeys(("llvm-cpu", "vmvx", "vmvx-inline"), _cpu),
+    **dict.fromkeys(("metal-spirv", "vulkan-spirv", "webgpu-spirv"), _spirv),
+}
+"""The root op rule by the compiler's name of the backend. The other backends are for GPUs.
+
+A rule returns conditions, the strongest first. The last op that satisfies the first satisfiable one is the root op.
+"""
 
 # --- The dispatches of a program, their targets, and their root ops, found by the rule of each dispatch's backend
 
@@ -153,25 +152,6 @@ class Dispatch:
     name: str
     module: mlir.Operation
     target: Target | None
-
-
-class TargetReader:
-    """A reader of target attributes that reads each distinct attribute once."""
-
-    def __init__(self) -> None:
-        self._read: dict[mlir.Attribute, Target] = {}
-
-    def __call__(self, operation: mlir.Operation, name: str) -> Target:
-        """Return the target in the attribute `name` of `operation`.
-
-        Raises:
-            TargetError: the attribute is not a `#hal.executable.target`.
-        """
-        attribute = operation.attributes[name]
-        target = self._read.get(attribute)
-        if target is None:
-            target = self._read[attribute] = Target.from_attribute(attribute, operation)
-        return target
 
 
 def containers(root: mlir.Operation) -> list[mlir.Operation]:
@@ -201,17 +181,16 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
     Raises:
         TargetError: the target of a module without variants is not a `#hal.executable.target`.
     """
-    read = TargetReader()
     variants = [op for op in containers(root) if op.name == names.EXECUTABLE_VARIANT]
     if not variants and root.name == names.MODULE:
-        target = target_of(root, read)
+        target = target_of(root)
         if target is None:
             ops = (op for op in (root, *body(root)) if names.EXECUTABLE_TARGET in op.attributes)
-            first = next(ops, None)
-            target = read(first, names.EXECUTABLE_TARGET) if first is not None else None
+            for first in islice(ops, 1):
+                target = Target.from_attribute(first.attributes[names.EXECUTABLE_TARGET], first)
         return [Dispatch(dispatch_name(root), root, target)]
     return [
-        Dispatch(dispatch_name(variant), module, read(variant, "target"))
+        Dispatch(dispatch_name(variant), module, target_of(variant))
         for variant in variants
         for module in body(variant)
         if module.name == names.MODULE
@@ -240,11 +219,15 @@ def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
         parent = parent.operation.parent
 
 
-def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
-    """Return the target of the variant that is or contains `operation`, or None."""
+def target_of(operation: mlir.Operation) -> Target | None:
+    """Return the target of the variant that is or contains `operation`, or None.
+
+    Raises:
+        TargetError: the target is not a `#hal.executable.target`.
+    """
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.name == names.EXECUTABLE_VARIANT:
-            return read(ancestor, "target")
+            return Target.from_attribute(ancestor.attributes["target"], ancestor)
     return None
 
 
@@ -278,7 +261,6 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    rules: dict[mlir.Attribute, RootOpRule] = {}
     single: dict[mlir.Operation, frozenset[str]] = {}
     function_roots = []
     for function in functions:
@@ -292,19 +274,21 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
         # several have a `lowering_config`, the rule selects the original op: the compiler propagates configurations.
         roots = ops.annotated or (ops.configured if len(ops.configured) == 1 else ())
         if not roots and ops.computing:
-            rule = _rule(function, rules)
-            if variant is not None and variant not in single:
-                exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
-                of_one = (symbol_name(export) or "" for export in exports if _is_single(export))
-                single[variant] = frozenset(of_one)
-            # GPU backends run a function with a workgroup count of one in one thread, without a configuration
-            # (`initGPULaunchConfig`).
-            is_single = variant is not None and (symbol_name(function) or "") in single[variant]
-            if rule is RootOpRule.CPU or not is_single:
+            rule = _rule(function)
+            is_single = False
+            if rule is not _cpu and variant is not None:
+                # GPU backends run a function with a workgroup count of one in one thread, without a configuration
+                # (`initGPULaunchConfig`).
+                if variant not in single:
+                    exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
+                    of_one = (symbol_name(export) or "" for export in exports if _is_single(export))
+                    single[variant] = frozenset(of_one)
+                is_single = (symbol_name(function) or "") in single[variant]
+            if not is_single:
                 # The op that the compiler would choose a configuration for, if any.
                 chosen = (
                     operation
-                    for condition in _CONDITIONS[rule](ops.computing)
+                    for condition in rule(ops.computing)
                     for operation in reversed(ops.computing)
                     if condition(operation)
                 )
@@ -320,18 +304,15 @@ _RULES: Final = {
 """The root op rule by the compiler's name of the backend. The other backends are for GPUs."""
 
 
-def _rule(function: mlir.Operation, rules: dict[mlir.Attribute, RootOpRule]) -> RootOpRule:
-    """Return the rule for the nearest target on or around `function`; `rules` has those of targets read before."""
+def _rule(function: mlir.Operation) -> Callable[[Sequence[mlir.Operation]], Sequence[Condition]]:
+    """Return the rule for the nearest target on or around `function`."""
     for ancestor in (function, *ancestors(function)):
         is_variant = ancestor.name == names.EXECUTABLE_VARIANT
         target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
         if target is not None:
-            if target not in rules:
-                executable = read_executable_target(target)
-                backend = executable.backend if executable else ""
-                rules[target] = _RULES.get(backend, RootOpRule.GPU)
-            return rules[target]
-    return RootOpRule.GPU
+            executable = read_executable_target(target)
+            return _RULES.get(executable.backend if executable else "", _gpu)
+    return _gpu
 
 
 def _is_single(export: mlir.Operation) -> bool:

@@ -60,10 +60,12 @@ class ExecutableTarget:
 
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
-    with attribute.context:
-        if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
-            return None
-    return _read_target(str(attribute))
+    return _read_target(str(attribute)) if attribute.typeid == _target_type() else None
+
+
+@cache
+def _target_type() -> mlir.TypeID:
+    return mlir.Attribute.parse('#hal.executable.target<"", "">', thread_context()).typeid
 
 
 @lru_cache(maxsize=4)  # Many dispatches have one target.

@@ -19,7 +19,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import Severity, SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
-from tuninglink.iree import TargetReader, ancestors, containers, dispatch_name, target_of
+from tuninglink.iree import ancestors, containers, dispatch_name, target_of
 from tuninglink.mlir import error, names
 from tuninglink.plain_data import HIDDEN, named, to_json
 from tuninglink.specs.spec import Spec, load_spec
@@ -176,13 +176,12 @@ def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noq
     specs: dict[str, DumpedSpec] = {}
     uses: list[Use] = []
     files: dict[mlir.Attribute, str] = {}
-    read_target = TargetReader()
     for carrier in containers(root):
         attribute = carrier.attributes.get(names.EMBEDDED_SPEC)
         if attribute is None:
             continue
         dispatch = dispatch_name(carrier)
-        target = target_of(carrier, read_target)
+        target = target_of(carrier)
         if attribute not in files:  # MLIR uniques attributes, so each distinct one is decoded once.
             spec = load_embedded_spec(attribute, dispatch, carrier)
             content = spec.text().encode() if format == "mlir" else spec.bytecode()
