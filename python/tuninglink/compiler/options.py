@@ -106,11 +106,11 @@ class CompileOptions:
     compile_to: Phase = option(Phase.END, choice("", Phase))
     verify: bool = option(default=True, base=switch("", ""))
     phase_dumps: str = option("", name="dump-compilation-phases-to")
-    emit_bytecode: bool = toggle(name="emit-mlir-bytecode")
+    emit_bytecode: bool = toggle("", name="emit-mlir-bytecode")
     bytecode_version: int = option(-1, read=read_number, name="emit-mlir-bytecode-version")
     remarks_filter: str = option("")
     remarks_file: str = option("mlir-remarks.yaml", name="remarks-output-file")
-    split_input: bool = toggle(name="split-input-file")
+    split_input: bool = toggle("", name="split-input-file")
     specs: tuple[str, ...] = option(
         (),
         name="spec",

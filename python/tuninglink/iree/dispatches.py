@@ -297,13 +297,6 @@ def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
     return function_roots
 
 
-_RULES: Final = {
-    **dict.fromkeys(("llvm-cpu", "vmvx", "vmvx-inline"), RootOpRule.CPU),
-    **dict.fromkeys(("metal-spirv", "vulkan-spirv", "webgpu-spirv"), RootOpRule.SPIRV),
-}
-"""The root op rule by the compiler's name of the backend. The other backends are for GPUs."""
-
-
 def _rule(function: mlir.Operation) -> Callable[[Sequence[mlir.Operation]], Sequence[Condition]]:
     """Return the rule for the nearest target on or around `function`."""
     for ancestor in (function, *ancestors(function)):
