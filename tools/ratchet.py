@@ -49,9 +49,9 @@ LIMITS: Final = {
     "tuning.database": (2619, 146),
     "tuning.flag_sets": (1591, 87),
     "tuning.scheduling": (2211, 172),
-    "tuning": (3977, 171),
+    "tuning": (4055, 175),
     "doctor": (256, 11),
-    "cli": (5638, 223),
+    "cli": (5563, 220),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring_options import (
@@ -26,22 +24,22 @@ from tuninglink.compiler import (
     check_has_target,
     check_targets,
 )
-from tuninglink.errors import TuninglinkError, UsageError, escaped
+from tuninglink.errors import UsageError, escaped
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.llvm_flags import JOBS_FLAG, flags_of, option, toggle
 from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, link_specs, load_spec, read_specs
 from tuninglink.tuning import (
-    Agreement,
     ProgramTracing,
     TracedFunction,
     TraceSource,
     Verification,
+    error_text,
     verify_dispatches,
 )
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import ModelRunError, ModelRuns, ProgramVerdict, relative_error
+from tuninglink.tuning.deciding import ProgramVerdict
 from tuninglink.tuning.devices import Devices, Settings, check_devices, default_device
 from tuninglink.tuning.programs import (
     CallOptions,
@@ -58,14 +56,10 @@ from tuninglink.tuning.programs import (
 from tuninglink.tuning.references import Reproducers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from tuninglink.iree import GivenSizes
     from tuninglink.tuning.references import VerifiedDispatch
-
-    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 
 PROGRAM: Final = "tuninglink verify"
@@ -287,56 +281,34 @@ _ORDER = (
 """The order of the report: results that need attention come first."""
 
 
-_UNTRACED: Final = "without traces, against the reference"
-_REFERENCE: Final = "of the reference, against --expected"
-
-
 def _verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
     """Compare the dispatches of a program as it runs, print the report, and return whether all agree."""
+    source = TraceSource(
+        options.input, options.flags, options.compile_from, options.sizes, options.calls
+    )
     if program.calls is None or not program.tasks:
         raise UsageError(error("only a whole program can be traced"))
-    seed, timeout = options.seed, options.timeout
-    with ExitStack() as opened, progress("tracing the program") as step:
-        compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
-        device = opened.enter_context(Devices([uri], Settings(seed=seed), timeout)).first
-        backend = program.tasks[0].target.backend
-        tracing = opened.enter_context(ProgramTracing(compiler, device, backend, seed, timeout))
-        runs = ModelRuns(program, compiler, device, seed)
-        source = TraceSource(
-            options.input, options.flags, options.compile_from, options.sizes, options.calls
-        )
-        # Run the program without traces first: its outputs must not depend on them.
-        try:
-            plain = runs.outputs(spec)
-            integers = runs.finite_integers()
-        except ModelRunError as failure:
-            raise TuninglinkError(error(str(failure))) from None
-        # Run it with traces on both targets, and compare them.
-        step("compiling the program with traces")
-        traced = source.traced(timeout)
-        step("running the program with traces")
-        functions = tracing.run(traced, spec, program.calls, integers)
+    seed, timeout, backend = options.seed, options.timeout, program.tasks[0].target.backend
+    with (
+        progress("tracing the program") as step,
+        CandidateCompiler(options.flags, options.jobs) as compiler,
+        Devices([uri], Settings(seed=seed), timeout) as devices,
+        ProgramTracing(compiler, devices.first, backend, seed, timeout) as tracing,
+    ):
+        functions = tracing.run(program, source, spec, step)
     if options.report_format is ReportFormat.JSON:
         reports = [
-            {
-                "name": function.call.label,
-                "dispatches": function.dispatches,
-                "outputs": _errors(function, plain),
-            }
-            for function in functions
+            {"name": each.call.label, "dispatches": each.dispatches, "outputs": each.errors}
+            for each in functions
         ]
         write_output(STANDARD_STREAM, to_json({"functions": reports}))
     else:
         for function in functions:
-            _print_function(function, _errors(function, plain))
-    return not any(
-        dispatch.agreement is Agreement.DIFFERS
-        for function in functions
-        for dispatch in function.dispatches
-    )
+            _print_function(function)
+    return all(function.agrees for function in functions)
 
 
-def _print_function(function: TracedFunction, errors: Mapping[str, float]) -> None:
+def _print_function(function: TracedFunction) -> None:
     title = f"@{escaped(function.call.label)}: relative errors against the reference"
     sys.stdout.write(f"{title}\n")
     print_table(
@@ -344,59 +316,12 @@ def _print_function(function: TracedFunction, errors: Mapping[str, float]) -> No
         [
             (
                 *(f"{number} {dispatch.name}", dispatch.agreement.value),
-                *map(_number, (dispatch.input_error, dispatch.output_error)),
-                *map(_number, (dispatch.tolerance, dispatch.magnitude)),
+                *map(error_text, (dispatch.input_error, dispatch.output_error)),
+                *map(error_text, (dispatch.tolerance, dispatch.magnitude)),
             )
             for number, dispatch in enumerate(function.dispatches)
         ],
     )
-    for label, value in errors.items():
-        sys.stdout.write(f"outputs {escaped(label)}: {_number(value)}\n")
-    sys.stdout.write(f"\n{_finding(function, errors)}\n")
-
-
-def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
-    """Return the errors in the outputs of a function, by the name of the comparison."""
-    untraced, traced, reference = plain[function.call.label], function.outputs, function.expected
-    errors = {
-        _UNTRACED: relative_error(untraced, reference),
-        "with traces, against the reference": relative_error(traced, reference),
-        "without traces, against those with": relative_error(untraced, traced),
-    }
-    expected = function.call.expected
-    if expected:
-        count = len(expected)
-        errors |= {
-            "without traces, against --expected": relative_error(untraced[:count], expected),
-            "with traces, against --expected": relative_error(traced[:count], expected),
-            _REFERENCE: relative_error(reference[:count], expected),
-        }
-    return errors
-
-
-def _finding(function: TracedFunction, errors: Mapping[str, float]) -> str:
-    dispatches = function.dispatches
-    differing = [entry for entry in dispatches if entry.agreement is Agreement.DIFFERS]
-    if differing:
-        most = max(differing, key=lambda entry: entry.output_error)
-        growth = f"from {_number(most.input_error)} to {_number(most.output_error)}"
-        return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
-    largest = max((entry.tolerance for entry in dispatches), default=0.0)
-    if errors[_UNTRACED] <= largest:
-        if errors.get(_REFERENCE, 0.0) <= largest:
-            return "all dispatches and the outputs agree"
-        return (
-            "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
-            "from --expected: the import or a pass before dispatches are formed is wrong, or --expected is of other "
-            "inputs or weights, or the program amplifies rounding"
-        )
-    if all(entry.agreement is Agreement.AGREES for entry in dispatches):
-        return (
-            "all dispatches agree, and the outputs without traces do not: look at what traces change, "
-            "buffers that are used again and dispatches that run at once"
-        )
-    return "errors grow from dispatch to dispatch; none of them adds much"
-
-
-def _number(value: float) -> str:
-    return "infinite" if math.isinf(value) else f"{value:.2g}"
+    for label, value in function.errors.items():
+        sys.stdout.write(f"outputs {escaped(label)}: {error_text(value)}\n")
+    sys.stdout.write(f"\n{function.finding}\n")

@@ -58,6 +58,7 @@ with lazy_imports(globals()):
         TracedDispatch as TracedDispatch,
         TracedFunction as TracedFunction,
         TraceSource as TraceSource,
+        error_text as error_text,
     )
     from tuninglink.tuning.tuner import Tuner as Tuner
     from tuninglink.tuning.verification import (

@@ -7,9 +7,10 @@ target. The device diverges from the reference where the error of the outputs is
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -21,9 +22,19 @@ from tuninglink.files import temporary_directory
 from tuninglink.mlir import error
 from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates import CandidateCompiler, prepare_worker
-from tuninglink.tuning.deciding import relative_error, tolerance_of
-from tuninglink.tuning.devices import Device, MeasurementError, Measurer, Request
-from tuninglink.tuning.programs import Failure, FunctionCall, ProgramCalls, form_dispatches
+from tuninglink.tuning.deciding import ModelRunError, ModelRuns, relative_error, tolerance_of
+from tuninglink.tuning.devices import (
+    Device,
+    MeasurementError,
+    Measurer,
+    Request,
+)
+from tuninglink.tuning.programs import (
+    DispatchedProgram,
+    Failure,
+    FunctionCall,
+    form_dispatches,
+)
 from tuninglink.tuning.references import (
     compile_reference,
     program_reference_target,
@@ -86,6 +97,10 @@ class TracedDispatch:
         return Agreement.DIFFERS if grows else Agreement.INHERITED
 
 
+_UNTRACED: Final = "without traces, against the reference"
+_REFERENCE: Final = "of the reference, against --expected"
+
+
 @dataclass(frozen=True)
 class TracedFunction:
     """A call of a function, traced on a device and on the reference target.
@@ -95,12 +110,66 @@ class TracedFunction:
         dispatches: its dispatches in the order in which they run.
         outputs: its results on the device.
         expected: its results on the reference target.
+        untraced: its results on the device without traces.
     """
 
     call: FunctionCall
     dispatches: tuple[TracedDispatch, ...]
     outputs: tuple[NDArray[Any], ...]
     expected: tuple[NDArray[Any], ...]
+    untraced: tuple[NDArray[Any], ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no dispatch differs from the reference."""
+        return all(each.agreement is not Agreement.DIFFERS for each in self.dispatches)
+
+    @cached_property
+    def errors(self) -> dict[str, float]:
+        """The errors in the outputs, by the name of the comparison."""
+        untraced, traced, reference = self.untraced, self.outputs, self.expected
+        errors = {
+            _UNTRACED: relative_error(untraced, reference),
+            "with traces, against the reference": relative_error(traced, reference),
+            "without traces, against those with": relative_error(untraced, traced),
+        }
+        if expected := self.call.expected:
+            count = len(expected)
+            errors |= {
+                "without traces, against --expected": relative_error(untraced[:count], expected),
+                "with traces, against --expected": relative_error(traced[:count], expected),
+                _REFERENCE: relative_error(reference[:count], expected),
+            }
+        return errors
+
+    @property
+    def finding(self) -> str:
+        """Where the function begins to differ from the reference, or what agrees, in words."""
+        differing = [each for each in self.dispatches if each.agreement is Agreement.DIFFERS]
+        if differing:
+            most = max(differing, key=lambda each: each.output_error)
+            growth = f"from {error_text(most.input_error)} to {error_text(most.output_error)}"
+            return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {growth}"
+        largest = max((each.tolerance for each in self.dispatches), default=0.0)
+        if self.errors[_UNTRACED] <= largest:
+            if self.errors.get(_REFERENCE, 0.0) <= largest:
+                return "all dispatches and the outputs agree"
+            return (
+                "all dispatches and the outputs agree with the reference, which is made of the same program, and differ "
+                "from --expected: the import or a pass before dispatches are formed is wrong, or --expected is of other "
+                "inputs or weights, or the program amplifies rounding"
+            )
+        if all(each.agreement is Agreement.AGREES for each in self.dispatches):
+            return (
+                "all dispatches agree, and the outputs without traces do not: look at what traces change, "
+                "buffers that are used again and dispatches that run at once"
+            )
+        return "errors grow from dispatch to dispatch; none of them adds much"
+
+
+def error_text(value: float) -> str:
+    """Return a relative error for people."""
+    return "infinite" if math.isinf(value) else f"{value:.2g}"
 
 
 @dataclass(frozen=True)
@@ -166,22 +235,32 @@ class ProgramTracing:
         self.pool.close()
 
     def run(
-        self, program: SavedProgram, spec: str, calls: ProgramCalls, integers: tuple[int, int]
+        self,
+        program: DispatchedProgram,
+        source: TraceSource,
+        spec: str,
+        step: Callable[[str], None],
     ) -> list[TracedFunction]:
-        """Run each function once.
-
-        Args:
-            program: the program with traces, see `TraceSource`.
-            spec: the spec to apply; empty for none.
-            calls: the calls of the program.
-            integers: the least and the largest random integer among the inputs.
+        """Run each function of a whole program once, with a spec unless it is empty.
 
         Raises:
             TuninglinkError: it does not compile or run.
         """
+        assert program.calls is not None
+        # Run the program without traces first: its outputs must not depend on them.
+        runs = ModelRuns(program, self.compiler, self.device, self.seed)
+        try:
+            plain = runs.outputs(spec)
+            integers = runs.finite_integers()
+        except ModelRunError as failure:
+            raise TuninglinkError(error(str(failure))) from None
+        # Compile it with traces for both targets.
+        step("compiling the program with traces")
+        traced = source.traced(self.seconds)
+        step("running the program with traces")
         target = program_reference_target(self.backend)
-        job = self.pool.submit(compile_reference, program, target, seconds=self.seconds)
-        compiled = self.compiler.submit_whole(program, spec, self.seconds).result()
+        job = self.pool.submit(compile_reference, traced, target, seconds=self.seconds)
+        compiled = self.compiler.submit_whole(traced, spec, self.seconds).result()
         if isinstance(compiled, Failure):
             raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
         try:
@@ -190,7 +269,7 @@ class ProgramTracing:
             reference = str(failure)
         if isinstance(reference, str):
             raise TuninglinkError(error(f"the reference for {target.name}: {reference}"))
-        functions = []
+        functions, calls = [], program.calls
         for call in calls.functions:
             if call.obstacle:
                 continue
@@ -216,7 +295,8 @@ class ProgramTracing:
                     )
                     for mine, theirs in zip(actual[1], expected[1], strict=True)
                 ]
-                compared = TracedFunction(call, tuple(dispatches), actual[0], expected[0])
+                results = actual[0], expected[0], plain[call.label]
+                compared = TracedFunction(call, tuple(dispatches), *results)
                 functions.append(compared)
         return functions
 
