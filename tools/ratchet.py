@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2211, 172),
     "tuning": (4055, 175),
     "doctor": (256, 11),
-    "cli": (5563, 220),
+    "cli": (5552, 220),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table, progress
@@ -35,18 +35,12 @@ DEVICE: Final = "local-sync"
 """A single thread gives decisions even on a busy machine."""
 
 
-class Example(NamedTuple):
-    """One compilation of the demo: its target, and the user's spec in `examples/`."""
-
-    target: str
-    spec: str
-
-
-EXAMPLES: Final = (
-    Example("gfx942", "spec_gfx942.mlir"),
-    Example("sm_80", "spec_sm_80.mlir"),
-    Example("x86_64", "spec_llvm_cpu.mlir"),
-)
+SPECS: Final = {
+    "gfx942": "spec_gfx942.mlir",
+    "sm_80": "spec_sm_80.mlir",
+    "x86_64": "spec_llvm_cpu.mlir",
+}
+"""The user's spec in `examples/` for each target of the demo."""
 
 
 USAGE: Final[Usage] = Usage(
@@ -84,8 +78,7 @@ def demo_command(arguments: Sequence[str]) -> int:
     set_up_command_line("tuninglink demo", ())
     sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []
-    for example in EXAMPLES:
-        spec, target = example.spec, example.target
+    for target, spec in SPECS.items():
         started = time.monotonic()
         with progress(f"compiling for {target}"):
             result = compile_program(

@@ -90,17 +90,13 @@ class ReportFormat(Enum):
 
 
 COMMON_FLAGS: Final = {
-    "quiet": Flag(
-        "", switch=True, short="q", help="Show errors and warnings only: no remarks, no progress."
-    ),
-    "verbose": Flag(
-        "",
-        switch=True,
-        short="v",
-        help="Show how long the steps take, and what --target stands for.",
-    ),
-    "help": Flag("", switch=True, short="h", help="Show this message and exit."),
-    COMPLETE_HELP: Flag("", switch=True),
+    name: Flag("", switch=True, short=short, help=help_)
+    for name, short, help_ in (
+        ("quiet", "q", "Show errors and warnings only: no remarks, no progress."),
+        ("verbose", "v", "Show how long the steps take, and what --target stands for."),
+        ("help", "h", "Show this message and exit."),
+        (COMPLETE_HELP, "", ""),
+    )
 }
 """The flags of every command, which are parsed before its own."""
 
