@@ -28,7 +28,7 @@ LIMITS: Final = {
     "spaces.cpu": (1404, 64),
     "spaces.gpu": (3784, 204),
     "specs": (5111, 320),
-    "matching": (5420, 264),
+    "matching": (5389, 264),
     "spaces.spirv": (882, 39),
     "specs.verification": (1742, 73),
     "comparing": (509, 28),

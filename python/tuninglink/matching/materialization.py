@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -88,33 +89,81 @@ def link_dispatches(
     """
     check_is_program(root, remedy="give specs to materialize in the option 'specs'")
     check_can_hold_specs(root)
-    linker = _Linker(
-        context or root.context, specs, library=library, diagnostics=diagnostics, pruning=pruning
-    )
+    inside = context or root.context
+    given = [in_context(spec, inside) for spec in specs]
     dispatches = find_dispatches(root)
     signatures, roots = SignatureReader(), RootReader()
+    # Diagnostics about specs are reported for each target.
+    sink = once(diagnostics) if diagnostics else None
+    selections: dict[Target | None, Selection] = {}
+    linkers: dict[_Key, PruningLinker | None] = {}
     # Without pruning, the dispatches of a target share a spec, with entries for the root ops of all of them.
     by_target: dict[Target | None, tuple[Root, ...]] = {}
 
     def roots_of(dispatch: Dispatch) -> Sequence[Root]:
-        if not derives:
-            return ()
-        if pruning is not None:
-            return roots.read(dispatch)
+        if not derives or pruning is not None:
+            return roots.read(dispatch) if derives else ()
         target = dispatch.target
         if target not in by_target:
             same = (other for other in dispatches if other.target == target)
             by_target[target] = tuple(root for other in same for root in roots.read(other))
         return by_target[target]
 
-    linked = []
-    for dispatch in dispatches:
+    @cache
+    def default_of(target: Target | None) -> DefaultSpecFile | None:
+        return library.find(target) if library is not None and target is not None else None
+
+    def linker_for(
+        dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
+    ) -> PruningLinker | None:
+        selection = selections.setdefault(dispatch.target, Selection(dispatch.target))
+        # Entries that are bound to other targets do not affect this one.
+        used = {
+            position: spec
+            for position, spec in enumerate(given)
+            if not selection.of(spec).is_bound_elsewhere
+        }
+        linked = [*used.values()]
+        if isinstance(last, mlir.Attribute):
+            carried = load_embedded_spec(last, dispatch.name, dispatch.module, inside)
+            if not linked and selection.is_whole(carried):
+                return None
+            linked.append(carried)
+        elif last is not None:
+            assert library is not None
+            linked.append(last.load(inside, upgrade=library.upgrade, diagnostics=sink))
+        return (
+            PruningLinker(
+                linked,
+                diagnostics=sink,
+                pruning=pruning,
+                selection=selection,
+                sources=[*used, len(given)],
+            )
+            if linked
+            else None
+        )
+
+    def link(dispatch: Dispatch) -> LinkedSpec | None:
+        # The last spec is the one embedded in the dispatch, or the default spec.
+        carried = carried_spec(dispatch.module)
+        last = carried or default_of(dispatch.target)
+        key = dispatch.target, last
+        if key not in linkers:
+            linkers[key] = linker_for(dispatch, last)
+        linker = linkers[key]
+        if linker is None:
+            return None
         signature = signatures.read(dispatch.module) if pruning is not None else UNKNOWN_DISPATCH
-        linked.append(LinkedDispatch(dispatch, linker.link_for(dispatch, signature, roots_of)))
-    if linker.diagnostics:
-        for selection in linker.selections.values():
-            selection.warn(linker.diagnostics)
-    return tuple(linked)
+        # An embedded spec must be replaced, otherwise the compiler would apply it.
+        is_carried = carried is not None
+        return linker.link(signature, lambda: roots_of(dispatch), never_nothing=is_carried)
+
+    linked = tuple(LinkedDispatch(dispatch, link(dispatch)) for dispatch in dispatches)
+    if sink:
+        for selection in selections.values():
+            selection.warn(sink)
+    return linked
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
@@ -127,86 +176,6 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
         if id(linked) not in attributes:
             attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
         dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
-
-
-class _Linker:
-    """Links the specs of dispatches, once for each distinct combination."""
-
-    def __init__(
-        self,
-        context: mlir.Context,
-        specs: Sequence[Spec],
-        *,
-        library: DefaultLibrary | None,
-        diagnostics: DiagnosticSink | None,
-        pruning: Pruning | None,
-    ) -> None:
-        self._pruning = pruning
-        self._context = context
-        self._specs = [in_context(spec, context) for spec in specs]
-        self._library = library
-        # Diagnostics about specs are reported for each target.
-        self.diagnostics = once(diagnostics) if diagnostics else None
-        self._defaults: dict[Target, DefaultSpecFile | None] = {}
-        self.selections: dict[Target | None, Selection] = {}
-        self._linkers: dict[_Key, PruningLinker | None] = {}
-
-    def link_for(
-        self,
-        dispatch: Dispatch,
-        signature: DispatchSignature,
-        roots_of: Callable[[Dispatch], Sequence[Root]],
-    ) -> LinkedSpec | None:
-        """Return the new spec of a dispatch; None if nothing changes."""
-        # The last spec is the one embedded in the dispatch, or the default spec.
-        carried = carried_spec(dispatch.module)
-        target = dispatch.target
-        if target is not None and self._library is not None and target not in self._defaults:
-            self._defaults[target] = self._library.find(target)
-        last = carried or (self._defaults.get(target) if target is not None else None)
-        key = (target, last)
-        if key not in self._linkers:
-            self._linkers[key] = self._linker(dispatch, last)
-        linker = self._linkers[key]
-        if linker is None:
-            return None
-        # An embedded spec must be replaced, otherwise the compiler would apply it.
-        is_carried = carried is not None
-        return linker.link(signature, lambda: roots_of(dispatch), never_nothing=is_carried)
-
-    def _linker(
-        self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
-    ) -> PruningLinker | None:
-        selection = self.selections.setdefault(dispatch.target, Selection(dispatch.target))
-        # Entries that are bound to other targets do not affect this one.
-        used = {
-            position: spec
-            for position, spec in enumerate(self._specs)
-            if not selection.of(spec).is_bound_elsewhere
-        }
-        specs = [*used.values()]
-        # The last spec is the one embedded in the dispatch, or the default spec.
-        if isinstance(last, mlir.Attribute):
-            carried = load_embedded_spec(last, dispatch.name, dispatch.module, self._context)
-            if not specs and selection.is_whole(carried):
-                return None
-            specs.append(carried)
-        elif last is not None:
-            assert self._library is not None
-            specs.append(
-                last.load(
-                    self._context, upgrade=self._library.upgrade, diagnostics=self.diagnostics
-                )
-            )
-        if not specs:
-            return None
-        return PruningLinker(
-            specs,
-            diagnostics=self.diagnostics,
-            pruning=self._pruning,
-            selection=selection,
-            sources=[*used, len(self._specs)],
-        )
 
 
 # --- Pruning: each dispatch receives only the entries that may match in it -----------------------

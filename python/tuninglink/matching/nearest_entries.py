@@ -266,10 +266,10 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
                 on_others = " on other values" if actual == computation else ""
                 yield Difference("computation", actual + on_others, computation)
         case pred.HasAttributes(items):
-            required_items = dict(items)
-            for name in sorted({*required_items, *op.attributes} - {_INDEXING_MAPS}):
-                values = op.attributes.get(name, "none"), required_items.get(name, "none")
-                if (name in required_items) != (name in op.attributes) or values[0] != values[1]:
+            expected = dict(items)
+            for name in sorted({*expected, *op.attributes} - {_INDEXING_MAPS}):
+                if op.attributes.get(name) != expected.get(name):
+                    values = op.attributes.get(name, "none"), expected.get(name, "none")
                     yield Difference(name.replace("_", " "), *values)
         case pred.IsDag():
             if not predicate.has_free_operands:
