@@ -23,10 +23,10 @@ LIMITS: Final = {
     "mlir": (1481, 94),
     "solver": (2691, 171),
     "iree": (3049, 162),
-    "spaces.model": (1505, 102),
+    "spaces.model": (1466, 101),
     "upgrading": (4009, 208),
     "spaces.cpu": (1404, 64),
-    "spaces.gpu": (3784, 204),
+    "spaces.gpu": (3782, 204),
     "specs": (5111, 320),
     "matching": (5389, 264),
     "spaces.spirv": (882, 39),
@@ -34,7 +34,7 @@ LIMITS: Final = {
     "comparing": (509, 28),
     "compiler": (3275, 165),
     "payloads": (2216, 129),
-    "spaces": (2101, 118),
+    "spaces": (2100, 118),
     "checking": (1687, 76),
     "passes": (1202, 26),
     "tuning.problems": (2591, 168),
@@ -56,7 +56,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 272
+MOST_FILES: Final = 271
 SHORTEST_MEAN: Final = 11.0
 """The least mean length of a function, in lines with its decorators and its docstring."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -437,7 +437,8 @@ class FixedSpace(Space):
         message = f"{self._knob.name} is fixed to {self._knob.describe(self._value)}"
         if not _is_possible(whole, self._knob, self._value):
             whole = _without_heuristics(whole, self._knob)
-        return whole.with_assertions((*whole.assertions, Assertion(condition.term, message)))
+        assertions = (*whole.assertions, Assertion(condition.term, message))
+        return replace(whole, assertions=assertions)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self._space.assignment(configuration)
@@ -526,7 +527,7 @@ def _without_heuristics(whole: ConstraintSet, knob: Knob) -> ConstraintSet:
         for index, assertion in enumerate(whole.assertions)
         if assertion.grade is not Grade.HEURISTIC or knob.name not in whole.unknowns_of(index)
     )
-    return whole.with_assertions(tuple(kept))
+    return replace(whole, assertions=tuple(kept))
 
 
 def _is_possible(constraints: ConstraintSet, knob: Knob, value: int) -> bool:

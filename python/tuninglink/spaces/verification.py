@@ -47,7 +47,6 @@ from tuninglink.spaces.model import (
     OneOfKnob,
     UncompilableError,
     dictionary_of,
-    with_defaults,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def verify_configuration(
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     findings = [
-        _Finding.of(space, with_defaults(configuration), limits)
+        _Finding.of(space, configuration.complete, limits)
         for space in spaces
         if not (isinstance(space, CompilerSpace) and space.overlooks(configuration.complete))
     ]
@@ -94,8 +93,7 @@ def broken_necessary_rules(
 
     Entries with a default in code generation may be missing.
     """
-    complete = with_defaults(configuration)
-    findings = (_Finding.of(space, complete, limits) for space in spaces)
+    findings = (_Finding.of(space, configuration.complete, limits) for space in spaces)
     return next(filter(None, (finding.broken[Grade.NECESSARY] for finding in findings)), ())
 
 
@@ -197,7 +195,7 @@ class _Finding:
         space, assignment, constraints = self.space, self.assignment, self.space.constraints
         start = assignment
         with suppress(MismatchError):
-            start = space.assignment(with_defaults(_as_intended(configuration)))
+            start = space.assignment(_as_intended(configuration).complete)
         answer = constraints.nearest(start, limits)
         # An invalid configuration needs one change; the right names may be all of it.
         needed = 1 if start is assignment else 0

@@ -45,7 +45,6 @@ from tuninglink.spaces.model import (
     Space,
     Workload,
     dictionary_of,
-    with_defaults,
     zero_knobs,
 )
 
@@ -105,9 +104,8 @@ class GpuSpace(Space):
         Raises:
             MismatchError: the configuration has another form.
         """
-        complete = with_defaults(configuration)
-        self._check_first(complete)
-        return complete
+        self._check_first(configuration.complete)
+        return configuration.complete
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         return self.template.read(self.check_first(configuration))

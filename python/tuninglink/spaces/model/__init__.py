@@ -27,14 +27,11 @@ with lazy_imports(globals()):
         promotion_types as promotion_types,
         read_configuration as read_configuration,
         template_slot as template_slot,
-        with_defaults as with_defaults,
         zero_knobs as zero_knobs,
     )
     from tuninglink.spaces.model.constraint_set import (
         ConstraintSet as ConstraintSet,
         ConstraintSetBuilder as ConstraintSetBuilder,
-    )
-    from tuninglink.spaces.model.knobs import (
         FixedKnob as FixedKnob,
         IntegerKnob as IntegerKnob,
         Knob as Knob,

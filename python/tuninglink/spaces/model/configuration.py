@@ -56,7 +56,11 @@ class Configuration:
 
     @cached_property
     def complete(self) -> Configuration:
-        """This configuration with the default entries; see `with_defaults`."""
+        """This configuration with the entries that code generation adds, without those that it does not read.
+
+        For GPUs, the added entries are the promoted operands (none) and the kind of promotion (by all threads of a
+        workgroup together). Tiles that are not a list of integers are not read.
+        """
         lowering, decomposition = self.lowering_config, self.decomposition_config
         entries = dictionary_of(lowering)
         if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
@@ -186,15 +190,6 @@ class CachedReading(Generic[T]):
         if isinstance(result, MismatchError):
             raise result.with_traceback(None)
         return result
-
-
-def with_defaults(configuration: Configuration) -> Configuration:
-    """Add the missing entries that code generation adds, and remove the entries that it does not read.
-
-    For GPUs, the added entries are the promoted operands (none) and the kind of promotion (by all threads of a
-    workgroup together). Tiles that are not a list of integers are not read.
-    """
-    return configuration.complete
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:

@@ -1,18 +1,22 @@
-"""Constraint sets: the knobs of a configuration, the constraints on them, queries about both, and their builder."""
+"""Constraint sets: the knobs of a configuration, assignments to them, the constraints, queries, and their builder."""
 
 from __future__ import annotations
 
+import operator
 import random
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+from tuninglink.mlir import error
 from tuninglink.solver import (
     DEFAULT_LIMITS,
     Assertion,
+    AssignmentError,
     CheckAnswer,
     CountAnswer,
     Deadline,
@@ -34,16 +38,111 @@ from tuninglink.solver import (
     term_of,
     unknown,
 )
-from tuninglink.spaces.model.knobs import (
-    IntegerKnob,
-    Knob,
-    number_text,
-    read_assignment,
-    read_partial_assignment,
-)
 
 if TYPE_CHECKING:
     from tuninglink.spaces.model.workload import Problem
+
+
+@dataclass(frozen=True)
+class IntegerKnob:
+    """A knob whose value is an integer; a bound is None if only the assertions bound it."""
+
+    name: str
+    low: int | None = None
+    high: int | None = None
+
+    def describe(self, value: int) -> str:
+        """Return the display text of `value`."""
+        return f"{self.name} = {value}"
+
+
+@dataclass(frozen=True)
+class OneOfKnob:
+    """A knob that chooses among options, which are texts; its value is the index of one."""
+
+    name: str
+    options: tuple[str, ...]
+
+    @property
+    def low(self) -> int:
+        """The first index."""
+        return 0
+
+    @property
+    def high(self) -> int:
+        """The last index; less than `low` if there is nothing to choose from."""
+        return len(self.options) - 1
+
+    def describe(self, value: int) -> str:
+        """Return the display text of the option with index `value`."""
+        if 0 <= value < len(self.options):
+            return f"{self.name} = {self.options[value]}"
+        return f"{self.name} = {value} (not an option)"
+
+
+Knob: TypeAlias = IntegerKnob | OneOfKnob
+
+
+MOST_BITS: Final = 4096
+"""The maximum number of bits of numbers that are written out: Python refuses to convert longer ones."""
+
+
+def read_assignment(
+    given: Mapping[str, object], names: Collection[str], pipeline: str
+) -> dict[str, int]:
+    """Return an assignment of all knobs with Python's own integers."""
+    read = read_partial_assignment(given, names, pipeline)
+    missing = [name for name in names if name not in read]
+    if missing:
+        raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
+    return read
+
+
+def read_partial_assignment(
+    given: Mapping[str, object], names: Collection[str], pipeline: str
+) -> dict[str, int]:
+    """Return an assignment of some knobs, as `read_assignment` does."""
+    assignment: dict[str, int] = {}
+    for name, value in given.items():
+        if name not in names:
+            knobs = ", ".join(names) or "it has none"
+            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
+            raise AssignmentError(error(message))
+        # Integer types of other libraries are accepted.
+        number = None
+        with suppress(TypeError):
+            number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+        if number is None:
+            raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
+        if number.bit_length() > MOST_BITS:
+            message = f"the value of knob '{name}' has more than {MOST_BITS} bits"
+            raise AssignmentError(error(message))
+        assignment[name] = number
+    return assignment
+
+
+@dataclass(frozen=True)
+class FixedKnob:
+    """A knob, such as `workgroup[0]`, with the value that all configurations should have.
+
+    The value is a text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
+    """
+
+    name: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> FixedKnob:
+        """Read `KNOB=VALUE`. The message of a `ValueError` is the expected form."""
+        name, _, value = map(str.strip, text.partition("="))
+        if not (name and value):
+            raise ValueError("expected KNOB=VALUE, such as workgroup[0]=64")
+        return cls(name, value)
+
+
+def number_text(number: int | None) -> str:
+    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
+    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)
 
 
 MOST_KEPT: Final = 1 << 18
@@ -53,6 +152,7 @@ _FIRST_STEPS: Final = 4
 """The number of steps after which a search in a random order first restarts."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConstraintSet:
     """The values of the knobs that make a valid configuration.
 
@@ -70,27 +170,18 @@ class ConstraintSet:
             can refute an assignment but not prove one.
     """
 
-    def __init__(
-        self,
-        *,
-        problem: Problem,
-        pipeline: str,
-        provider: str,
-        knobs: tuple[Knob, ...],
-        auxiliaries: tuple[str, ...],
-        assertions: tuple[Assertion, ...],
-        unknown: str = "",
-    ) -> None:
-        self.problem = problem
-        self.pipeline = pipeline
-        self.provider = provider
-        self.knobs = knobs
-        self.auxiliaries = auxiliaries
-        self.assertions = assertions
-        self.unknown = unknown
-        self._names = tuple(knob.name for knob in knobs)
-        self._solver = Solver([*self._names, *auxiliaries])
-        self._decider = Decider(assertions, self._names, auxiliaries, self._solver)
+    problem: Problem
+    pipeline: str
+    provider: str
+    knobs: tuple[Knob, ...]
+    auxiliaries: tuple[str, ...]
+    assertions: tuple[Assertion, ...]
+    unknown: str = ""
+
+    def __post_init__(self) -> None:
+        self._names = tuple(knob.name for knob in self.knobs)
+        self._solver = Solver([*self._names, *self.auxiliaries])
+        self._decider = Decider(self.assertions, self._names, self.auxiliaries, self._solver)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -99,18 +190,6 @@ class ConstraintSet:
 
     def __len__(self) -> int:
         return len(self.assertions)
-
-    def with_assertions(self, assertions: tuple[Assertion, ...]) -> ConstraintSet:
-        """Return a set of the same knobs with other assertions."""
-        return ConstraintSet(
-            problem=self.problem,
-            pipeline=self.pipeline,
-            provider=self.provider,
-            knobs=self.knobs,
-            auxiliaries=self.auxiliaries,
-            assertions=assertions,
-            unknown=self.unknown,
-        )
 
     @property
     def unknowns(self) -> frozenset[str]:
@@ -293,10 +372,7 @@ class ConstraintSet:
         """Yield every valid assignment once."""
         self._expect_known()
         deadline = limits.start()
-        for solution in self._solutions(seed, deadline):
-            since = time.monotonic()
-            yield solution
-            deadline.postpone(time.monotonic() - since)
+        yield from _postponing(self._solutions(seed, deadline), deadline)
 
     def enumerate_near(
         self,
@@ -342,10 +418,7 @@ class ConstraintSet:
 
     def _until_limit(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
         with suppress(UndecidedError):
-            for assignment in self._draws(seed, deadline):
-                since = time.monotonic()
-                yield assignment
-                deadline.postpone(time.monotonic() - since)
+            yield from _postponing(self._draws(seed, deadline), deadline)
 
     def _draws(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
         chance = random.Random(seed)  # noqa: S311 - not for cryptography
@@ -424,6 +497,16 @@ class ConstraintSet:
             keys.add(tuple(solution.values()))
             steps = _FIRST_STEPS
             yield solution
+
+
+def _postponing(
+    solutions: Iterator[dict[str, int]], deadline: Deadline
+) -> Iterator[dict[str, int]]:
+    """Yield solutions; the time that the caller takes for each does not count."""
+    for solution in solutions:
+        since = time.monotonic()
+        yield solution
+        deadline.postpone(time.monotonic() - since)
 
 
 def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
