@@ -25,7 +25,7 @@ LIMITS: Final = {
     "iree": (3049, 162),
     "spaces.model": (1466, 101),
     "upgrading": (4009, 208),
-    "spaces.cpu": (1404, 64),
+    "spaces.cpu": (1379, 62),
     "spaces.gpu": (3782, 204),
     "specs": (5111, 320),
     "matching": (5389, 264),

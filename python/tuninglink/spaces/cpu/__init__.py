@@ -3,10 +3,10 @@
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
-    from tuninglink.spaces.cpu.cpu_rules import BACKEND as BACKEND, PIPELINES as PIPELINES
-    from tuninglink.spaces.cpu.cpu_space import CpuProvider as CpuProvider, CpuSpace as CpuSpace
-    from tuninglink.spaces.cpu.nest import (
+    from tuninglink.spaces.cpu.cpu_rules import (
+        BACKEND as BACKEND,
         LOOP_PEELING as LOOP_PEELING,
-        live_values as live_values,
-        neighbors as neighbors,
+        PIPELINES as PIPELINES,
     )
+    from tuninglink.spaces.cpu.cpu_space import CpuProvider as CpuProvider, CpuSpace as CpuSpace
+    from tuninglink.spaces.cpu.nest import live_values as live_values, neighbors as neighbors

@@ -24,8 +24,8 @@ from tuninglink.solver import (
     number,
     select,
 )
-from tuninglink.spaces.cpu.nest import PACKED_LOOPS, WIDENED, LoopNest, Neighbor, Tiles, knob_name
-from tuninglink.spaces.model import ConstraintSetBuilder
+from tuninglink.spaces.cpu.nest import PACKED_LOOPS, WIDENED, LoopNest, Neighbor
+from tuninglink.spaces.model import ConstraintSetBuilder, IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
     from tuninglink.spaces.model import ConstraintSet, Problem, Workload
@@ -106,18 +106,92 @@ _PROVENANCE: Final = {
 }
 
 
+LOOP_PEELING: Final = "enable_loop_peeling"
+"""The knob that peels the last iteration of a loop that its tile does not divide."""
+
+_REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
+_OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
+
+_DYNAMIC: Final = 1 << 40
+"""The assumed size of a dynamic loop before tiling, larger than that of any tiled loop."""
+
+
+def knob_name(level: CpuLevel, loop: int) -> str:
+    """Return the name of the knob for a tile."""
+    return f"{level.value}[{loop}]"
+
+
+@dataclass(frozen=True)
+class TiledLoop:
+    """The part of a loop that remains after tiling."""
+
+    size: Expression
+    is_known: Expression
+    bound: Expression
+
+
 class CpuRules:
-    """Collects the knobs and the rules of a space."""
+    """Collects the rules of a space about the tiles of all loops at all levels, and the sizes that follow from them."""
 
     def __init__(self, nest: LoopNest, cpu: Cpu, pipeline: CpuPipeline) -> None:
         self.nest = nest
         self.cpu = cpu
         self.pipeline = pipeline
         self.grade = Grade.NECESSARY
-        self._builder = ConstraintSetBuilder()
-        self.tiles = Tiles(self._builder, nest, pipeline.levels)
         self.loops = range(len(nest.loops))
-        self.parts = [self.tiles.part(loop) for loop in self.loops]
+        self._builder = builder = ConstraintSetBuilder()
+        self._tiles = {
+            (level, loop): builder.knob(IntegerKnob(knob_name(level, loop)))
+            for level in CpuLevel
+            for loop in self.loops
+        }
+        self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
+        # The parts of loops that remain after the levels that apply to them.
+        self.parts = [
+            self._part(loop, [level for level in pipeline.levels if self._applies(level, loop)])
+            for loop in self.loops
+        ]
+
+    def tile(self, level: CpuLevel, loop: int) -> Expression:
+        return self._tiles[level, loop]
+
+    def named_tile(self, level: CpuLevel, loop: int) -> tuple[Expression, str]:
+        return self.tile(level, loop), knob_name(level, loop)
+
+    def vector_level(self, loop: int) -> CpuLevel:
+        reduces = self.nest.loops[loop].reduces
+        return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
+
+    def vector_tile(self, loop: int) -> Expression:
+        return self.tile(self.vector_level(loop), loop)
+
+    def outer_part(self, loop: int) -> TiledLoop:
+        return self._part(loop, _OUTER)
+
+    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
+        extent = self.nest.loops[loop].size
+        size = number(_DYNAMIC if extent is None else extent)
+        bound = size
+        is_known: Expression = number(extent is not None) != 0
+        for level in levels:
+            tile = self.tile(level, loop)
+            # A tile of one iteration always has exactly one.
+            is_known = any_of(
+                tile == 1, all_of(is_known, any_of(tile <= 0, tile >= size, size % tile == 0))
+            )
+            bound = select(tile > bound, tile, bound)
+            size = select(all_of(tile > 0, tile < size), tile, size)
+        return TiledLoop(size, is_known, bound)
+
+    def _applies(self, level: CpuLevel, loop: int) -> bool:
+        return self.nest.loops[loop].reduces == (level in _REDUCTION)
+
+    def misplaced(self, *, are_read: bool = True) -> Iterator[tuple[CpuLevel, int]]:
+        """Yield the pairs of a level and a loop that the level does not apply to, for levels that the pipeline reads."""
+        for level in CpuLevel:
+            for loop in self.loops if not (are_read and level in self.pipeline.unused) else ():
+                if not self._applies(level, loop):
+                    yield level, loop
 
     @property
     def is_data_tiled(self) -> bool:
@@ -135,10 +209,6 @@ class CpuRules:
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
         )
 
-    def tile(self, level: CpuLevel, loop: int) -> tuple[Expression, str]:
-        """Return a tile and its name."""
-        return self.tiles.tile(level, loop), knob_name(level, loop)
-
     def refuse(self, message: str) -> None:
         """Add a rule that no configuration satisfies."""
         self.add(False, message)  # noqa: FBT003 - that is the rule
@@ -147,16 +217,8 @@ class CpuRules:
         return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
 
     def limit_tile(self, level: CpuLevel, loop: int) -> None:
-        tile, name = self.tile(level, loop)
+        tile, name = self.named_tile(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
-
-    def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
-        """Yield the pairs of a level that the pipeline reads and a loop that the level does not apply to."""
-        return (
-            (level, loop)
-            for level, loop in self.tiles.misplaced()
-            if level not in self.pipeline.unused
-        )
 
     def separate_levels(self) -> None:
         """Require parallel levels to tile parallel loops, and reduction levels to tile reductions.
@@ -169,7 +231,7 @@ class CpuRules:
     def expect_untiled(
         self, level: CpuLevel, loop: int, condition: Expression | None = None
     ) -> None:
-        tile, name = self.tile(level, loop)
+        tile, name = self.named_tile(level, loop)
         other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
         message = f"{name} must be 0, as loop {loop} is {other} ({{}} == 0)"
         self.add(tile == 0 if condition is None else condition, message, tile)
@@ -329,7 +391,7 @@ def _add_decomposition(rules: CpuRules) -> None:
         size = rules.nest.loops[loop].size
         left = number(_UNKNOWN if size is None else size)
         for level in LEVELS:
-            tile, _ = rules.tile(level, loop)
+            tile = rules.tile(level, loop)
             divided = select(left % tile == 0, tile, number(_UNKNOWN))
             kept = any_of(left == _UNKNOWN, tile == 0)
             left = select(tile == 1, 1, select(kept, left, divided))
@@ -350,8 +412,8 @@ def _add_layout_rules(rules: CpuRules) -> None:
     for loop in rules.loops:
         reduces = rules.nest.loops[loop].reduces
         for level in CpuLevel:
-            tile, name = rules.tile(level, loop)
-            if level is rules.tiles.vector_level(loop):
+            tile, name = rules.named_tile(level, loop)
+            if level is rules.vector_level(loop):
                 packed = 1 if loop < outer else rules.nest.loops[loop].size
                 message = f"{name} should be {packed}, as the layout has it ({{}} == {packed})"
                 rules.add(packed is not None and tile == packed, message, tile)
@@ -372,8 +434,8 @@ def add_necessary_rules(rules: CpuRules) -> None:
         # Tiles are not negative, except for loops of one iteration, which are not tiled.
         size = nest.loops[loop].size
         for level in pipeline.natural if size is None or size > 1 else ():
-            tile, name = rules.tile(level, loop)
-            others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
+            tile, name = rules.named_tile(level, loop)
+            others = [rules.tile(each, loop) for each in CpuLevel if each is not level]
             condition = any_of(tile >= 0, *(other == 1 for other in others))
             rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
     if pipeline.separates:
@@ -402,16 +464,15 @@ def _vectorized(rules: CpuRules) -> list[Expression]:
     # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
     innermost = CpuLevel.VECTOR_INNER_PARALLEL
     others = [
-        rules.tiles.tile(innermost, loop) == 0
+        rules.tile(innermost, loop) == 0
         for loop in rules.loops
         if innermost not in rules.pipeline.unused
     ]
-    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.misplaced()]
+    others += [rules.tile(level, loop) == 0 for level, loop in rules.misplaced()]
     if rules.cpu.masking is Masking.NEVER:
         return [*others, *(each.is_known for each in rules.parts)]
     configured = (
-        any_of(part.is_known, rules.tiles.vector_tile(loop) > 0)
-        for loop, part in enumerate(rules.parts)
+        any_of(part.is_known, rules.vector_tile(loop) > 0) for loop, part in enumerate(rules.parts)
     )
     return [*others, *configured]
 
@@ -431,7 +492,7 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     else:
         # Reductions are not distributed to workgroups. A reduction level may divide the part of a parallel loop.
         for level, loop in rules.misplaced():
-            tile, size = rules.tiles.tile(level, loop), rules.parts[loop].size
+            tile, size = rules.tile(level, loop), rules.parts[loop].size
             if level is CpuLevel.VECTOR_REDUCTION:
                 rules.expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
             elif level is not CpuLevel.DISTRIBUTION:
@@ -443,10 +504,10 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     if rules.cpu.masking is Masking.ALWAYS:
         # The compiler would peel forever.
         for loop in rules.parallel():
-            around, outer = rules.tile(CpuLevel.DISTRIBUTION, loop)
-            tile, inner = rules.tile(CpuLevel.CACHE_PARALLEL, loop)
+            around, outer = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
+            tile, inner = rules.named_tile(CpuLevel.CACHE_PARALLEL, loop)
             message = f"with peeling, {inner} must not be larger than {outer} ({{}} <= {{}})"
-            condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
+            condition = any_of(rules.peeling == 0, tile <= around, tile == 0)
             rules.add(condition, message, tile, around)
 
 
@@ -468,7 +529,7 @@ def _bound_vectors(rules: CpuRules) -> None:
     has_known_parts = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
     # A peeled part has the size of the tile, even if the loop has fewer iterations.
-    when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
+    when = [negation(has_known_parts), *([rules.peeling != 0] if is_never else [])]
     for vector in rules.nest.parts:
         what = f"the vectors of {vector.what} may have"
         masked = [_masked_size(rules, loop) for loop in vector.loops]
@@ -485,7 +546,7 @@ def _masked_size(rules: CpuRules, loop: int) -> Expression:
 
     If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
     """
-    part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
+    part, tile = rules.parts[loop], rules.vector_tile(loop)
     configured = select(tile > part.size, tile, part.size)
     return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
 
@@ -498,7 +559,7 @@ def _fused_vectors(
     The vector tiles also apply to fused ops, unless a tiled reduction encloses the vector tiles but not the fused ops.
     """
     outside = [
-        rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
+        rules.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
         for loop in rules.loops
         if rules.nest.loops[loop].reduces
     ]
@@ -509,7 +570,7 @@ def _fused_vectors(
         own = number(neighbor.own)
         yield neighbor, [own, *(_masked_size(rules, loop) for loop in neighbor.shared)], inside
         if outside:
-            parts = map(rules.tiles.outer_part, neighbor.shared)
+            parts = map(rules.outer_part, neighbor.shared)
             whole = [select(part.is_known, part.size, part.bound) for part in parts]
             yield neighbor, [own, *whole], [any_of(*outside)]
 

@@ -24,6 +24,7 @@ from tuninglink.solver import AssignmentError, Grade, all_of, any_of
 from tuninglink.spaces.cpu.cpu_rules import (
     BYTE,
     LEVELS,
+    LOOP_PEELING,
     PIPELINES,
     PROVIDER,
     Cpu,
@@ -33,12 +34,13 @@ from tuninglink.spaces.cpu.cpu_rules import (
     add_stack_rules,
     add_sufficient_rules,
     is_decomposed,
+    knob_name,
     product,
     read_cpu,
     shape_of,
     unknown,
 )
-from tuninglink.spaces.cpu.nest import LOOP_PEELING, PACKED_LOOPS, knob_name, read_nest
+from tuninglink.spaces.cpu.nest import PACKED_LOOPS, read_nest
 from tuninglink.spaces.model import (
     Configuration,
     MismatchError,
@@ -181,7 +183,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         return
     if not rules.pipeline.vectorizes:
         # Vary only the tiles of a workgroup, since the pipeline reads no others.
-        rules.add(rules.tiles.peeling == 0, "loop peeling is not tried, as it changes nothing")
+        rules.add(rules.peeling == 0, "loop peeling is not tried, as it changes nothing")
         for level in CpuLevel:
             for loop in rules.loops:
                 is_read = level in rules.pipeline.levels and not nest.loops[loop].reduces
@@ -194,17 +196,17 @@ def add_heuristic_rules(rules: CpuRules) -> None:
                 )
         return
     if not rules.checks_vectors or rules.pipeline.mixes_levels:
-        for level, loop in rules.tiles.misplaced():
+        for level, loop in rules.misplaced(are_read=False):
             rules.expect_untiled(level, loop)
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:
-            tile, name = rules.tile(level, loop)
+            tile, name = rules.named_tile(level, loop)
             rules.add(tile == 0, f"{name} is not tried ({{}} == 0)", tile)
     for loop in rules.loops:
         if loop in nest.score_loops:
             # Code that tiles the scores of an attention computes wrong results.
             for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
-                tile, name = rules.tile(level, loop)
+                tile, name = rules.named_tile(level, loop)
                 message = f"{name} should be 0, as parts of scores are not added up ({{}})"
                 rules.add(tile == 0, message, tile)
         else:
@@ -213,7 +215,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         _shape_distribution(rules, loop)
     if nest.vectors:
         # The results of a vector tile fit into the registers.
-        tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
+        tiles = [rules.vector_tile(loop) for loop in rules.parallel()]
         room, bits = rules.cpu.registers * rules.cpu.vector_bytes, nest.vectors[0].bits
         message = (
             f"the results of a vector tile, {shape_of(tiles)} elements of {bits} bits, "
@@ -221,9 +223,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         )
         rules.add(product(bits, tiles) <= BYTE * room, message, *tiles)
         # The elements that it reads fit into the first-level cache.
-        read = [
-            rules.tiles.vector_tile(loop) for loop in rules.loops if loop not in nest.score_loops
-        ]
+        read = [rules.vector_tile(loop) for loop in rules.loops if loop not in nest.score_loops]
         room = _LEVEL_1_CACHE_BYTES
         message = f"the elements under a vector tile should fit into {room} bytes of cache"
         rules.add(product(nest.widest, read) <= BYTE * room, message)
@@ -235,7 +235,7 @@ def _shape_packed(rules: CpuRules) -> None:
     for loop in rules.parallel():
         size = rules.nest.loops[loop].size
         if size is not None and loop < outer:
-            tile, name = rules.tile(CpuLevel.DISTRIBUTION, loop)
+            tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
             divisors = [each for each in range(1, size + 1) if size % each == 0]
             message = f"{name} should divide the loop of {size} iterations ({{}})"
             rules.add(any_of(*(tile == divisor for divisor in divisors)), message, tile)
@@ -248,7 +248,7 @@ def _below(nest: LoopNest, loop: int, sizes: Sequence[int]) -> list[int]:
 
 
 def _try(rules: CpuRules, level: CpuLevel, loop: int, values: Sequence[int]) -> None:
-    tile, name = rules.tile(level, loop)
+    tile, name = rules.named_tile(level, loop)
     message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
     rules.add(any_of(*(tile == value for value in values)), message, tile)
 
@@ -256,13 +256,13 @@ def _try(rules: CpuRules, level: CpuLevel, loop: int, values: Sequence[int]) -> 
 def _shape_loop(rules: CpuRules, loop: int) -> None:
     """Restrict the vector tile of a loop, and the step of a reduction around it."""
     nest, size = rules.nest, rules.nest.loops[loop].size
-    vector = rules.tiles.vector_tile(loop)
+    vector = rules.vector_tile(loop)
     tried = _below(nest, loop, _VECTOR_TILES)
     if size is not None and 0 < size <= _VECTOR_TILES[-1]:
         tried.append(size)
     message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
     rules.add(any_of(*(vector == each for each in tried or [1])), message, vector)
-    tile, name = rules.tile(CpuLevel.CACHE_REDUCTION, loop)
+    tile, name = rules.named_tile(CpuLevel.CACHE_REDUCTION, loop)
     tried = [0, *_below(nest, loop, _CACHE_REDUCTIONS)]
     message = f"{name} should be 0 or one of {', '.join(map(str, _CACHE_REDUCTIONS))} ({{}})"
     rules.add(any_of(*(tile == each for each in tried)), message, tile)
@@ -273,8 +273,8 @@ def _shape_loop(rules: CpuRules, loop: int) -> None:
 def _shape_distribution(rules: CpuRules, loop: int) -> None:
     size = rules.nest.loops[loop].size
     most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
-    tile, name = rules.tile(CpuLevel.DISTRIBUTION, loop)
-    vector = rules.tiles.vector_tile(loop)
+    tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
+    vector = rules.vector_tile(loop)
     message = f"{name} should be from 0 to {most} ({{}})"
     rules.add(all_of(tile >= 0, tile <= most), message, tile)
     doubled = [tile == vector * factor for factor in _VECTOR_TILES]
@@ -283,9 +283,6 @@ def _shape_distribution(rules: CpuRules, loop: int) -> None:
         f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})"
     )
     rules.add(any_of(*doubled, *whole), message, tile, vector)
-
-
-_PEELING_OPTION: Final = "enable_loop_peeling"
 
 
 class CpuSpace(Space):
@@ -328,7 +325,7 @@ class CpuSpace(Space):
         info = configuration.translation_info
         options = entries_of(info.configuration) if info is not None else {}
         for name in options:
-            if name != _PEELING_OPTION:
+            if name != LOOP_PEELING:
                 raise MismatchError(f"'{name}' is set")
         result = {LOOP_PEELING: int(bool(options))}
         for level in CpuLevel:
@@ -357,7 +354,7 @@ class CpuSpace(Space):
         options = None
         if assignment.get(LOOP_PEELING):
             peeling = mlir.UnitAttr.get(context)
-            options = mlir.DictAttr.get({_PEELING_OPTION: peeling}, context=context)
+            options = mlir.DictAttr.get({LOOP_PEELING: peeling}, context=context)
         translation = iree_codegen.TranslationInfoAttr.get(
             self._pipeline, configuration=options, ctx=context
         )

@@ -1,8 +1,8 @@
-"""The loops of a root op, their tiles as unknowns, and the vectors that result from tiling them."""
+"""The loops of a root op, the vectors over them, and the operations next to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -21,11 +21,10 @@ from tuninglink.iree import (
     shape,
 )
 from tuninglink.mlir import names, visit
-from tuninglink.solver import Expression, UndecidedError, all_of, any_of, number, select
-from tuninglink.spaces.model import IntegerKnob, OneOfKnob
+from tuninglink.solver import UndecidedError
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.model import ConstraintSetBuilder, Workload
+    from tuninglink.spaces.model import Workload
 
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
@@ -195,88 +194,6 @@ def _combines(root: mlir.Operation) -> bool:
         and argument in value.owner.operation.operands
         for value, argument in zip(yielded, arguments, strict=True)
     )
-
-
-LOOP_PEELING: Final = "enable_loop_peeling"
-"""The knob that peels the last iteration of a loop that its tile does not divide."""
-
-_REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
-_OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
-
-_UNKNOWN: Final = 1 << 40
-"""The assumed size of a dynamic loop before tiling, larger than that of any tiled loop."""
-
-
-def knob_name(level: CpuLevel, loop: int) -> str:
-    """Return the name of the knob for a tile."""
-    return f"{level.value}[{loop}]"
-
-
-@dataclass(frozen=True)
-class TiledLoop:
-    """The part of a loop that remains after tiling."""
-
-    size: Expression
-    is_known: Expression
-    bound: Expression
-
-
-class Tiles:
-    """The knobs of a configuration, and the sizes that follow from them."""
-
-    def __init__(
-        self, builder: ConstraintSetBuilder, nest: LoopNest, levels: Sequence[CpuLevel]
-    ) -> None:
-        self._nest = nest
-        self._levels = levels
-        self._knobs = {
-            (level, loop): builder.knob(IntegerKnob(knob_name(level, loop)))
-            for level in CpuLevel
-            for loop in range(len(nest.loops))
-        }
-        self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
-
-    def tile(self, level: CpuLevel, loop: int) -> Expression:
-        return self._knobs[level, loop]
-
-    def vector_tile(self, loop: int) -> Expression:
-        return self.tile(self.vector_level(loop), loop)
-
-    def vector_level(self, loop: int) -> CpuLevel:
-        reduces = self._nest.loops[loop].reduces
-        return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
-
-    def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
-        """Yield the pairs of a level and a loop that the level does not apply to."""
-        for level in CpuLevel:
-            for loop, each in enumerate(self._nest.loops):
-                if each.reduces != (level in _REDUCTION):
-                    yield level, loop
-
-    def part(self, loop: int) -> TiledLoop:
-        """Return the part of a loop that remains after the levels that apply to it."""
-        reduces = self._nest.loops[loop].reduces
-        return self._part(
-            loop, [level for level in self._levels if (level in _REDUCTION) == reduces]
-        )
-
-    def outer_part(self, loop: int) -> TiledLoop:
-        return self._part(loop, _OUTER)
-
-    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
-        extent = self._nest.loops[loop].size
-        size = number(_UNKNOWN if extent is None else extent)
-        bound = size
-        is_known: Expression = number(extent is not None) != 0
-        for level in levels:
-            tile = self.tile(level, loop)
-            # A tile of one iteration always has exactly one.
-            is_known = any_of(
-                tile == 1, all_of(is_known, any_of(tile <= 0, tile >= size, size % tile == 0))
-            )
-            bound = select(tile > bound, tile, bound)
-            size = select(all_of(tile > 0, tile < size), tile, size)
-        return TiledLoop(size, is_known, bound)
 
 
 # --- Operations next to a root op, the loops that they share with it, and their simultaneously live values
