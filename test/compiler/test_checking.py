@@ -108,10 +108,10 @@ def test_compilations_are_answered_in_order(job: Job) -> None:
     assert [each.verdict for each in answers] == wanted
 
 
-@pytest.mark.parametrize("name", [each.target.name for each in shipped()])
+@pytest.mark.parametrize("name", [target.name for target in shipped()])
 def test_default_specs_have_no_errors(name: str) -> None:
-    (spec,) = (each for each in shipped() if each.target.name == name)
-    report = Checker(target=spec.target).check(spec.spec.bytecode(), spec.path)
+    ((target, spec),) = (each for each in shipped().items() if each[0].name == name)
+    report = Checker(target=target).check(spec.bytecode(), spec.source)
     assert report.entries
     for each in report.entries:
         assert each.matches.verdict is Verdict.PROVEN

@@ -6,7 +6,7 @@ from tuninglink.iree import Target
 from tuninglink.specs import LIBRARY, binding_of, library_files, library_names, load_spec, shipped
 
 NAMES = [
-    *(f"default:{each.target}" for each in shipped()),
+    *(f"default:{target}" for target in shipped()),
     *(LIBRARY + each for each in library_names()),
 ]
 """The names of the specs in tests."""
@@ -15,8 +15,9 @@ NAMES = [
 def shipped_spec(name: str) -> tuple[bytes, Target]:
     """Return the content of a spec, and its target."""
     if not name.startswith(LIBRARY):
-        (found,) = (each for each in shipped() if name == f"default:{each.target}")
-        return found.spec.bytecode(), found.target
+        specs = shipped().items()
+        ((target, spec),) = (each for each in specs if name == f"default:{each[0]}")
+        return spec.bytecode(), target
     (file,) = library_files(name.removeprefix(LIBRARY))
-    (target,) = binding_of(load_spec(file.content).module) or ("",)
-    return file.content, Target.parse(target)
+    (bound_to,) = binding_of(load_spec(file.content).module) or ("",)
+    return file.content, Target.parse(bound_to)

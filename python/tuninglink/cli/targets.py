@@ -17,7 +17,7 @@ from tuninglink.specs import (
     library_files,
     library_names,
     load_spec,
-    provenance_of,
+    origin_of,
     shipped,
 )
 
@@ -39,7 +39,7 @@ def targets_command(arguments: Sequence[str]) -> int:
     set_up_command_line("tuninglink targets", ())
     specs, known = shipped(), known_target_names()
     if values.get("all"):
-        shipped_names = {spec.target.name for spec in specs}
+        shipped_names = {target.name for target in specs}
         rows = [
             (
                 *(name, target.backend, " > ".join(target.names)),
@@ -49,13 +49,13 @@ def targets_command(arguments: Sequence[str]) -> int:
         ]
         print_table(("target", "backend", "looked up as", "default spec"), rows)
         return SUCCESS
-    for spec in specs:
-        own = spec.target.name
+    for target, spec in specs.items():
+        own = target.name
         served = [name for name in known if name != own and own in known[name].names]
-        entries = [(entry.matcher, entry.action, entry.source) for entry in spec.entries]
-        title = f"{spec.target} ({spec.target.backend})"
+        entries = [(entry.matcher, entry.action, origin_of(spec, entry)) for entry in spec.entries]
+        title = f"{target} ({target.backend})"
         print_table(("matcher", "action", "source"), entries, title=title)
-        sys.stdout.write(f"\nfile: {spec.path}\nused for: {', '.join([own, *served])}\n")
+        sys.stdout.write(f"\nfile: {spec.source}\nused for: {', '.join([own, *served])}\n")
     sys.stdout.write("\n")
     print_table(
         ("library", "targets", "entries", "sources"),
@@ -69,10 +69,5 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
     for file in library_files(name):
         spec = load_spec(file.content, name=file.name)
         targets = binding_of(spec.module) or ("any",)
-        sources = set()
-        for entry in spec.entries:
-            provenance = provenance_of(spec.anatomy.table, entry.matcher)
-            device = provenance.get("device")
-            sources.add(str(provenance.get("source") or (f"tuned on {device}" if device else "")))
-        listed = "; ".join(sorted(sources))
+        listed = "; ".join(sorted({origin_of(spec, entry) for entry in spec.entries}))
         yield file.name.removeprefix(LIBRARY), ", ".join(targets), f"{len(spec.entries):,}", listed

@@ -40,7 +40,7 @@ from tuninglink.specs import (
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
-    from tuninglink.specs import DefaultSpecFile
+    from tuninglink.specs import SpecFile
 
 _TRACED: Final = 32
 """The number of entries up to which each is traced in any case: it is cheap, and errors can name the entry."""
@@ -337,12 +337,12 @@ class Application:
                 "'tuninglink retune' measures which of them are faster here",
             )
         library = self._choice.library
-        by_file: dict[DefaultSpecFile, list[Applied]] = {}
+        by_file: dict[SpecFile, list[Applied]] = {}
         for item in effective:
             if item.position >= len(self._choice.given):
                 file = library.find(item.target) if library and item.target else None
                 # Otherwise the program contained the spec.
-                if file is not None and file.path == item.spec:
+                if file is not None and file.name == item.spec:
                     by_file.setdefault(file, []).append(item)
         for file, applied in by_file.items():
             yield _remark(
@@ -354,7 +354,7 @@ class Application:
                     else "an entry configured"
                     for item in applied
                 ),
-                f"the spec is '{file.path}'",
+                f"the spec is '{file.name}'",
             )
 
 

@@ -432,12 +432,7 @@ def _with_current_specs(flags: Iterable[str]) -> list[str]:
 def spec_diagnostics(flags: Iterable[str], *, upgrade: bool = True) -> list[Diagnostic]:
     """Return the remarks and warnings about the preprocessing specs among flags.
 
-    Args:
-        flags: flags of the compiler.
-        upgrade: whether old specs are upgraded; otherwise they are rejected.
-
-    Raises:
-        CompileError: a preprocessing spec cannot be read.
+    Old specs are upgraded, or otherwise rejected.
     """
     specs = filter(None, map(_content, flags))
     return [diagnostic for spec in specs for diagnostic in _read(*spec, upgrade=upgrade)[1]]
@@ -462,15 +457,20 @@ def _read(
 
     The copy has no name, so it vanishes with the process. Its locations are those of the original.
     """
-    from tuninglink.specs import read_preprocessing_spec  # noqa: PLC0415 - rarely needed
+    from tuninglink.specs import preprocessing_spec  # noqa: PLC0415 - rarely needed
 
     show_lines_of(path)
     diagnostics: list[Diagnostic] = []
-    sink = DiagnosticSink(diagnostics.append)
     try:
-        module = read_preprocessing_spec(
-            data, printable(path), thread_context(), upgrade=upgrade, diagnostics=sink
+        module = preprocessing_spec(
+            data,
+            printable(path),
+            thread_context(),
+            is_required=True,
+            upgrade=upgrade,
+            diagnostics=DiagnosticSink(diagnostics.append),
         )
+        assert module is not None, "it is required"
     except SpecError as failure:
         raise CompileError(*failure.diagnostics) from None
     if not diagnostics:

@@ -92,12 +92,12 @@ class Catalog:
         if target not in self._defaults:
             file = self._library.find(target) if self._library else None
             member = None
-            if file is not None and file.path in self._by_source:
-                member = self._by_source[file.path]
+            if file is not None and file.name in self._by_source:
+                member = self._by_source[file.name]
             elif file is not None:
                 assert self._library is not None
                 spec = file.load(thread_context(), upgrade=self._library.upgrade)
-                member = self._add(file.path, spec.name, spec)
+                member = self._add(file.name, spec.name, spec)
             self._defaults[target] = member
         return self._defaults[target]
 

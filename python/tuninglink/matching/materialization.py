@@ -42,9 +42,9 @@ from tuninglink.specs import (
 
 if TYPE_CHECKING:
     from tuninglink.iree import Target
-    from tuninglink.specs import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs import DefaultLibrary, SpecFile
 
-    _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
+    _Key = tuple[Target | None, mlir.Attribute | SpecFile | None]
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ def link_dispatches(
         return by_target[target]
 
     @cache
-    def default_of(target: Target | None) -> DefaultSpecFile | None:
+    def default_of(target: Target | None) -> SpecFile | None:
         return library.find(target) if library is not None and target is not None else None
 
     def linker_for(
-        dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
+        dispatch: Dispatch, last: mlir.Attribute | SpecFile | None
     ) -> PruningLinker | None:
         selection = selections.setdefault(dispatch.target, Selection(dispatch.target))
         # Entries that are bound to other targets do not affect this one.

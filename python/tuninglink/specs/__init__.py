@@ -12,8 +12,6 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.default_library import (
         DefaultLibrary as DefaultLibrary,
-        DefaultSpecFile as DefaultSpecFile,
-        ShippedSpec as ShippedSpec,
         default_spec as default_spec,
         shipped as shipped,
     )
@@ -57,11 +55,6 @@ with lazy_imports(globals()):
         signature as signature,
         unused_sequences as unused_sequences,
     )
-    from tuninglink.specs.preprocessing import (
-        PREPROCESSING_SPEC as PREPROCESSING_SPEC,
-        preprocessing_spec as preprocessing_spec,
-        read_preprocessing_spec as read_preprocessing_spec,
-    )
     from tuninglink.specs.project import (
         LOCK_FILE as LOCK_FILE,
         OWN_FILE as OWN_FILE,
@@ -85,6 +78,7 @@ with lazy_imports(globals()):
         configured_arguments as configured_arguments,
         entry_without_effect as entry_without_effect,
         hidden_failure as hidden_failure,
+        origin_of as origin_of,
         provenance_attribute as provenance_attribute,
         provenance_of as provenance_of,
         reason_without_effect as reason_without_effect,
@@ -130,6 +124,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.specs.spec import (
         BINDING as BINDING,
+        PREPROCESSING_SPEC as PREPROCESSING_SPEC,
         Binding as Binding,
         Spec as Spec,
         bind as bind,
@@ -143,6 +138,7 @@ with lazy_imports(globals()):
         is_only_a_spec as is_only_a_spec,
         load_spec as load_spec,
         narrow as narrow,
+        preprocessing_spec as preprocessing_spec,
         read_source as read_source,
         specs_in as specs_in,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -20,40 +20,15 @@ from tuninglink.arguments import several
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, thread_context
-from tuninglink.specs.revision import provenance_of
-from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.specs.sources import SpecFile
+from tuninglink.specs.spec import Spec
 
-_SHIPPED: Final = "tuninglink/shipped/default"
+_SHIPPED: Final = Path("tuninglink/shipped/default")
 """The name of the directory in diagnostics and reports, independent of the place of installation."""
 
 _TEXT_FIRST: Final = (".mlir", ".mlirbc")
 _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")
-
-
-@dataclass(frozen=True)
-class DefaultSpecFile:
-    """The file of a target's default spec.
-
-    Attributes:
-        path: the path of the file; of a shipped file, its path in the package.
-    """
-
-    name: str
-    path: str
-    content: bytes
-    shipped: bool
-
-    def load(
-        self,
-        context: mlir.Context,
-        *,
-        upgrade: bool = True,
-        diagnostics: DiagnosticSink | None = None,
-    ) -> Spec:
-        """Return the spec."""
-        return load_spec(
-            self.content, name=self.path, context=context, upgrade=upgrade, diagnostics=diagnostics
-        )
+"""Shipped bytecode is generated from the text next to it; a user's bytecode may be older than the text."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +44,15 @@ class DefaultLibrary:
     shipped: bool = True
     upgrade: bool = True
 
-    def find(self, target: Target) -> DefaultSpecFile | None:
+    def find(self, target: Target) -> SpecFile | None:
         """Return the file of the default spec for `target`, or None if no file exists."""
         self.check_directories()
         for directory in map(Path, self.directories):
-            file = _find(directory, target, shipped=False)
-            if file:
+            if file := _find(directory, target, _TEXT_FIRST, directory):
                 return file
-        return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
+        if not self.shipped:
+            return None
+        return _find(_shipped_directory(), target, _BYTECODE_FIRST, _SHIPPED)
 
     def check_directories(self) -> None:
         """Check that the directories exist."""
@@ -114,71 +90,40 @@ def default_spec(
     """
     if not isinstance(target, Target):
         target = Target.parse(target)
-    file = DefaultLibrary(tuple(several(directories, "directories"))).find(target)
+    own = DefaultLibrary(tuple(several(directories, "directories")), shipped=False).find(target)
+    file = own or DefaultLibrary().find(target)
     if file is None:
         return None
-    if file.shipped and context is None:
+    if own is None and context is None:
         return _loaded_once(file)
     return file.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
-@dataclass(frozen=True)
-class ShippedEntry:
-    """An entry of a shipped spec."""
-
-    matcher: str
-    action: str
-    source: str
-
-
-@dataclass(frozen=True)
-class ShippedSpec:
-    """A default spec that is part of the package."""
-
-    target: Target
-    path: str
-    spec: Spec
-
-    @property
-    def entries(self) -> tuple[ShippedEntry, ...]:
-        """The entries, in order of precedence."""
-        table = self.spec.anatomy.table
-        return tuple(
-            ShippedEntry(
-                entry.matcher,
-                entry.action,
-                str(provenance_of(table, entry.matcher).get("source", "")),
-            )
-            for entry in self.spec.entries
-        )
-
-
-def shipped() -> tuple[ShippedSpec, ...]:
+def shipped() -> dict[Target, Spec]:
     """Return the shipped default specs, sorted by the names of their targets."""
-    specs = []
     files = (Path(path.name) for path in _shipped_directory().iterdir())
-    for name in sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST}):
-        target = Target.parse(name)
-        found = DefaultLibrary().find(target)
-        assert found
-        specs.append(ShippedSpec(target, found.path, _loaded_once(found)))
-    return tuple(specs)
+    stems = sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST})
+    specs = {}
+    for target in map(Target.parse, stems):
+        file = DefaultLibrary().find(target)
+        assert file
+        specs[target] = _loaded_once(file)
+    return specs
 
 
 def _shipped_directory() -> Traversable:
     return resources.files("tuninglink") / "shipped" / "default"
 
 
-def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSpecFile | None:
-    # Shipped bytecode is generated from the text next to it; a user's bytecode may be older than the text.
-    suffixes = _BYTECODE_FIRST if shipped else _TEXT_FIRST
+def _find(
+    directory: Traversable, target: Target, suffixes: Sequence[str], shown: Path
+) -> SpecFile | None:
     for name in target.names:
         for suffix in suffixes:
             file = directory / f"{name}{suffix}"
             try:
                 if file.is_file():
-                    path = f"{_SHIPPED}/{file.name}" if shipped else str(file)
-                    return DefaultSpecFile(name, path, file.read_bytes(), shipped)
+                    return SpecFile(os.fspath(shown / file.name), file.read_bytes())
             except OSError as failure:
                 reason = (failure.strerror or str(failure)).lower()
                 message = f"cannot read the default spec '{file}': {reason}"
@@ -190,13 +135,13 @@ class _Loaded(threading.local):
     """The shipped specs loaded into the context of one thread; they are freed with the thread."""
 
     def __init__(self) -> None:
-        self.specs: dict[DefaultSpecFile, Spec] = {}
+        self.specs: dict[SpecFile, Spec] = {}
 
 
 _loaded = _Loaded()
 
 
-def _loaded_once(file: DefaultSpecFile) -> Spec:
+def _loaded_once(file: SpecFile) -> Spec:
     """Return the spec in the context of the calling thread; the first call parses it."""
     spec = _loaded.specs.get(file)
     if spec is None:

@@ -209,6 +209,13 @@ def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
     return {name: _plain(value) for name, value in entries_of(attribute).items()}
 
 
+def origin_of(spec: Spec, entry: Entry) -> str:
+    """Return where the configuration of an entry comes from, or an empty string if that is not recorded."""
+    provenance = provenance_of(spec.anatomy.table, entry.matcher)
+    device = provenance.get("device")
+    return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
+
+
 def _attribute(value: object) -> mlir.Attribute:
     if isinstance(value, list | tuple):
         return mlir.ArrayAttr.get([_attribute(item) for item in value])

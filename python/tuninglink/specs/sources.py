@@ -25,6 +25,8 @@ from tuninglink.specs.spec import Spec, load_spec
 if TYPE_CHECKING:
     from importlib import metadata
 
+    from iree.compiler import ir as mlir
+
 
 LIBRARY: Final = "library:"
 """The prefix of names of libraries on a command line."""
@@ -142,6 +144,23 @@ class SpecFile:
     def sha256(self) -> str:
         """The hash of the text, or of the content if there is no text, in hexadecimal."""
         return hashlib.sha256(self.content if self.text is None else self.text).hexdigest()
+
+    def load(
+        self,
+        context: mlir.Context,
+        *,
+        upgrade: bool = True,
+        diagnostics: DiagnosticSink | None = None,
+    ) -> Spec:
+        """Return the spec. For the options, see `load_spec`."""
+        return load_spec(
+            self.content,
+            name=self.name,
+            context=context,
+            upgrade=upgrade,
+            diagnostics=diagnostics,
+            targets=self.targets,
+        )
 
 
 @dataclass(frozen=True)
@@ -292,15 +311,9 @@ class SpecFiles(Sequence["Spec"]):
         try:
             while files:
                 file = files.pop()  # Its content is freed once it is loaded.
-                spec = load_spec(
-                    file.content,
-                    name=file.name,
-                    context=self._context,
-                    upgrade=self._upgrade,
-                    diagnostics=self._diagnostics,
-                    targets=file.targets,
+                specs.append(
+                    file.load(self._context, upgrade=self._upgrade, diagnostics=self._diagnostics)
                 )
-                specs.append(spec)
         except SpecError as failure:
             return failure  # Later accesses raise the same error, and warnings are emitted once.
         return tuple(specs)

@@ -39,7 +39,14 @@ from tuninglink.mlir import (
     to_text,
 )
 from tuninglink.rules import Rule
-from tuninglink.specs.module_scan import has_entry_point, is_entry_point, nested_specs, unmark
+from tuninglink.specs.module_scan import (
+    PREPROCESSING_FLAG,
+    has_entry_point,
+    is_entry_point,
+    nested_specs,
+    preprocessing_entry_points,
+    unmark,
+)
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import UNNAMED, Anatomy, Entry, SpecKind, is_guarded, sequences_run
 from tuninglink.upgrading import read_module
@@ -193,6 +200,38 @@ def check_passes(table: SequenceTable) -> None:
         if _ACTING_PASSES.search(pass_name) or any(map(_ACTING_OPTIONS.search, options)):
             message = f"pass '{pass_name}' could run a program, or read or write a file; a spec must not run it"
             raise SpecError(error(message, operation))
+
+
+PREPROCESSING_SPEC: Final = "preprocessing spec"
+"""The words for the kind of a spec that replaces ops of the program before dispatches are formed."""
+
+
+def preprocessing_spec(
+    data: bytes,
+    name: str,
+    context: mlir.Context,
+    *,
+    is_required: bool = False,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> mlir.Operation | None:
+    """Return the module of a preprocessing spec, read as tuning specs are; None for any other file.
+
+    If it is required, the compiler will preprocess a program with it: a tuning spec is an error, and any other module is
+    returned.
+    """
+    if not is_required and names.TRANSFORM_MAIN.encode() not in data:
+        return None
+    module = read_module(data, name, context, upgrade=upgrade, diagnostics=diagnostics)
+    is_tuning_spec, has_main = has_entry_point(module), bool(preprocessing_entry_points(module))
+    if not is_required and (is_tuning_spec or not has_main):
+        return None
+    if is_tuning_spec and not has_main:
+        remedy = note("pass it with '--spec FILE'")
+        message = f"a tuning spec, not a spec for '{PREPROCESSING_FLAG}'"
+        raise SpecError(error(message, module, [remedy]))
+    check_passes(SequenceTable(module))
+    return module
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:
