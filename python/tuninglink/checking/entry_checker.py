@@ -231,10 +231,10 @@ class EntryChecker:
             return EntryAnswers(Answer(configured.verdict, configured.reason), is_valid=nothing)
         dispatch = configured.dispatch
         if dispatch is None:
-            answer = self._checks.answer_for_payload(configured.write(), self._target)
+            answer = self._checks.answer_for_payload(configured.draft.payload, self._target)
         else:
             answer = self._checks.answer(dispatch)
-        program = configured.write().text if self._options.wants_programs else ""
+        program = configured.draft.payload.text if self._options.wants_programs else ""
         # The code for a CPU may crash once an elementwise op is fused into the dispatch.
         target = self._options.target
         is_for_cpu = target is not None and target.backend == CPU_BACKEND
@@ -247,7 +247,7 @@ class EntryChecker:
                     crash = f"with an elementwise operation after it, {crash}"
                     answer = replace(answer, crash=crash)
         # Generating the program included a match by the interpreter.
-        return EntryAnswers(Answer(Verdict.PROVEN), configured.shapes, program, answer)
+        return EntryAnswers(Answer(Verdict.PROVEN), configured.draft.shapes, program, answer)
 
     def completed(self, entry: Entry, answer: Answer) -> Answer:
         """Return the answer about the configuration of an entry, with the nearest valid one for the first few."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -112,7 +112,7 @@ class Synthesizer:
 
     def payload(self, entry: Entry) -> Payload:
         """Return a program that an entry matches; see `payload_for`."""
-        return self.configured(entry).write()
+        return self.configured(entry).draft.payload
 
     def configured(self, entry: Entry, attribute: mlir.Attribute | None = None) -> Configured:
         """Return a program that an entry matches, configured by the entry if a target of its context is given."""
@@ -232,7 +232,7 @@ def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSize
     entry = draft.entry
     try:
         if attribute is not None:
-            module, shapes = draft.body, draft.shapes
+            module, _ = draft.body, draft.shapes  # before the entry configures the body
             try:
                 # This takes one run of the interpreter, whereas `matches` and `configured` together take two.
                 (number,) = first_matches([entry], module, attribute)
@@ -240,12 +240,9 @@ def _made(draft: Draft, attribute: mlir.Attribute | None) -> Configured | NoSize
                 attribute = None  # The matcher alone may still match.
             else:
                 if number is not None:
-                    dispatch = draft.workload(function_of(module), module, attribute)
-                    return Configured(shapes, dispatch, draft.payload)
-        if attribute is None:
-            payload = draft.payload()
-            if matches(entry, payload):
-                return Configured(payload.shapes, None, lambda: payload)
+                    return Configured(draft, draft.workload(function_of(module), module, attribute))
+        if attribute is None and matches(entry, draft.payload):
+            return Configured(draft, None)
     except mlir.MLIRError as failure:
         reason = f"the compiler rejects the candidate operation: {first_error(failure)}"
         return NoSizes(Verdict.NOT_DECIDED, reason)
@@ -265,15 +262,14 @@ _CONFIGURATION: Final = frozenset(
 
 @dataclass(frozen=True)
 class Configured:
-    """A payload, written on demand, and its dispatch with the entry's configuration.
+    """The draft of a payload that its entry matches, and its dispatch with the entry's configuration.
 
     Attributes:
         dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
     """
 
-    shapes: str
+    draft: Draft
     dispatch: Workload | None
-    write: Callable[[], Payload]
 
 
 @dataclass(frozen=True)
@@ -340,8 +336,8 @@ class Draft:
         sized_problem = problem.resized(self.sized.loops)
         return Workload(root, function, target, sized_problem, module, family)
 
+    @cached_property
     def payload(self) -> Payload:
-        """Write the payload."""
         with self.entry.anatomy.module.context, mlir.Location.unknown():
             body = write_body(self.template, self.sized, fills=self.fills)
             program = write_program(self.template, self.sized, fills=self.fills)
@@ -401,7 +397,7 @@ def configured_together(
                 dispatch = draft.workload(function, module, target)
                 if dispatch.family is not None:  # the entry changed nothing else
                     position, _ = chosen[start + number]
-                    result[position] = Configured(draft.shapes, dispatch, draft.payload)
+                    result[position] = Configured(draft, dispatch)
     return result
 
 

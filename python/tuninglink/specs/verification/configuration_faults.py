@@ -43,7 +43,7 @@ from tuninglink.mlir import (
 )
 from tuninglink.rules import Rule
 from tuninglink.specs import CONFIGURATIONS, Spec, is_bound_for, settings_of
-from tuninglink.specs.verification.entry_checks import MatchedOp, matched_op
+from tuninglink.specs.verification.entry_checks import RequiredOp, required_op
 from tuninglink.specs.verification.faults import (
     LEVELS,
     Fault,
@@ -99,16 +99,16 @@ def check_configurations(
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
         is_for_target = target is not None and is_bound_for(entry, target)
-        matched = matched_op(matcher)
+        required = required_op(matcher)
         settings = settings_of(spec, entry, _READ) or {}
         # A microkernel needs no knobs.
         needless = Rule.MISSING_KNOB if _is_hint(names.UKERNEL, settings) else None
         for name, value in settings.items():
-            key = (name, value, is_for_target, matched)  # many entries share a constant
+            key = (name, value, is_for_target, required)  # many entries share a constant
             if key not in faults_by_key:
                 faults_by_key[key] = (
                     *_attribute_faults(name, value, target if is_for_target else None),
-                    *_findings(value, target if is_for_target else None, matched),
+                    *_findings(value, target if is_for_target else None, required),
                 )
             for finding in faults_by_key[key]:
                 if (value, finding.message) in reported or finding.rule is needless:
@@ -193,7 +193,7 @@ def _is_hint(name: str, settings: Mapping[str, mlir.Attribute]) -> bool:
 
 
 def _findings(
-    value: mlir.Attribute, target: Target | None, matched: MatchedOp | None
+    value: mlir.Attribute, target: Target | None, required: RequiredOp | None
 ) -> Iterator[Fault]:
     """Yield faults of a configuration for a target, if any, and for the matched op."""
     foreign = [*_foreign_parts(value, target)]
@@ -210,15 +210,15 @@ def _findings(
             yield from _translation_faults(translation, target)
     # Lowering configs of CPUs and of other forms.
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        loops = None if matched is None else len(matched.parallel)
+        loops = None if required is None else len(required.parallel)
         yield from level_faults(lowering, loops, target)
         yield from tile_size_faults(lowering, pipeline, loops)
-        yield from _part_faults(lowering, matched)
+        yield from _product_faults(lowering, required)
         return
     # Lowering configs of GPUs. A convolution as a matmul has fewer loops.
-    op = None if matched is None or uses_igemm(translation) else matched
+    op = None if required is None or uses_igemm(translation) else required
     knobs = entries_of(lowering.attributes)
-    intrinsic = "" if matched is None else _usual_intrinsic(matched.types, target, value.context)
+    intrinsic = "" if required is None else _usual_intrinsic(required.types, target, value.context)
     yield from knob_faults(knobs, pipeline, op, intrinsic)
     yield from load_faults(knobs, target)
     if pipeline == VECTOR_DISTRIBUTE:
@@ -247,17 +247,17 @@ def _findings(
                     knob=gpu.SUBGROUP_SIZE,
                     rule=Rule.THREAD_COUNT,
                 )
-    if matched is not None:
-        yield from _types(lowering, matched)
+    if required is not None:
+        yield from _types(lowering, required)
 
 
-def _part_faults(decomposition: mlir.Attribute, matched: MatchedOp | None) -> Iterator[Fault]:
+def _product_faults(decomposition: mlir.Attribute, required: RequiredOp | None) -> Iterator[Fault]:
     """Yield faults of the configurations of the products of an attention."""
-    if matched is None or not isinstance(decomposition, mlir.DictAttr):
+    if required is None or not isinstance(decomposition, mlir.DictAttr):
         return
     entries = entries_of(decomposition)
-    yield from _misspelt(entries, [name for name, _ in matched.parts])
-    for name, product in matched.parts:
+    yield from _misspelt(entries, [name for name, _ in required.products])
+    for name, product in required.products:
         part = entries_of(entries.get(name))
         yield from _misspelt(part, [names.LOWERING_CONFIG])
         lowering = part.get(names.LOWERING_CONFIG)
@@ -343,19 +343,19 @@ def _translation_faults(
         )
 
 
-def _types(lowering: iree_gpu.LoweringConfigAttr, matched: MatchedOp) -> Iterator[Fault]:
+def _types(lowering: iree_gpu.LoweringConfigAttr, required: RequiredOp) -> Iterator[Fault]:
     kind = lowering.mma_kind
     name = intrinsic_name(kind)
-    if kind is None or name is None or not all(matched.types):
+    if kind is None or name is None or not all(required.types):
         return
     types = element_types(kind)[:2]
-    if sorted(types) != sorted(matched.types):
+    if sorted(types) != sorted(required.types):
         remedy = "choose an intrinsic for the types that are matched"
-        fitting = [*intrinsics_multiplying(matched.types, lowering.context)]
+        fitting = [*intrinsics_multiplying(required.types, lowering.context)]
         if closest := nearest(name, fitting, cutoff=0):
             remedy += f", such as '{closest}'"
         yield Fault(
-            f"'{name}' multiplies {'·'.join(types)}, the matcher requires {'·'.join(matched.types)}",
+            f"'{name}' multiplies {'·'.join(types)}, the matcher requires {'·'.join(required.types)}",
             remedy,
             is_error=True,
             knob=MMA_KIND,
@@ -411,7 +411,7 @@ _READ_ANYWHERE: Final = (gpu.WORKGROUP, "workgroup_reordering_strategy", "loweri
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute],
     pipeline: str,
-    op: MatchedOp | None,
+    op: RequiredOp | None,
     intrinsic: str,
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`."""
@@ -520,7 +520,7 @@ _FORMS: Final[Mapping[str, tuple[_Check, bool, str]]] = {
 
 
 def _malformed(
-    name: str, value: mlir.Attribute, op: MatchedOp | None, intrinsic: str
+    name: str, value: mlir.Attribute, op: RequiredOp | None, intrinsic: str
 ) -> Iterator[Fault]:
     """Yield a fault for a knob with a value that code generation does not read, or with negative integers."""
     if name not in _FORMS:
@@ -565,7 +565,7 @@ _COPIES: Final = ("#iree_gpu.derived_thread_config", "#iree_gpu.use_global_load_
 _COPY: Final = re.compile(r"promote_with_cache_swizzle<(.*)>$|copy_config = (.*), swizzle = ")
 
 
-def _well_formed(name: str, value: mlir.Attribute, op: MatchedOp | None) -> list[int]:
+def _well_formed(name: str, value: mlir.Attribute, op: RequiredOp | None) -> list[int]:
     """Return the integers of a malformed list, one for each loop of a known op; empty if they are unknown."""
     integers = similar_integers(value)
     if name == gpu.PROMOTED_OPERANDS:
@@ -637,7 +637,7 @@ def _of_shared_sums(
         yield Fault(text, remedy, is_error=True, rule=Rule.WRONG_RESULT)
 
 
-def _of_other_loops(name: str, value: mlir.Attribute, op: MatchedOp) -> Iterator[Fault]:
+def _of_other_loops(name: str, value: mlir.Attribute, op: RequiredOp) -> Iterator[Fault]:
     """Yield the faults of a knob whose value is for another number of loops or operands."""
     loops = len(op.parallel)
     asked = f"for the {counted(loops, 'loop')} that the matcher requires"

@@ -532,17 +532,17 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True)
-class MatchedOp:
+class RequiredOp:
     """The requirements of a matcher on an op."""
 
     parallel: tuple[bool, ...]
     types: tuple[str, str] = ("", "")
     operands: int = _OPERANDS
     is_product: bool = True
-    parts: tuple[tuple[str, MatchedOp], ...] = ()
+    products: tuple[tuple[str, RequiredOp], ...] = ()
 
 
-def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
+def required_op(matcher: mlir.Operation | None) -> RequiredOp | None:
     """Return the requirements of a matcher on its op, None if its loops are unknown."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name in _OUTPUTS:
@@ -555,19 +555,19 @@ def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
             kept = set(indexing_loops(maps[-outputs]))
             parallel = tuple(loop in kept for loop in range(maps[0].n_dims))
             if operation.name not in _TYPES:
-                return MatchedOp(parallel, types)
+                return RequiredOp(parallel, types)
             # An attention is a product of queries and keys, and one of its result and values.
             query, key, value, result = (_loops(maps[at]) for at in (0, 1, 2, -outputs))
-            qk = MatchedOp(
+            qk = RequiredOp(
                 tuple(loop in result for loop in sorted(query | key)), types, is_product=False
             )
             # The scores are converted to the type of the values.
             of_value = _type(operation, "value_type")
-            pv = MatchedOp(
+            pv = RequiredOp(
                 tuple(loop in result for loop in sorted(value | result)), (of_value, of_value)
             )
-            parts = (("qk_attrs", qk), ("pv_attrs", pv))
-            return MatchedOp(parallel, operands=len(maps), is_product=False, parts=parts)
+            products = (("qk_attrs", qk), ("pv_attrs", pv))
+            return RequiredOp(parallel, operands=len(maps), is_product=False, products=products)
         if operation.name == names.MATCH_DAG:
             # The last op of a graph, if it has loops.
             operations = [op for op in body(operation) if op.name != names.YIELD]
@@ -577,7 +577,7 @@ def matched_op(matcher: mlir.Operation | None) -> MatchedOp | None:
             is_product = root.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION)
             parallel = tuple(type_ == PARALLEL for type_ in root.iterator_types)
             operands = len(root.operation.operands)
-            return MatchedOp(parallel, operands=operands, is_product=is_product)
+            return RequiredOp(parallel, operands=operands, is_product=is_product)
     return None
 
 
