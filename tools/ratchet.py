@@ -33,7 +33,7 @@ LIMITS: Final = {
     "specs.verification": (1742, 73),
     "comparing": (509, 28),
     "compiler": (3275, 165),
-    "payloads": (2216, 129),
+    "payloads": (2212, 129),
     "spaces": (2100, 118),
     "checking": (1687, 76),
     "passes": (1202, 26),
