@@ -562,7 +562,7 @@ def parse_pipeline(text: str) -> OpPipeline:
     """
     parser = _Parser(text)
     children = parser.children()
-    if not parser.is_at_end():
+    if parser.next():
         raise parser.failure("encountered extra closing ')' creating unbalanced parentheses")
     match children:
         case (OpPipeline() as root,):
@@ -582,6 +582,10 @@ def leaves(nest: OpPipeline) -> list[Element]:
     return elements
 
 
+_SPACE = re.compile(r"\s*")
+_NAME = re.compile(r"\s*([^,{()]*)")
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -592,40 +596,40 @@ class _Parser:
         elements: list[Element | OpPipeline] = []
         while True:
             child = self._child()
-            separated = self._peek() == ","
             if child:
                 elements.append(child)
-            elif elements or separated:
+            elif elements or self._text.startswith(",", self._offset):
                 raise self.failure("expected the name of a pass or of an operation")
-            if not self._take(","):
+            if self.next() != ",":
                 return tuple(elements)
+            self._offset += 1
 
-    def is_at_end(self) -> bool:
-        self._skip_space()
-        return self._offset == len(self._text)
+    def next(self) -> str:
+        """Skip white space, and return the next character; nothing at the end."""
+        space = _SPACE.match(self._text, self._offset)
+        self._offset = space.end() if space else self._offset
+        return self._text[self._offset : self._offset + 1]
 
     def failure(self, message: str, offset: int | None = None) -> PipelineError:
         place = self._place(self._offset if offset is None else offset)
         return PipelineError(error(message, place))
 
     def _child(self) -> Element | OpPipeline | None:
-        self._skip_space()
-        start = self._offset
-        while self._offset < len(self._text) and self._text[self._offset] not in ",{()":
-            self._offset += 1
-        name = self._text[start : self._offset].strip()
-        place = self._place(start)
-        if self._peek() == "(":
+        match = _NAME.match(self._text, self._offset)
+        assert match
+        name, start, opening = match[1].strip(), match.start(1), match.end()
+        self._offset, place = opening, self._place(start)
+        if self._text.startswith("(", opening):
             if not name:
                 raise self.failure("expected the name of an operation before '('", start)
-            opening = self._offset
             self._offset += 1
             children = self.children()
-            if not self._take(")"):
+            if self.next() != ")":
                 raise self.failure("expected ')' to close this nested pipeline", opening)
+            self._offset += 1
             self._expect_end_of_element()
             return OpPipeline(name, children, place)
-        options = self._options(start) if self._peek() == "{" else ""
+        options = self._options(start) if self._text.startswith("{", opening) else ""
         if name:
             return Element(name, options, place)
         if options:
@@ -653,22 +657,8 @@ class _Parser:
         raise self.failure("missing closing '}' while processing pass options", start)
 
     def _expect_end_of_element(self) -> None:
-        self._skip_space()
-        if self._peek() not in ("", ",", ")"):
+        if self.next() not in ("", ",", ")"):
             raise self.failure("expected ',' after parsing pipeline")
-
-    def _take(self, character: str) -> bool:
-        self._skip_space()
-        is_next = self._peek() == character
-        self._offset += is_next
-        return is_next
-
-    def _peek(self) -> str:
-        return self._text[self._offset : self._offset + 1]
-
-    def _skip_space(self) -> None:
-        while self._peek().isspace():
-            self._offset += 1
 
     def _place(self, offset: int) -> Place:
         line = self._text.count("\n", 0, offset)
