@@ -38,7 +38,7 @@ LIMITS: Final = {
     "checking": (1687, 76),
     "passes": (1202, 26),
     "tuning.problems": (2591, 168),
-    "opt": (2244, 122),
+    "opt": (2234, 119),
     "tuning.programs": (2632, 122),
     "explaining": (1887, 105),
     "tuning.candidates": (1582, 88),

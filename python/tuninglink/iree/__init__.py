@@ -90,7 +90,6 @@ with lazy_imports(globals()):
     from tuninglink.iree.processors import (
         LARGEST_FRAME_BYTES as LARGEST_FRAME_BYTES,
         WORKER_STACK_BYTES as WORKER_STACK_BYTES,
-        CpuVectors as CpuVectors,
         PeakRates as PeakRates,
         Rates as Rates,
         known_cpu_vectors as known_cpu_vectors,

@@ -35,7 +35,6 @@ from tuninglink.mlir import (
 from tuninglink.plain_data import written
 
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
-_INDEX_BITS: Final = 64
 
 _ARITHMETIC: Final = frozenset(
     f"arith.{name}"
@@ -165,7 +164,7 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 def _width(type_: mlir.Type) -> int | None:
     if isinstance(type_, mlir.IndexType):
-        return _INDEX_BITS
+        return 64
     if isinstance(type_, mlir.ComplexType):
         part = _width(type_.element_type)
         return None if part is None else 2 * part
@@ -336,9 +335,8 @@ def _trip_count(
     sum_ = defining_op(following) if following is not None else None
     if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
         return 1
-    (step,) = [constant_value(operand) for operand in sum_.operands if operand != variable] or [
-        None
-    ]
+    steps = [constant_value(operand) for operand in sum_.operands if operand != variable]
+    step = steps[0] if steps else None
     low, high = constant_value(first), constant_value(bound)
     if low is None or high is None or step is None or step <= 0:
         return 1

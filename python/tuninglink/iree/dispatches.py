@@ -189,8 +189,11 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
             for first in islice(ops, 1):
                 target = Target.from_attribute(first.attributes[names.EXECUTABLE_TARGET], first)
         return [Dispatch(dispatch_name(root), root, target)]
+    # Each distinct target is read once.
+    around = {variant.attributes["target"]: variant for variant in reversed(variants)}
+    targets = {target: Target.from_attribute(target, at) for target, at in around.items()}
     return [
-        Dispatch(dispatch_name(variant), module, target_of(variant))
+        Dispatch(dispatch_name(variant), module, targets[variant.attributes["target"]])
         for variant in variants
         for module in body(variant)
         if module.name == names.MODULE
