@@ -89,7 +89,7 @@ def test_a_convolution() -> None:
     assert structured.loops[Role.OUTPUT_IMAGE] == (1, 2)
     assert structured.loops[Role.DEPTH] == ()
     assert structured.iterator_types == ("parallel",) * 4 + ("reduction",) * 3
-    assert (structured.strides, structured.dilations) == ((2, 2), (1, 2))
+    assert structured.steps == {"strides": (2, 2), "dilations": (1, 2)}
     assert structured.operand_loops[0] == (0, None, None, 6)
 
 
