@@ -33,7 +33,7 @@ from tuninglink.tuning.database import Database  # noqa: E402
 
 TOOLS: Final = Path(sys.executable).parent
 CPU: Final = ("--target", "host")
-SECONDS: Final = 120
+SECONDS: Final = 600
 """The time limit of a command on a busy machine."""
 
 PROGRAM: Final = """

@@ -488,8 +488,7 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
     if not all(is_any_op(result.type) for result in foreach_match.results):
         return note("its 'foreach_match' yields something other than ops", foreach_match)
     pairs = dict.fromkeys(table.pairs(foreach_match))
-    problems = (pair_problem(table, foreach_match, *pair) for pair in pairs)
-    return next(filter(None, problems), None)
+    return next(filter(None, (pair_problem(table, foreach_match, *pair) for pair in pairs)), None)
 
 
 # --- Rewriting of sequences for guards: helpers, copies of shared sequences, additional arguments and results

@@ -192,9 +192,7 @@ class Project:
         return replace(argument, source=self._place(argument.source))
 
     def _place(self, source: str) -> str:
-        if _is_name(source):
-            return source
-        return os.path.relpath(self.path.parent / source)
+        return source if _is_name(source) else os.path.relpath(self.path.parent / source)
 
     def _portable(self, name: str) -> str:
         return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
@@ -203,7 +201,11 @@ class Project:
     def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
         try:
             self._check_next_to(self.lock)
-            data = json.loads(self.lock.read_bytes())
+            # An object in which a key is there twice is malformed.
+            data = json.loads(
+                self.lock.read_bytes(),
+                object_pairs_hook=lambda pairs: len(dict(pairs)) == len(pairs) and dict(pairs),
+            )
         except FileNotFoundError:
             return None
         except OSError as failure:

@@ -173,8 +173,7 @@ class SequenceTable:
             return True
         values: _Values = {}
         table, sequence = resolved
-        fails_itself = any(True for _ in table.failing_ops(sequence, values))
-        return fails_itself or bool(values[sequence])
+        return any(True for _ in table.failing_ops(sequence, values)) or bool(values[sequence])
 
     def _any(self, path: str, holds: Callable[[mlir.Operation], bool]) -> bool:
         """Return whether `holds` is true, or unknown, for an op that the sequence at `path` runs."""

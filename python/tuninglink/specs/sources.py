@@ -116,9 +116,8 @@ AUTOMATIC: Final = f"{LIBRARY}auto"
 """The name of all shipped libraries together. The entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
-_PINNED: Final = re.compile(
-    r"(?P<source>.*)#(?P<kind>sha-?\d+|md5)=(?P<hash>.*)", re.DOTALL | re.IGNORECASE
-)
+_PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<hash>.*)", re.DOTALL | re.IGNORECASE)
+_PIN_OF_URL: Final = re.compile(r"://.*#(sha|md)[\w-]*=", re.DOTALL | re.IGNORECASE)
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
 """A hash in hexadecimal."""
 
@@ -175,11 +174,11 @@ class SpecArgument:
     def parse(cls, text: str) -> SpecArgument:
         """Parse an argument. One that is the path of an existing file is read as a path, unless it ends in a hash."""
         pinned = _PINNED.fullmatch(text)
+        if _PIN_OF_URL.search(pinned["source"] if pinned else text):
+            raise SpecError(error(f"'{text}' has another hash than one behind '#sha256='"))
         if pinned is None:
             return cls._unpinned(text)
         sha256 = pinned["hash"].lower()
-        if pinned["kind"].lower() != "sha256" or _PINNED.fullmatch(pinned["source"]):
-            raise SpecError(error(f"'{text}' has another hash than one behind '#sha256='"))
         if not SHA256.fullmatch(sha256):
             message = f"'{pinned['hash']}' is not a SHA-256 hash: expected 64 hexadecimal digits"
             raise SpecError(error(message))

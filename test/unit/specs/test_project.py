@@ -217,6 +217,22 @@ LOCKS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "lock",
+    [
+        '{"version": 1, "specs": {"s.mlir": {"s.mlir": "ZERO", "s.mlir": "HASH"}}}',
+        '{"version": 1, "specs": {"s.mlir": {"s.mlir": "ZERO"}, "s.mlir": {"s.mlir": "HASH"}}}',
+        '{"version": 1, "specs": {}, "specs": {"s.mlir": {"s.mlir": "HASH"}}}',
+    ],
+)
+def test_key_of_a_lock_that_is_there_twice_is_an_error(project: Path, lock: str) -> None:
+    sha256 = hashlib.sha256((project / "s.mlir").read_bytes()).hexdigest()
+    text = lock.replace("ZERO", "0" * 64).replace("HASH", sha256)
+    (project / "tuninglink.lock").write_text(text)
+    with pytest.raises(TuninglinkError, match=r"lock is malformed|is not a lock file"):
+        found().check_lock(QUIET)
+
+
 @pytest.mark.parametrize("specs", LOCKS)
 def test_lock_that_proves_nothing_fails(project: Path, specs: object) -> None:
     (project / "other.mlir").write_text(SPEC)
