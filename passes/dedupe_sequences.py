@@ -18,8 +18,8 @@ class DedupeSequences(Pass):
 
     Sequences are identical if they apply the same ops to the same arguments. Their names and locations do not count,
     and the sequences that they include may be identical instead of the same. The first one stays. Each nested module
-    is handled separately. Symbols other than sequences stay, and a module without an entry point is not changed. The
-    result applies exactly as before.
+    is handled separately. Sequences that are imported into programs are found there by name, and are not merged. Symbols
+    other than sequences stay, and a module without an entry point is not changed. The result applies exactly as before.
 
     Example:
         Before:
@@ -102,18 +102,16 @@ def _identical(scope: SequenceScope) -> dict[str, str]:
     """Return the remaining sequence for each one that is identical to it."""
     first: dict[object, str] = {}
     replaced: dict[str, str] = {}
+    imported = {op.attributes["symbol"] for op in collect(scope.module, names.IMPORT_SYMBOL)}
     # Callees come first, so that sequences with identical callees are identical.
     for name in postorder(scope.sequences, scope.uses):
-        key = structural_key(scope.sequences[name], replaced)
-        kept = first.setdefault(key, name)
-        if kept != name:
-            replaced[name] = kept
+        if mlir.FlatSymbolRefAttr.get(name, scope.module.context) not in imported:
+            key = structural_key(scope.sequences[name], replaced)
+            replaced[name] = first.setdefault(key, name)
     # Keep the first of each group, or a pinned one.
     groups: dict[str, list[str]] = {}
-    kept_names = set(replaced.values())
-    for name in scope.sequences:
-        if name in replaced or name in kept_names:
-            groups.setdefault(replaced.get(name, name), []).append(name)
+    for name in filter(replaced.__contains__, scope.sequences):
+        groups.setdefault(replaced[name], []).append(name)
     merged: dict[str, str] = {}
     for group in groups.values():
         kept = next((name for name in group if name in scope.pinned), group[0])

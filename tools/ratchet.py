@@ -36,7 +36,7 @@ LIMITS: Final = {
     "payloads": (2212, 129),
     "spaces": (2100, 118),
     "checking": (1687, 76),
-    "passes": (1202, 26),
+    "passes": (1200, 26),
     "tuning.problems": (2591, 168),
     "opt": (2234, 119),
     "tuning.programs": (2632, 122),

@@ -224,3 +224,65 @@ module @library attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// The compiler finds what a function carries by name: two strategies stay although they are the same, and so do the
+// actions that ship them. As one, a strategy would be found in a function that carries the other one only.
+
+// CHECK-LABEL: module @imported
+// CHECK:         transform.named_sequence @tile(
+// CHECK:         transform.named_sequence @fuse(
+// CHECK:         transform.named_sequence @ship_tile(
+// CHECK:           import_symbol @tile into
+// CHECK:         transform.named_sequence @ship_fuse(
+// CHECK:           import_symbol @fuse into
+// CHECK:         foreach_match
+// CHECK-NEXT:      @match_fill -> @ship_tile,
+// CHECK-NEXT:      @match_copy -> @ship_fuse :
+module @imported attributes {transform.with_named_sequence} {
+  transform.named_sequence @tile(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "tiled" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @fuse(%op: !transform.any_op {transform.readonly}) {
+    transform.annotate %op "tiled" : !transform.any_op
+    transform.yield
+  }
+  transform.named_sequence @match_fill(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
+    transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+    %config = transform.param.constant #iree_gpu.lowering_config<{workgroup = [1], lowering_strategy = "tile"}> -> !transform.any_param
+    transform.yield %op, %config : !transform.any_op, !transform.any_param
+  }
+  transform.named_sequence @match_copy(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {
+    transform.match.operation_name %op ["linalg.copy"] : !transform.any_op
+    %config = transform.param.constant #iree_gpu.lowering_config<{workgroup = [1], lowering_strategy = "fuse"}> -> !transform.any_param
+    transform.yield %op, %config : !transform.any_op, !transform.any_param
+  }
+  transform.named_sequence @ship_tile(%op: !transform.any_op {transform.readonly}, %config: !transform.any_param {transform.readonly}) {
+    transform.annotate %op "lowering_config" = %config : !transform.any_op, !transform.any_param
+    %symbols = transform.util.create_serialized_module {
+    ^bb0(%module: !transform.any_op):
+      %0 = transform.util.import_symbol @tile into %module if undefined : (!transform.any_op) -> !transform.any_op
+    } -> !transform.any_param
+    %function = transform.get_parent_op %op <isolated_from_above> : (!transform.any_op) -> !transform.any_op
+    transform.annotate %function "iree_codegen_external_symbols" = %symbols : !transform.any_op, !transform.any_param
+    transform.yield
+  }
+  transform.named_sequence @ship_fuse(%op: !transform.any_op {transform.readonly}, %config: !transform.any_param {transform.readonly}) {
+    transform.annotate %op "lowering_config" = %config : !transform.any_op, !transform.any_param
+    %symbols = transform.util.create_serialized_module {
+    ^bb0(%module: !transform.any_op):
+      %0 = transform.util.import_symbol @fuse into %module if undefined : (!transform.any_op) -> !transform.any_op
+    } -> !transform.any_param
+    %function = transform.get_parent_op %op <isolated_from_above> : (!transform.any_op) -> !transform.any_op
+    transform.annotate %function "iree_codegen_external_symbols" = %symbols : !transform.any_op, !transform.any_param
+    transform.yield
+  }
+  transform.named_sequence @__kernel_config(%root: !transform.any_op {transform.consumed}) -> !transform.any_op
+      attributes {iree_codegen.tuning_spec_entrypoint} {
+    %0 = transform.foreach_match in %root @match_fill -> @ship_tile, @match_copy -> @ship_fuse
+        : (!transform.any_op) -> !transform.any_op
+    transform.yield %0 : !transform.any_op
+  }
+}
