@@ -419,6 +419,7 @@ class _Writer:
         self.random = random
         self.value = first_value
         self.strategy = self.imported = ""
+        self.clashing: dict[str, str] = {}
         self.fails = random.random() < 0.15
         self.sequences = [_helper("helper", _body_without_includes(random))]
         self.sequences.append(
@@ -499,9 +500,15 @@ class _Writer:
         return f"#iree_codegen.lowering_config<tile_sizes = [[{self.value}]]>"
 
     def add_strategy(self) -> None:
-        """Let the entries configure a strategy by name, which the actions ship."""
-        self.strategy = self.random.choice(("tag", "tag", "tag_0"))
+        """Let the entries configure a strategy by name, which the actions ship.
+
+        Another spec may have another strategy of the name, and each spec means its own. What a spec does is therefore
+        written under a name that only the same strategy has.
+        """
+        name = self.random.choice(("tag", "tag", "tag_0"))
         what = self.random.choice(("shared", f"own {self.value}"))
+        self.strategy = f"{name}_{what.replace(' ', '_')}"
+        self.clashing = {self.strategy: name}
         text = (
             f"transform.named_sequence @{self.strategy}(%op: {ANY_OP} {{transform.readonly}}) {{\n"
             f'  transform.annotate %op "{what}" : {ANY_OP}\n  transform.yield\n}}'
@@ -622,11 +629,13 @@ def random_spec(
     marker = ""
     if shape is Shape.DEFAULT:
         marker = ", iree_codegen.tuning_spec_with_default_entrypoint"
-    name = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
+    symbol = random.choice(("", " @a", " @b", " @helper", " @__kernel_config"))
     text = (
-        f"module{name} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
+        f"module{symbol} attributes {{transform.with_named_sequence{marker}}} {{\n{sequences}\n"
         f"{entry_points(shape, steps, parameter)}\n}}"
     )
+    for own, name in writer.clashing.items():
+        text = text.replace(own, name)
     return GeneratedSpec(text, Walks(sequences, tuple(steps)), shape)
 
 

@@ -210,10 +210,15 @@ def apply_one_by_one(
 def _after_pass(module: mlir.Operation, name: str, *, to_module: bool) -> mlir.Operation:
     """Run a pass on a copy of a program to whose ops there are no references."""
     context = module.context
-    copy = mlir.Module.parse(module.get_asm(enable_debug_info=True), context)
+    copy = mlir.Module.parse(_with_places(module), context)
     pipeline = name if to_module else f"func.func({name})"
     PassManager.parse(f"builtin.module({pipeline})", context).run(copy.operation)
-    return mlir.Module.parse(copy.operation.get_asm(enable_debug_info=True), context).operation
+    return mlir.Module.parse(_with_places(copy.operation), context).operation
+
+
+def _with_places(module: mlir.Operation) -> str:
+    """Print a program in a form that shows all ops: that of a `linalg.matmul` hides those inside."""
+    return str(module.get_asm(enable_debug_info=True, print_generic_op_form=True))
 
 
 class _Walk:

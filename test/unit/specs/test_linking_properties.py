@@ -24,6 +24,16 @@ def test_all_forms_of_random_specs(part: int) -> None:
     assert counts["comparisons"] - counts["comparisons that differ, with a warning"] >= 80
 
 
+@pytest.mark.parametrize("number", [725, 2212, 7501, 8080])
+def test_strategies_by_name(number: int) -> None:
+    """Equal ones of two names, two of one name, and a configuration inside of a matmul before a pass."""
+    outcome = Outcome()
+    run_scenario(3906, number, outcome)
+    assert not outcome.failures, outcome.failures[0]
+    assert outcome.counts["scenarios in which something is configured"] == 1
+    assert not outcome.counts["scenarios with a warning"]
+
+
 def test_a_configuration_from_before_decides_nothing_behind_what_the_compiler_nested() -> None:
     sequences = """
     transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{
