@@ -63,6 +63,18 @@ def test_a_command_loads_neither_plug_ins_nor_readers_of_old_specs_at_its_start(
     assert late.isdisjoint(modules_after_importing(f"cli.{command}"))
 
 
+@pytest.mark.parametrize("command", ["link", "check", "compile", "explain", "tune"])
+def test_a_command_loads_z3_only_where_it_is_used(command: str) -> None:
+    script = (
+        "import sys; from tuninglink.lazy import load_on_use; load_on_use('z3'); "
+        f"import tuninglink.cli.{command}; print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "z3.z3" not in done.stdout.split()
+
+
 def test_explain_needs_no_extra() -> None:
     extras = {"ml_dtypes", "sklearn", "iree.runtime", "distributed", "fsspec"}
     assert extras.isdisjoint(modules_after_importing("cli.explain"))

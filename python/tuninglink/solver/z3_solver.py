@@ -65,18 +65,18 @@ class TermWriter:
 _CONNECTIVES: Final = (Kind.AND, Kind.OR, Kind.NOT)
 
 _OPERATIONS: Final[Mapping[Kind, Callable[..., Any]]] = {
-    Kind.ADD: z3.Sum,
-    Kind.MUL: z3.Product,
+    Kind.ADD: lambda *terms: z3.Sum(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.MUL: lambda *terms: z3.Product(*terms),  # noqa: PLW0108 - loads Z3 when called
     Kind.NEG: operator.neg,
     Kind.DIV: operator.truediv,
     Kind.MOD: operator.mod,
-    Kind.ITE: z3.If,
+    Kind.ITE: lambda *terms: z3.If(*terms),  # noqa: PLW0108 - loads Z3 when called
     Kind.EQ: operator.eq,
     Kind.LE: operator.le,
     Kind.LT: operator.lt,
-    Kind.AND: z3.And,
-    Kind.OR: z3.Or,
-    Kind.NOT: z3.Not,
+    Kind.AND: lambda *terms: z3.And(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.OR: lambda *terms: z3.Or(*terms),  # noqa: PLW0108 - loads Z3 when called
+    Kind.NOT: lambda *terms: z3.Not(*terms),  # noqa: PLW0108 - loads Z3 when called
 }
 
 
