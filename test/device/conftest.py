@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from programs import TARGETS
+from programs import HOST_CPU
 
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.devices import DeviceProcess
@@ -37,7 +37,7 @@ class KeepingCompiler(CandidateCompiler):
 
 @pytest.fixture(scope="session")
 def compiler() -> Iterator[CandidateCompiler]:
-    with KeepingCompiler(TARGETS["llvm-cpu"], 2) as opened:
+    with KeepingCompiler(HOST_CPU, 2) as opened:
         yield opened
 
 

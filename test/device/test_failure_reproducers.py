@@ -74,7 +74,7 @@ def test_a_reproducer_computes_what_was_recorded(element: str, tmp_path: Path) -
 
 
 def test_a_candidate_without_an_end_is_reproduced(tmp_path: Path) -> None:
-    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    task = prepared(matmul(8, 256, 512), "host-cpu")
     (candidate,) = task.spaces.sample(1, 0)
     reproducers = Reproducers(tmp_path, HOST.flags)
     failure = Failure(FailureKind.TIMEOUT, "no answer")
@@ -86,7 +86,7 @@ def test_a_candidate_without_an_end_is_reproduced(tmp_path: Path) -> None:
 
 
 def test_failures_of_the_machine_have_no_reproducer(tmp_path: Path) -> None:
-    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    task = prepared(matmul(8, 256, 512), "host-cpu")
     failure = Failure(FailureKind.CRASH, "it was killed", is_external=True)
     reproducers = Reproducers(tmp_path / "failures", HOST.flags)
     assert not reproducers.keep_candidate(task, task.spaces.default, failure, "local-sync")

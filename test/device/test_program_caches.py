@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import iree.runtime as rt
 import numpy as np
 import pytest
-from programs import TARGETS
+from programs import RUNNABLE_TARGETS
 
 from tuninglink.tuning.devices import Loader, make_inputs, open_device, to_device, to_host
 from tuninglink.tuning.programs import (
@@ -55,7 +55,7 @@ def layers(rows: int = 1, size: int = SIZE, count: int = LAYERS) -> str:
 def task_of(source: str, target: str, directory: Path) -> TuningTask:
     path = directory / "layers.mlir"
     path.write_text(source)
-    (task,) = read_program(str(path), TARGETS[target]).tasks
+    (task,) = read_program(str(path), RUNNABLE_TARGETS[target]).tasks
     return task
 
 
@@ -70,7 +70,7 @@ def test_where_arithmetic_is_the_limit_the_caches_do_not_count(tmp_path: Path) -
 
 
 def test_on_a_cpu_packed_weights_stay_where_they_are(tmp_path: Path) -> None:
-    layout = task_of(layers(), "llvm-cpu", tmp_path).layout
+    layout = task_of(layers(), "host-cpu", tmp_path).layout
     assert layout.variants == layout.program_sets == 1
 
 
@@ -79,7 +79,7 @@ def rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningTask:
     """Return the task as for a GPU, with code for the CPU."""
     for module in (dispatches, dispatch_uses):
         monkeypatch.setattr(module, "CPU", "none")
-    return task_of(layers(), "llvm-cpu", tmp_path)
+    return task_of(layers(), "host-cpu", tmp_path)
 
 
 def test_variants_compute_what_the_layers_do(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from programs import TARGETS
+from programs import HOST_CPU
 from tuning_programs import matmul
 
 from tuninglink.compiler import Phase
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from tuninglink.tuning.programs import CompiledProgram
 
-FLAGS = TARGETS["llvm-cpu"]
+FLAGS = HOST_CPU
 SPEC = """
 module attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence} {
   transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from places import TOOLS
 from processes import eventually
-from programs import TARGETS, listening
+from programs import HOST_CPU, listening
 
 from tuninglink.cli.compile import specs_of
 from tuninglink.compiler import CompileOptions
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import CandidateCompiler
     from tuninglink.tuning.programs import Benchmark
 
-FLAGS = TARGETS["llvm-cpu"]
+FLAGS = HOST_CPU
 ROUNDS = 25
 
 LOOP = """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from programs import TARGETS
+from programs import HOST_CPU
 from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
 from tuning_programs import CONVOLUTION, depthwise, dispatched, matmul, prepared
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import CandidateCompiler
     from tuninglink.tuning.programs import Benchmark
 
-FLAGS = TARGETS["llvm-cpu"]
+FLAGS = HOST_CPU
 SETTINGS = TuningSettings(trials=3, search="neighbors")
 
 ENTRY = """
@@ -186,7 +186,7 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
 def test_the_dispatches_of_a_model_replace_programs_of_the_same_sizes(
     compiler: CandidateCompiler,
 ) -> None:
-    model = dispatched(matmul(8, 32, 128), "llvm-cpu")
+    model = dispatched(matmul(8, 32, 128), "host-cpu")
     result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]
     assert sources == [["model"], ["payload"]]
@@ -196,7 +196,7 @@ def test_the_dispatches_of_a_model_replace_programs_of_the_same_sizes(
 def test_flags_that_change_the_ops_of_a_model_leave_a_program_for_an_entry_alone() -> None:
     rows = CONVOLUTION.replace("nhwc_hwcf", "nchw_fchw").replace("3x3x16x32", "32x16x3x3")
     rows = rows.replace("2x18x18x16", "2x16x18x18").replace("2x16x16x32", "2x32x16x16")
-    task = prepared(rows, "llvm-cpu")
+    task = prepared(rows, "host-cpu")
     neighbor = task.spaces.neighbors(task.spaces.default)[0]
     entries = tuninglink.load_spec(write_spec("rows", [task.entry(neighbor, {})]).encode())
     passes = "builtin.module(util.func(iree-preprocessing-convert-conv-to-channels-last))"
@@ -251,8 +251,8 @@ def test_a_configuration_is_changed_for_one_entry_only() -> None:
 def test_entries_that_unroll_windows_are_measured_like_others(compiler: CandidateCompiler) -> None:
     """They are in a list of their own, before the one of the configurations."""
     unrolled, other = (
-        prepared(depthwise(stride=2), "llvm-cpu"),
-        prepared(matmul(8, 32, 128), "llvm-cpu"),
+        prepared(depthwise(stride=2), "host-cpu"),
+        prepared(matmul(8, 32, 128), "host-cpu"),
     )
     neighbor = other.spaces.neighbors(other.spaces.default)[0]
     entries = tuninglink.load_spec(

@@ -87,7 +87,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
                 workers.clear()
 
     later: list[Popen[bytes]] = []
-    program = dispatched(matmul(8, 64, 128), "llvm-cpu")
+    program = dispatched(matmul(8, 64, 128), "host-cpu")
     with (
         Database() as database,
         Cluster(processes.address) as cluster,

@@ -116,7 +116,7 @@ def test_all_heavy_tasks_get_candidates_before_one_gets_many(
 def test_defaults_of_short_runs_are_sampled_briefly(
     compiler: CandidateCompiler, seconds: float, most: float
 ) -> None:
-    tasks = dispatched(THREE_MATMULS, "llvm-cpu").tasks
+    tasks = dispatched(THREE_MATMULS, "host-cpu").tasks
     devices = TimedDefaults()
     tuner = TaskTuner(TuningSettings(runs_model=False), compiler, devices)
     queue = DefaultQueue(tuner, tasks, pytest.fail)
@@ -129,7 +129,7 @@ def test_defaults_of_short_runs_are_sampled_briefly(
 def test_the_time_of_compiling_the_program_replaces_its_estimate(
     compiler: CandidateCompiler,
 ) -> None:
-    program = dispatched(THREE_MATMULS, "llvm-cpu")
+    program = dispatched(THREE_MATMULS, "host-cpu")
     tuner = TaskTuner(TuningSettings(), compiler, RecordedDevices(description=REMOTE))
     queue = DefaultQueue(tuner, program.tasks, pytest.fail)
     queue.measure(Budget())
@@ -151,7 +151,7 @@ def test_the_whole_program_pays_the_fixed_part_of_compilations_once(
     compiler: CandidateCompiler,
 ) -> None:
     """On a CPU, where the estimate stays, small dispatches took five times as long alone as in their program."""
-    program = dispatched(THREE_MATMULS, "llvm-cpu")
+    program = dispatched(THREE_MATMULS, "host-cpu")
     tuner = TaskTuner(TuningSettings(checks_defaults=False), compiler, RecordedDevices())
     queue = DefaultQueue(tuner, program.tasks, pytest.fail)
     queue.measure(Budget())

@@ -184,7 +184,7 @@ class InjectingCompiler:
 
 
 def test_failing_candidates_cost_themselves() -> None:
-    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    task = prepared(matmul(8, 256, 512), "host-cpu")
     settings = TuningSettings(trials=len(INJECTED), search="random")
     compiler = InjectingCompiler()
     with (
@@ -262,9 +262,11 @@ def test_threaded_cpu_devices_share_out_the_cores() -> None:
 
 
 def test_winners_of_the_nearest_problems_come_first() -> None:
-    task = prepared(matmul(8, 256, 512), "llvm-cpu")
+    task = prepared(matmul(8, 256, 512), "host-cpu")
     far, near = task.spaces.sample(2, 0)
-    here = EnvironmentRecord("znver4", "", "another device", "local-sync", "3.13.0", "1")
+    here = EnvironmentRecord(
+        task.task.target.name, "", "another device", "local-sync", "3.13.0", "1"
+    )
     with Database() as database:
         for sizes, winner in (("512x512x512", far), ("8x256x1024", near)):
             problem = ProblemRecord(sizes, "contraction", f"contraction {sizes} f32xf32xf32", "")

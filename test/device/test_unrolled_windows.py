@@ -40,7 +40,7 @@ KEPT = ONE_IMAGE.replace("@main", "@kept")
 def test_unrolled_windows_compute_the_same_results(
     source: str, shapes: tuple[tuple[int, ...], ...], tmp_path: Path
 ) -> None:
-    unrolled, configured = prepared(source, "llvm-cpu"), prepared(KEPT, "llvm-cpu")
+    unrolled, configured = prepared(source, "host-cpu"), prepared(KEPT, "host-cpu")
     # The other entry needs a batch loop, which is added after the walk that unrolls.
     neighbor = configured.spaces.neighbors(configured.spaces.default)[0]
     spec = write_spec(
@@ -65,7 +65,7 @@ def test_unrolled_windows_compute_the_same_results(
 
 def unrolling_and_other() -> tuple[str, str]:
     """Return a spec that unrolls the window of `depthwise(stride=2)`, and one that configures `KEPT`."""
-    unrolled, configured = prepared(depthwise(stride=2), "llvm-cpu"), prepared(KEPT, "llvm-cpu")
+    unrolled, configured = prepared(depthwise(stride=2), "host-cpu"), prepared(KEPT, "host-cpu")
     neighbor = configured.spaces.neighbors(configured.spaces.default)[0]
     provenance = {"default_us": 9.0, "tuned_us": 1.5}
     return (
@@ -158,9 +158,9 @@ def test_what_an_op_was_rewritten_into_gives_no_candidate() -> None:
     """With a spec of an earlier run, the configuration of the new ops became a candidate for the old one."""
     unrolling, other = (load_spec(text.encode()) for text in unrolling_and_other())
     registry = ProviderRegistry(lambda _: None)
-    (task,) = dispatched(depthwise(stride=2), "llvm-cpu").tasks
+    (task,) = dispatched(depthwise(stride=2), "host-cpu").tasks
     given = prepare(task, CPU, [unrolling], registry, {}).spaces.given
     assert [candidate.origin for candidate in given] == [CandidateOrigin.REWRITING]
-    (task,) = dispatched(KEPT, "llvm-cpu").tasks
+    (task,) = dispatched(KEPT, "host-cpu").tasks
     given = prepare(task, CPU, [other], registry, {}).spaces.given
     assert [candidate.origin for candidate in given] == [CandidateOrigin.SPEC]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 import pytest
-from programs import TARGETS
+from programs import HOST_CPU
 from tuning_programs import matmul
 
 from tuninglink.errors import CompileError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Runs = Callable[..., ModelRuns]
 
-FLAGS = TARGETS["llvm-cpu"]
+FLAGS = HOST_CPU
 
 
 @pytest.fixture

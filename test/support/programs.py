@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compilations import Answer, compiler_tool, run_compiler
@@ -16,7 +17,6 @@ from tuninglink.mlir import collect, names, symbol_name, thread_context, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 PROGRAMS = SUPPORT / "programs"
 EXAMPLES = ROOT / "examples"
@@ -38,6 +38,20 @@ TARGETS = {
     "metal": ("--iree-hal-target-device=metal",),
 }
 """Flags of the compiler for each target device that tests compile for."""
+
+
+def _runs_avx512() -> bool:
+    information = Path("/proc/cpuinfo")
+    return not information.exists() or "avx512f" in information.read_text().split()
+
+
+HOST_CPU = (
+    *TARGETS["llvm-cpu"][:2],
+    f"--iree-llvmcpu-target-cpu={'znver4' if _runs_avx512() else 'znver3'}",
+)
+"""Flags of the compiler for code that this machine runs, as far as possible the same everywhere."""
+
+RUNNABLE_TARGETS = {**TARGETS, "host-cpu": HOST_CPU}
 
 SOURCES = "--compile-to=executable-sources"
 CONFIGURATIONS = "--compile-to=executable-configurations"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
-from programs import TARGETS
+from programs import HOST_CPU
 from tuning_programs import whole_samples
 
 from tuninglink.mlir import error
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding import Budget, TrialResult, TuningResult
     from tuninglink.tuning.programs import Benchmark, CompiledProgram
 
-FLAGS: Final = TARGETS["llvm-cpu"]
+FLAGS: Final = HOST_CPU
 DESCRIPTION: Final = DeviceDescription("recorded", "a record", "local-sync", "", "1", 1)
 
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from programs import TARGETS
+from programs import RUNNABLE_TARGETS
 
 from tuninglink.spaces import EVERYTHING, ProviderRegistry, SpaceSelection
 from tuninglink.tuning.candidates import (
@@ -104,7 +104,7 @@ def whole_samples() -> AbstractContextManager[object]:
 
 def dispatched(source: str, target: str) -> DispatchedProgram:
     """Return a program for one of the targets of `programs`."""
-    return dispatched_for(source, TARGETS[target])
+    return dispatched_for(source, RUNNABLE_TARGETS[target])
 
 
 @cache
@@ -121,7 +121,7 @@ def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -
     """Return the only task of a program."""
     (task,) = dispatched(source, target).tasks
     registry = ProviderRegistry(lambda _: None)
-    return prepare(task, TARGETS[target], [], registry, {}, selection=selection)
+    return prepare(task, RUNNABLE_TARGETS[target], [], registry, {}, selection=selection)
 
 
 @cache

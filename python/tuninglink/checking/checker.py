@@ -32,10 +32,8 @@ from tuninglink.checking.entry_checker import (
 )
 from tuninglink.compiler import (
     compile_flags,
-    compiler_flags,
     executable_target,
     no_target,
-    program_path,
     read_target,
 )
 from tuninglink.errors import CompileError, Diagnostic, SpecError, printable
@@ -307,6 +305,8 @@ def check(
         UsageError: a flag is malformed, or the target is missing.
         TypeError: an argument has another type.
     """
+    from tuninglink.compiler import compiler_flags, program_path  # noqa: PLC0415 - loads a compilation
+
     if compiles and target is None:
         raise no_target()
     processes = jobs or processor_count()
