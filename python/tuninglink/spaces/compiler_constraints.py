@@ -552,8 +552,8 @@ class CompilerSpace(Space):
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         """The constraints."""
-        form = self._shared
-        return read_constraints(form.operation, form.template, self._problem, self._dimensions)
+        shared = self._shared
+        return read_constraints(shared.operation, shared.template, self._problem, self._dimensions)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
         """Return whether the constraints accept an assignment, without instantiating them for the sizes."""
@@ -597,17 +597,17 @@ class CompilerProvider(Provider):
         context = workload.root.context
         return [
             CompilerSpace(
-                self._shared(each.module, context, workload.problem.kind),
+                self._unsized_space(each.module, context, workload.problem.kind),
                 each.dimensions,
                 workload.problem,
             )
             for each in self._constraints(workload, pipeline)
         ]
 
-    def _shared(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _UnsizedSpace:
-        """Return the form of the only constraints op in a module."""
-        form = self._unsized.get(bytecode)
-        if form is None or form.operation.context != context:
+    def _unsized_space(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _UnsizedSpace:
+        """Return the constraints of the only constraints op in a module, for all sizes."""
+        shared = self._unsized.get(bytecode)
+        if shared is None or shared.operation.context != context:
             if len(self._unsized) == _MOST_SHARED:
                 self._unsized.clear()
             module = mlir.Module.parse(bytecode, context).operation
@@ -616,10 +616,10 @@ class CompilerProvider(Provider):
             unknown = [None] * len(operation.operands)
             constraints = read_constraints(operation, template, Problem(kind), unknown)
             new_names = knob_names(operation)
-            form = self._unsized[bytecode] = _UnsizedSpace(
+            shared = self._unsized[bytecode] = _UnsizedSpace(
                 operation, module, template, constraints, new_names
             )
-        return form
+        return shared
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
         """Return the constraints ops for a workload; the compiler runs once for most sizes."""

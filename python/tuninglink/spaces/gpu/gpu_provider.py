@@ -203,4 +203,4 @@ _SPACES: Final[Mapping[str, Mapping[OpKind, Sequence[_Make]]]] = {
         OpKind.OTHER: (gather_spaces, topk_spaces),
     },
 }
-"""The forms of configurations of each kind of root op: functions that return the space of a form."""
+"""The functions that make the spaces of each kind of root op."""

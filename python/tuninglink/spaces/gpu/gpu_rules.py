@@ -336,7 +336,7 @@ class Setting(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A form of configurations: its constraints, and the template with their knobs."""
+    """The definition of a space: its constraints, and the template with their knobs."""
 
     constraints: ConstraintSet
     template: KnobTemplate

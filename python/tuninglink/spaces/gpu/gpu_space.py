@@ -59,7 +59,7 @@ class GpuSpace(Space):
 
     Args:
         entries: the names of the entries of the form, besides those of every form.
-        make: creates the form; it must not read the IR, which may have changed since.
+        make: defines the space; it must not read the IR, which may have changed since.
         first: the entries that tell configurations of this form from those of others, before the form is built.
     """
 
