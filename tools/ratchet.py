@@ -23,7 +23,7 @@ LIMITS: Final = {
     "mlir": (1481, 94),
     "solver": (2691, 171),
     "iree": (3049, 162),
-    "spaces.model": (1466, 101),
+    "spaces.model": (1474, 102),
     "upgrading": (4009, 208),
     "spaces.cpu": (1379, 62),
     "spaces.gpu": (3782, 204),

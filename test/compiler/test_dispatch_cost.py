@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, TARGETS, dispatched, matmul
+from programs import TARGETS
+from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmul
 
 from tuninglink.compiler import Phase, compiler_run
 from tuninglink.iree import DispatchCost, cost_of, find_dispatches

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tuning_programs import TARGETS, compiler_for, prepared
+from programs import TARGETS
+from tuning_programs import compiler_for, prepared
 
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.deciding import WinnerVerification

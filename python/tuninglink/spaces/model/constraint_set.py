@@ -27,6 +27,7 @@ from tuninglink.solver import (
     Limits,
     NearestAnswer,
     Solver,
+    TermWriter,
     UndecidedError,
     UnsatAnswer,
     Verdict,
@@ -40,6 +41,8 @@ from tuninglink.solver import (
 )
 
 if TYPE_CHECKING:
+    import z3
+
     from tuninglink.spaces.model.workload import Problem
 
 
@@ -200,6 +203,11 @@ class ConstraintSet:
     def unknowns_of(self, index: int) -> frozenset[str]:
         """Return the names of the unknowns in an assertion."""
         return self._decider.unknowns(index)
+
+    def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
+        """Return the assertions as Z3 expressions over integer constants named like the unknowns."""
+        writer = TermWriter(context)
+        return [writer.truth(assertion.expression) for assertion in self.assertions]
 
     def check(
         self,
