@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 from iree.compiler import ir as mlir
+from programs import TARGETS
 from tuning_programs import (
     ATTENTION,
     CONVOLUTION,
     MASKED_ATTENTION,
     ONE_IMAGE,
     REDUCTION,
-    TARGETS,
     matmul,
     prepared,
     whole_samples,
