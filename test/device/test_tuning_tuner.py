@@ -320,3 +320,43 @@ def test_a_spec_that_gives_another_binary_loses_its_task_only(
     assert [each.verdict for each in result.tasks] == [TaskOutcome.WON]
     (omission,) = result.omissions
     assert "the binaries differ" in omission.reason
+
+
+# --- Standing winners ----------------------------------------------------------------------------------------
+
+ENDLESS = replace(SETTINGS, trials=None)
+
+
+def test_a_best_candidate_stands_before_its_race(
+    program: Path, compiler: RememberingCompiler
+) -> None:
+    """The device is gone before any race, yet what was far faster until then wins, and is written as it is found."""
+    kept: list[str] = []
+    devices = RecordedDevices(measurements=100)
+    result = tune(program, None, devices, compiler, settings=ENDLESS, keep=kept.append)
+    assert isinstance(result.failure, DeviceError)
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.WON, TaskOutcome.WON]
+    assert all(each.reason == "" and each.decision for each in result.tasks)
+    assert len(tuninglink.load_spec(result.spec.encode()).entries) == 2
+    counts = [len(tuninglink.load_spec(each.encode()).entries) for each in kept]
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (1, 2)
+
+
+class WrongWhereFast(RecordedDevices):
+    """A device that computes wrong results for the fastest candidates."""
+
+    def compare(self, candidate: Benchmark, *_: object) -> Failure | None:  # type: ignore[override]
+        is_fast = self.us(candidate) < 80.0
+        return Failure(FailureKind.WRONG, "it is off") if is_fast else None
+
+
+def test_a_wrong_candidate_does_not_stand(program: Path, compiler: RememberingCompiler) -> None:
+    devices = WrongWhereFast(measurements=100)
+    result = tune(program, None, devices, compiler, settings=ENDLESS)
+    assert [each.verdict for each in result.tasks] == [TaskOutcome.WON, TaskOutcome.WON]
+    for each in result.tasks:
+        assert each.winner is not None
+        assert each.winner.microseconds is not None
+        assert each.winner.microseconds >= 80.0
+        assert each.wrong

@@ -131,13 +131,15 @@ def tune(
     *,
     settings: TuningSettings,
     listener: Listener | None = None,
+    keep: Callable[[str], object] = lambda _: None,
 ) -> TuningResult:
     """Tune a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
     ledger = Ledger(trials=settings.trials)
     with without_pauses(), whole_samples():
-        return Tuner(read_program(str(program), FLAGS), FLAGS, tasks, ledger).run()
+        read = read_program(str(program), FLAGS)
+        return Tuner(read, FLAGS, tasks, ledger, keep=keep).run()
 
 
 class _Keys(Listener):

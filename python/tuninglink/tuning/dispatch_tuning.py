@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
 from tuninglink.errors import Diagnostic, Severity, TuninglinkError
 from tuninglink.explaining import read_profile
+from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree import Target
 from tuninglink.mlir import DiagnosticSink, error, note, thread_context
 from tuninglink.spaces import ProviderRegistry, SpaceSelection, check_selection
@@ -82,8 +83,15 @@ class DispatchTuning:
                 specs=self.candidate_specs(program),
                 set_flags=self.set_flags,
                 warn=listener.noticed,
+                keep=self.keep,
             )
             return whole.run(), descriptions[0]
+
+    def keep(self, spec: str) -> None:
+        """Write the spec with all winners so far, which are left if the processes of the run are killed."""
+        if self.options.output != STANDARD_STREAM:
+            with suppress(TuninglinkError):  # the end of the run reports it
+                write_output(self.options.output, spec)
 
     def report(
         self, result: TuningResult, device: DeviceDescription, *, measures: bool

@@ -66,6 +66,7 @@ class Tuner:
         specs: specs whose configurations are candidates.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
         warn: receives warnings, for example about broken plug-ins.
+        keep: receives the spec with all winners so far whenever there is a new one.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Tuner:
         specs: Sequence[Spec] = (),
         set_flags: Sequence[str] = (),
         warn: Callable[[Diagnostic], None] = lambda _: None,
+        keep: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._program = program
         self._flags = flags
@@ -86,6 +88,7 @@ class Tuner:
         self._specs = specs
         self._set_flags = set_flags
         self._warn = warn
+        self._keep = keep
         self._registry = ProviderRegistry(warn)
         settings = task_tuner.settings
         self._selection = SpaceSelection(settings.pipelines, settings.fixed)
@@ -111,7 +114,13 @@ class Tuner:
     def _run(self, guard: ProgramGuard) -> TuningResult:
         timeline = self._task_tuner.timeline
         # Tune and decide all tasks.
-        scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
+        scheduler = Scheduler(
+            self._task_tuner,
+            self._ledger,
+            self._prepare,
+            self._omit,
+            lambda results: self._keep(self.spec(results, is_guarded=False)),
+        )
         failure: TuninglinkError | None = None
         try:
             scheduler.run(
@@ -119,6 +128,7 @@ class Tuner:
             )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
+            scheduler.keep_standing()
         results = sorted(scheduler.results, key=lambda result: -result.share)
         # Use the rest of the time for ranges of sizes.
         if self._is_dynamic and failure is None:

@@ -58,6 +58,7 @@ class Scheduler:
         ledger: the time of the run.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         omit: receives the omitted tasks.
+        keep: receives the results with all winners so far whenever there is a new one.
     """
 
     def __init__(
@@ -66,10 +67,12 @@ class Scheduler:
         ledger: Ledger,
         prepare: Callable[[TuningTask], PreparedTask],
         omit: Callable[[Omission], None],
+        keep: Callable[[Sequence[TaskResult]], None] = lambda _: None,
     ) -> None:
         self._tuner = tuner
         self._ledger = ledger
         self._omit = omit
+        self._keep = keep
         self._admitted: set[str] = set()
         self._ahead = PreparationAhead(tuner, prepare)
         self._choice = TaskChoice(tuner.judgements)
@@ -88,6 +91,10 @@ class Scheduler:
     def repair_seconds(self) -> float:
         """The time of the search for one right candidate, as measured; an estimate before the first one."""
         return self._choice.repair_seconds
+
+    def keep_standing(self) -> None:
+        """End the undecided tasks that have a standing winner with it, after an error that ends the run."""
+        self._endings.keep_standing()
 
     def run(
         self,
@@ -209,6 +216,9 @@ class Scheduler:
                     )
                 else:
                     run.trials.explore(budget, self._turn_end(task), self._work_aside)
+                if run.check_best(budget):
+                    standing = [each.run.standing for each in self._endings.open if each.run]
+                    self._keep([*self.results, *filter(None, standing)])
                 if run.trials.ending(budget) is not None:
                     self._endings.decide(task)
         except FatalError:
@@ -263,9 +273,9 @@ class Scheduler:
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Return a function that tests whether the turn of a task is over or a race is due."""
-        trials = seconds = math.inf
+        # A task that is tuned alone has turns, too: after each of them, its best candidate is compared with the default.
+        trials, seconds = task.progress.trials + turn_trials(task.progress), math.inf
         if len(self._endings.open) > 1:
-            trials = task.progress.trials + turn_trials(task.progress)
             seconds = self._choice.pace.turn_seconds(task.progress)
         if task.is_new:
             new = sum(other.is_new and other.is_promising for other in self._endings.open)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -67,6 +68,16 @@ _AWAITED_PART: Final = 0.75
 _MOST_REPAIR_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
 
+_LEAD: Final = 1.3
+"""The speedup in a candidate's own samples from which it is compared with the default at once, not only in the race."""
+
+_NEW_LEAD: Final = 1.1
+"""The speedup over the standing winner from which a new best candidate is compared with the default, too."""
+
+_STANDING_SECONDS: Final = 0.5
+_STANDING_PART: Final = 0.02
+"""The time for such a comparison: this number of seconds, or this part of the remaining time if that is longer."""
+
 NOT_RACED: Final = "the budget was over before the race"
 
 NO_RACE: Final = "the run ends after measurement"
@@ -91,6 +102,7 @@ class TaskRun:
         self.is_repaired = False
         self._repair_turns = 0
         self._right: set[str] = set()
+        self.standing: TaskResult | None = None  # the result if the run ended now
         self._rejected: list[tuple[Candidate, Failure]] = []
         if tuner.journal:
             tuner.journal.record_default(prepared, self.default_us)
@@ -195,9 +207,13 @@ class TaskRun:
                 if not self._tuner.is_local:
                     self._verification.begin(best.candidate)
                 return
-            self._rejected.append((best.candidate, failure))
-            self._tuner.keep_failure(self.prepared, best.candidate, failure)
-            self.trials.reject(best, failure)
+            self._reject(best, failure)
+
+    def _reject(self, trial: TrialResult, failure: Failure) -> None:
+        """Drop a measured candidate that fails or computes a wrong result, and let the search know."""
+        self._rejected.append((trial.candidate, failure))
+        self._tuner.keep_failure(self.prepared, trial.candidate, failure)
+        self.trials.reject(trial, failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:
         """Return the failure of a candidate's outputs; None if they are right."""
@@ -210,6 +226,52 @@ class TaskRun:
     @cached_property
     def _checks(self) -> JudgedOutputs:
         return self._tuner.checks(self.prepared, self.measured.benchmark)
+
+    # --- The standing winner -----------------------------------------------------------------------------------
+
+    def check_best(self, budget: Budget) -> TaskResult | None:
+        """Compare the best candidate with the default if it is far faster, so that the end of the time does not lose it.
+
+        Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
+        clearly faster in a few interleaved rounds becomes the standing winner, which `decide` returns where there is no
+        time for a race.
+
+        Returns:
+            The result with the new standing winner; None if there is none.
+
+        Raises:
+            DeviceError: the device is lost.
+            DatabaseError: a result cannot be stored.
+        """
+        if self.default_is_wrong or self._ends_after_trials:
+            return None  # `repair` checks candidates against the reference
+        best_us = self.default_us / _LEAD
+        if self.standing is not None and self.standing.winner is not None:
+            assert self.standing.winner.microseconds is not None
+            best_us = self.standing.winner.microseconds / _NEW_LEAD
+        while not budget.is_over:
+            best = next(iter(best_trials(self.trials.all, best_us)), None)
+            if best is None or best.microseconds is None or best.microseconds > best_us:
+                return None
+            finalist = contestant(best, self._default)
+            rules = replace(self._rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
+            price = task_race_seconds(self._default, [finalist], rules)
+            if price > max(_STANDING_SECONDS, _STANDING_PART * budget.remaining):
+                return None
+            if best.candidate.key not in self._right:
+                failure = self._failure(best)
+                if self.default_is_wrong:  # the check has found that out
+                    return None
+                if failure is not None:
+                    self._reject(best, failure)
+                    continue
+                self._right.add(best.candidate.key)
+            result = self._tuner.stand(self._result(budget), self._default, best, rules)
+            if result.verdict is not TaskOutcome.WON:
+                return None
+            self.standing = result
+            return result
+        return None
 
     # --- Deciding --------------------------------------------------------------------------------------------
 
@@ -242,18 +304,7 @@ class TaskRun:
         """Return the result, or the race of the best candidates that yields it."""
         self.trials.close()
         tuner = self._tuner
-        # The result without a winner.
-        over = Ending.INTERRUPTED if budget.is_stopped else Ending.BUDGET
-        result = TaskResult(
-            self.prepared,
-            self.measured.share,
-            self.default_us,
-            tuple(self.trials.all),
-            TaskOutcome.DEFAULT,
-            ending=self.trials.ending(budget) or over,
-            failures=tuple(self._rejected),
-            judgement=self._judgement,
-        )
+        result = self._result(budget)
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
         # A winner of an earlier run is taken without a race.
@@ -272,8 +323,49 @@ class TaskRun:
         if right is not None and (is_short or self._needs_no_race):
             return tuner.unraced(result, right, self._verification)
         if is_short:
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
+            not_raced = replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
+            return self.or_standing(not_raced)
         return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
+
+    def _result(self, budget: Budget) -> TaskResult:
+        """Return the result without a winner."""
+        over = Ending.INTERRUPTED if budget.is_stopped else Ending.BUDGET
+        return TaskResult(
+            self.prepared,
+            self.measured.share,
+            self.default_us,
+            tuple(self.trials.all),
+            TaskOutcome.DEFAULT,
+            ending=self.trials.ending(budget) or over,
+            failures=tuple(self._rejected),
+            judgement=self._judgement,
+        )
+
+    def end_standing(self) -> TaskResult | None:
+        """Return the result with the standing winner, for the end of a run without a race."""
+        return None if self.standing is None else self._with_standing(self._result(Budget(0.0)))
+
+    def or_standing(self, result: TaskResult) -> TaskResult:
+        """Return the result of a race, or the standing winner if the race could not be measured."""
+        standing = self.standing
+        has_decision = result.verdict is not TaskOutcome.UNDECIDED or result.decision is not None
+        if has_decision or standing is None or standing.winner is None:
+            return result
+        failed = {candidate.key for candidate, _ in result.failures}
+        return result if standing.winner.candidate.key in failed else self._with_standing(result)
+
+    def _with_standing(self, result: TaskResult) -> TaskResult:
+        """Return a result with the standing winner, verified."""
+        standing = self.standing
+        assert standing is not None
+        won = replace(
+            result,
+            verdict=standing.verdict,
+            winner=standing.winner,
+            decision=standing.decision,
+            reason="",
+        )
+        return self._tuner.verified(won, self._verification)
 
     @property
     def _needs_no_race(self) -> bool:
@@ -386,6 +478,10 @@ class OpenRaces:
     @property
     def slowdown(self) -> float:
         return max(1.0, self._taken / self._estimated) if self._estimated else 1.0
+
+    @property
+    def tasks(self) -> list[OpenTask]:
+        return [race.task for race in self._races]
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
         self._races.append(_OpenRace(task, race, seconds))
@@ -511,8 +607,18 @@ class TaskEndings:
             self.lose(task, reason_of(failure))
 
     def _end(self, task: OpenTask, result: TaskResult) -> None:
+        if task.run is not None:
+            result = task.run.or_standing(result)
         self.results.append(replace(result, share=task.measured.share))
         self._tuner.listener.ended(self.results[-1])
+
+    def keep_standing(self) -> None:
+        """End the undecided tasks that have a standing winner with it."""
+        for task in [*self.open, *self.races.tasks]:
+            with suppress(Exception):  # the error that ended the run is reported
+                standing = task.run.end_standing() if task.run is not None else None
+                if standing is not None:
+                    self._end(task, standing)
 
     def lose(self, task: OpenTask, reason: str) -> None:
         """Omit a task for a reason."""

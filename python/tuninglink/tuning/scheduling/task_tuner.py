@@ -113,7 +113,7 @@ class TaskTuner:
         if recorded is None or any(trial.seconds for trial in result.trials):
             return None
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
-        return self._verified(self._decided(result, winner, self._decision(recorded)))
+        return self.verified(self._decided(result, winner, self._decision(recorded)))
 
     def unraced(
         self, result: TaskResult, best: TrialResult, verification: WinnerVerification
@@ -133,7 +133,31 @@ class TaskTuner:
         race = RaceResult(0, decision, {}, {0: timing}, confirmation=(rounds,))
         if self.references:
             self.references.release(result.task)
-        return self._verified(self._raced(result, [best], race), verification)
+        return self.verified(self._raced(result, [best], race), verification)
+
+    def stand(
+        self, result: TaskResult, default: Contestant, best: TrialResult, rules: RaceRules
+    ) -> TaskResult:
+        """Return the result of a short race of a right candidate with the default, as the standing winner if it is faster.
+
+        Args:
+            result: the result so far.
+            default: the compiler's choice.
+            best: the candidate.
+            rules: the rules of the race, of one place and one block.
+        """
+        compiled = self.compiled(result.prepared, best)
+        if compiled is None or compiled.benchmark is None:
+            return result
+        race = Race(
+            self.devices.first,
+            default,
+            [contestant(compiled, default)],
+            lambda _: None,
+            rules,
+            timeline=self.timeline,
+        )
+        return self._raced(result, [compiled], race.run())
 
     def race(
         self,
@@ -193,7 +217,7 @@ class TaskTuner:
                 self.references.release(result.task)
             raced = self._raced(result, finalists, outcome)
             winner = raced.winner.benchmark if raced.winner else None
-            return self._verified(replace(raced, sizes=sizes.comparisons(winner)), verification)
+            return self.verified(replace(raced, sizes=sizes.comparisons(winner)), verification)
 
         return TaskRace(race, conclude)
 
@@ -307,7 +331,7 @@ class TaskTuner:
         winner = best if verdict is TaskOutcome.WON else None
         return replace(result, decision=decision, verdict=verdict, winner=winner)
 
-    def _verified(
+    def verified(
         self, result: TaskResult, verification: WinnerVerification | None = None
     ) -> TaskResult:
         """Verify that a spec reproduces the binary of the winner, if there is one, and return the result."""
