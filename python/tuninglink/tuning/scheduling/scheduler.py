@@ -67,7 +67,7 @@ class Scheduler:
         ledger: Ledger,
         prepare: Callable[[TuningTask], PreparedTask],
         omit: Callable[[Omission], None],
-        keep: Callable[[Sequence[TaskResult]], None] = lambda _: None,
+        keep: Callable[[Sequence[TaskResult]], object] = lambda _: None,
     ) -> None:
         self._tuner = tuner
         self._ledger = ledger
