@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3364, 179),
     "tuning.database": (2619, 146),
     "tuning.flag_sets": (1591, 87),
-    "tuning.scheduling": (2353, 182),
+    "tuning.scheduling": (2354, 182),
     "tuning": (4073, 176),
     "doctor": (256, 11),
     "cli": (5547, 220),

@@ -243,8 +243,9 @@ class TaskRun:
             DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
-        if self.default_is_wrong or self._ends_after_trials:
-            return None  # `repair` checks candidates against the reference
+        # `repair` checks candidates against the reference, and the race compares times at all sizes.
+        if self.default_is_wrong or self._ends_after_trials or self.prepared.task.is_dynamic:
+            return None
         best_us = self.default_us / _LEAD
         if self.standing is not None and self.standing.winner is not None:
             assert self.standing.winner.microseconds is not None
