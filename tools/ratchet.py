@@ -16,7 +16,7 @@ PACKAGES: Final = ROOT / "python" / "tuninglink"
 PASSES: Final = ROOT / "passes"
 
 LIMITS: Final = {
-    "": (3506, 181),
+    "": (3505, 181),
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (4009, 208),
     "spaces.cpu": (1379, 62),
     "spaces.gpu": (3782, 204),
-    "specs": (5049, 319),
+    "specs": (5045, 319),
     "matching": (5389, 264),
     "spaces.spirv": (882, 39),
     "specs.verification": (1742, 73),
@@ -42,8 +42,8 @@ LIMITS: Final = {
     "tuning.programs": (2632, 122),
     "explaining": (1887, 105),
     "tuning.candidates": (1582, 88),
-    "tuning.devices": (4099, 294),
-    "tuning.references": (2782, 149),
+    "tuning.devices": (4094, 294),
+    "tuning.references": (2779, 148),
     "tuning.search": (1066, 71),
     "tuning.deciding": (3364, 179),
     "tuning.database": (2619, 146),
@@ -51,7 +51,7 @@ LIMITS: Final = {
     "tuning.scheduling": (2354, 182),
     "tuning": (4073, 176),
     "doctor": (256, 11),
-    "cli": (5547, 220),
+    "cli": (5547, 218),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import TuninglinkError, escaped
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -54,7 +56,7 @@ def load_compiler(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             os.close(standard_error)
         output.seek(0)
         lines = output.read().decode(errors="replace").splitlines()
-    sys.stderr.writelines(f"{line}\n" for line in lines if not line.startswith(_FAILURE))
+    sys.stderr.writelines(f"{escaped(line)}\n" for line in lines if not line.startswith(_FAILURE))
     failures = [line.removeprefix(_FAILURE) for line in lines if line.startswith(_FAILURE)]
     return rest, list(dict.fromkeys(failures))
 
@@ -66,9 +68,7 @@ def check_plugins(failures: Sequence[str]) -> None:
         TuninglinkError: there are failures.
     """
     if failures:
-        # Importing these loads the library.
-        from tuninglink.errors import TuninglinkError  # noqa: PLC0415
-        from tuninglink.mlir import error, note  # noqa: PLC0415
+        from tuninglink.mlir import error, note  # noqa: PLC0415 - loads the library
 
         remedy = note(f"plug-ins are named by --{PLUGIN_FLAG} and by {PLUGINS_VARIABLE}")
         *others, last = failures

@@ -157,14 +157,13 @@ def to_json_by_line(value: object) -> str:
     """
     parts = []
     for name, part in plain(value).items():
-        text = json.dumps(part, ensure_ascii=False)
+        text = json.dumps(part)
         if part and isinstance(part, list):
-            lines = (json.dumps(element, ensure_ascii=False) for element in part)
-            text = "[\n{}\n]".format(",\n".join(lines))
+            text = "[\n{}\n]".format(",\n".join(map(json.dumps, part)))
         parts.append(f"{json.dumps(name)}: {text}")
     return "{{\n{}\n}}\n".format(",\n".join(parts))
 
 
 def to_json(value: object) -> str:
-    """Return a value as the text of a JSON document."""
-    return json.dumps(plain(value), indent=1, ensure_ascii=False) + "\n"
+    """Return a value as the text of a JSON document, in ASCII: names from inputs may have any character."""
+    return json.dumps(plain(value), indent=1) + "\n"

@@ -85,6 +85,16 @@ def test_a_plugin_that_does_not_load_is_an_error(command: tuple[str, ...], tmp_p
 
 @since_3_13
 @pytest.mark.parametrize("command", COMMANDS)
+def test_names_of_plugins_are_escaped(command: tuple[str, ...]) -> None:
+    done = run(command, plugins="/\x1b[31mred\n::error::x\u2028.so")
+    assert done.returncode == 1
+    assert r"\1B[31mred" in done.stderr
+    assert not any(line.startswith("::") for line in done.stderr.splitlines())
+    assert not set("\x1b\u2028") & set(done.stderr)
+
+
+@since_3_13
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_flag_requires_a_value(command: tuple[str, ...]) -> None:
     done = run(command, "--iree-load-plugin")
     assert done.returncode == 1

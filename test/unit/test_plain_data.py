@@ -7,12 +7,26 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 from json_schema import schema_of
 
-from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, TEXT, named, plain, to_json, written
+from tuninglink.plain_data import (
+    EMPTY_IS_NULL,
+    FLAT,
+    HIDDEN,
+    TEXT,
+    named,
+    plain,
+    to_json,
+    to_json_by_line,
+    written,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Color(Enum):
@@ -109,6 +123,14 @@ def test_a_schema_describes_what_is_written() -> None:
     properties = schema["properties"]
     assert properties["least"]["description"] == "the lower bound, inclusive."
     assert properties["width"]["description"] == "The width."
+
+
+@pytest.mark.parametrize("write", [to_json, to_json_by_line])
+def test_documents_are_of_ascii_characters(write: Callable[[object], str]) -> None:
+    names = ["é\u0085", "\u2028\u202e.mlir", "\U000e0001", "\udcff"]
+    text = write({"files": names, names[0]: names[1]})
+    assert text.isascii()
+    assert json.loads(text) == {"files": names, names[0]: names[1]}
 
 
 def test_other_objects_are_refused() -> None:

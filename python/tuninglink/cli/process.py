@@ -30,6 +30,7 @@ from tuninglink.errors import (
     printable,
 )
 from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.lazy import load_on_use
 from tuninglink.llvm_flags import ambiguous
 from tuninglink.mlir import (
     LONGEST_LINE,
@@ -73,6 +74,9 @@ def run_command(arguments: Sequence[str]) -> int:
         sys.stdout.write(overview(name))
         return 0
     if not set(HELP_FLAGS).isdisjoint(rest):
+        # Help needs no extra, which the modules of commands import.
+        for package in ("iree.runtime", "ml_dtypes"):
+            load_on_use(package)
         sys.stdout.write(help_text(usage_of(name), is_complete=f"--{COMPLETE_HELP}" in rest))
         return 0
     if message := ambiguous(rest):
@@ -114,7 +118,11 @@ def run(arguments: Sequence[str], plugin_failures: Sequence[str] = ()) -> int:
 
     A user error prints its diagnostics on standard error. A closed pipe fails silently.
     """
-    _began.append(time.monotonic() - _age())
+    # The program name, in parentheses, may contain any character.
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    age = max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
+    _began.append(time.monotonic() - age)
     try:
         check_plugins(plugin_failures)
         code = run_command(arguments)
@@ -159,13 +167,6 @@ _NO_DEVICES: Final = "no HAL devices defined in the module"
 def elapsed() -> float:
     """Return the seconds since the start of the command's process; 0 outside of commands."""
     return time.monotonic() - _began[-1] if _began else 0.0
-
-
-def _age() -> float:
-    # The program name, in parentheses, may contain any character.
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
 
 
 def keep(*objects: object) -> None:

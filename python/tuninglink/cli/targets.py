@@ -22,7 +22,7 @@ from tuninglink.specs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 
 USAGE: Final[Usage] = Usage(
@@ -57,17 +57,16 @@ def targets_command(arguments: Sequence[str]) -> int:
         print_table(("matcher", "action", "source"), entries, title=title)
         sys.stdout.write(f"\nfile: {spec.source}\nused for: {', '.join([own, *served])}\n")
     sys.stdout.write("\n")
+    rows = []
+    for file in (file for name in library_names() for file in library_files(name)):
+        library = load_spec(file.content, name=file.name)
+        targets = ", ".join(binding_of(library.module) or ("any",))
+        listed = "; ".join(sorted({origin_of(library, entry) for entry in library.entries}))
+        name = file.name.removeprefix(LIBRARY)
+        rows.append((name, targets, f"{len(library.entries):,}", listed))
     print_table(
         ("library", "targets", "entries", "sources"),
-        [row for name in library_names() for row in _library_rows(name)],
+        rows,
         title="libraries, for --spec library:NAME",
     )
     return SUCCESS
-
-
-def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
-    for file in library_files(name):
-        spec = load_spec(file.content, name=file.name)
-        targets = binding_of(spec.module) or ("any",)
-        listed = "; ".join(sorted({origin_of(spec, entry) for entry in spec.entries}))
-        yield file.name.removeprefix(LIBRARY), ", ".join(targets), f"{len(spec.entries):,}", listed

@@ -286,7 +286,8 @@ def choose_form(
     for member in members:
         _check_can_run(member)
     _check_imported_names(members)
-    if len(specs) == 1 and members[0].has_default_entry_point and not next_to_entry_point:
+    is_default = names.DEFAULT_ENTRY_POINT in members[0].module.attributes
+    if len(specs) == 1 and is_default and not next_to_entry_point:
         return LinkForm.UNTOUCHED
     for entry_point in (point for member in members for point in member.entry_points):
         sequence = entry_point.sequence

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -64,8 +64,7 @@ class Project:
                 continue
             if path.name == OWN_FILE:
                 _check_owner(path, path)
-            project = cls.read(path)
-            if project is not None:
+            if (project := cls.read(path)) is not None:
                 _check_owner(path, path)
                 return project
         return None
@@ -110,8 +109,7 @@ class Project:
     @classmethod
     def named(cls, path: Path) -> Project:
         """Read a project file that the user named."""
-        project = cls.read(path)
-        if project is None:
+        if (project := cls.read(path)) is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
         return replace(project, is_named=True)
 
@@ -143,22 +141,14 @@ class Project:
     def arguments(self) -> tuple[str, ...]:
         """The specs as command-line arguments, with their hashes if they are locked."""
         locked = self._locked  # A lock that nobody may rely on is an error even without specs.
+        if locked is None:
+            return tuple(str(self._argument(spec)) for spec in self.specs)
         words: list[str] = []
+        self._check_proven(self.specs, locked, self.path.name)
         for spec in self.specs:
-            if locked is None:
-                words.append(str(self._argument(spec)))
-                continue
-            hashes = locked.get(spec)
-            if not hashes:
-                raise self._out_of_date(f"'{spec}' is not locked")
-            argument = self._argument(spec)
-            names = [self._portable(name) for name in argument.names()]
-            for name in names:
-                if name not in hashes:
-                    raise self._out_of_date(f"'{name}' is not locked")
+            argument, hashes = self._argument(spec), locked[spec]
+            self._check_proven([*map(self._portable, argument.names())], hashes, spec)
             for name, sha256 in hashes.items():
-                if name not in names:
-                    raise self._out_of_date(f"'{name}' is locked, and is not in '{spec}' any more")
                 if argument.sha256 not in ("", sha256):
                     raise self._out_of_date(f"'{spec}' is locked with another hash")
                 words.append(str(replace(argument, source=self._place(name), sha256=sha256)))
@@ -187,6 +177,14 @@ class Project:
             raise self._out_of_date("nothing is locked")
         read_specs(self.arguments, diagnostics)
 
+    def _check_proven(self, names: Sequence[str], locked: Collection[str], whole: str) -> None:
+        """Check that the lock has the very names that are in a whole."""
+        for name in (*names, *locked):
+            if name not in locked:
+                raise self._out_of_date(f"'{name}' is not locked")
+            if name not in names:
+                raise self._out_of_date(f"'{name}' is locked, and is not in '{whole}' any more")
+
     def _argument(self, text: str) -> SpecArgument:
         argument = SpecArgument.parse(text)
         return replace(argument, source=self._place(argument.source))
@@ -212,7 +210,7 @@ class Project:
             raise TuninglinkError(cannot("read", self.lock, failure)) from None
         except (ValueError, RecursionError):
             data = None
-        if not isinstance(data, dict) or data.get("version") != _VERSION:
+        if not isinstance(data, dict) or repr(data.get("version")) != str(_VERSION):
             raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
         # Check that each spec of a lock has files, each with a hash.
         specs = data.get("specs")
@@ -227,13 +225,16 @@ class Project:
         return specs
 
     def _check_next_to(self, path: Path) -> None:
-        """Check the owner of a file that decides what the project reads, unless the user named the project."""
+        """Check a file that decides what the project reads, and its owner unless the user named the project."""
+        if path.is_fifo():  # would be waited for
+            raise TuninglinkError(error(f"cannot read '{path}': it is a named pipe"))
         if not self.is_named and path.exists():
             _check_owner(path, self.path)
 
     def _out_of_date(self, message: str) -> SpecError:
-        remedy = note("'tuninglink lock' locks the specs as they are now")
-        return SpecError(error(message, Place(str(self.lock), 1, 1), [remedy]))
+        remedy = "'tuninglink lock' locks the specs as they are now"
+        notes = [note(remedy if self.specs else "remove it if the project has no specs")]
+        return SpecError(error(message, Place(str(self.lock), 1, 1), notes))
 
 
 _REPOSITORIES: Final = (".git", ".hg", ".jj")

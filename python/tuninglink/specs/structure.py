@@ -99,11 +99,6 @@ class Anatomy:
                     self.entry_points = tuple(chained[name] for name in order)
 
     @cached_property
-    def has_default_entry_point(self) -> bool:
-        """Whether the spec is in default-entrypoint form, which needs no linking."""
-        return names.DEFAULT_ENTRY_POINT in self.module.attributes
-
-    @cached_property
     def opaque_because(self) -> Diagnostic | None:
         """The reason why the spec is opaque, as a note at the op that causes it; None for a matcher list."""
         if len(self.entry_points) != 1:

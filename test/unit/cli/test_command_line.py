@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,6 +152,27 @@ def test_help_describes_a_command(name: str, capsys: pytest.CaptureFixture[str])
     assert run([*name.split(), "--help"]) == 0
     assert capsys.readouterr().out == shown
     assert shown.startswith(f"Usage: tuninglink {name}")
+
+
+def test_help_needs_no_extra() -> None:
+    program = """
+import sys
+
+class Missing:
+    def find_spec(self, name, *rest):
+        if name in ("iree.runtime", "ml_dtypes", "sklearn"):
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Missing())
+from tuninglink.cli.process import run
+
+sys.exit(max(run([*name.split(), "--help"]) for name in sys.argv[1:]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *SUMMARIES], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"Usage: tuninglink {name} " in done.stdout for name in SUMMARIES)
 
 
 def test_help_on_no_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

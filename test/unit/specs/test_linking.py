@@ -99,7 +99,7 @@ def test_one_input_in_default_entry_point_form_is_untouched() -> None:
 def test_one_other_matcher_list_gets_the_default_entry_point(shape: Shape) -> None:
     linked = link_specs(load(generated(None, shape, 1, 2)))
     assert linked.form is LinkForm.FLAT
-    assert linked.spec.anatomy.has_default_entry_point
+    assert names.DEFAULT_ENTRY_POINT in linked.spec.module.attributes
     assert [entry.matcher for entry in linked.spec.entries] == ["m0", "m1"]
 
 

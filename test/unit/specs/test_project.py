@@ -210,6 +210,7 @@ LOCKS = [
     {"s.mlir": {"other.mlir": HASH}},
     {"s.mlir": {"s.mlir": HASH, "other.mlir": HASH}},
     {"other.mlir": {"s.mlir": HASH}},
+    {"s.mlir": {"s.mlir": HASH}, "other.mlir": {"other.mlir": HASH}},
     {},
     [],
     None,
@@ -244,7 +245,18 @@ def test_lock_that_proves_nothing_fails(project: Path, specs: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "1", "null", "[" * 100_000, '{"version": ' + "1" * 5000 + "}", "\0\xff"]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "1",
+        "null",
+        "[" * 100_000,
+        '{"version": ' + "1" * 5000 + "}",
+        "\0\xff",
+        *(f'{{"version": {one}, "specs": {{}}}}' for one in ("true", "1.0", "1e0", '"1"')),
+    ],
 )
 def test_malformed_lock_is_one_error(project: Path, text: str) -> None:
     (project / "tuninglink.lock").write_text(text)
@@ -253,6 +265,23 @@ def test_malformed_lock_is_one_error(project: Path, text: str) -> None:
     (project / "tuninglink.toml").write_text('flags = ["--iree-opt-level=O2"]')
     with pytest.raises(TuninglinkError, match="is not a lock file of this version"):
         assert found().arguments
+
+
+def test_specs_that_left_the_project_must_leave_its_lock(project: Path) -> None:
+    found().write_lock(QUIET)
+    (project / "tuninglink.toml").write_text("specs = []")
+    with pytest.raises(TuninglinkError, match=r"'s.mlir' is locked, and is not in") as failure:
+        assert found().arguments
+    assert "remove it" in failure.value.diagnostics[0].notes[0].message
+
+
+@pytest.mark.parametrize("name", ["tuninglink.lock", "more.flags"])
+def test_named_pipe_is_not_waited_for(project: Path, name: str) -> None:
+    (project / "tuninglink.toml").write_text('specs = ["s.mlir"]\nflags = ["@more.flags"]')
+    os.mkfifo(project / name)
+    for project_ in (found(), Project.named(project / "tuninglink.toml")):
+        with pytest.raises(TuninglinkError, match=f"{name}': it is a named pipe"):
+            assert project_.arguments if name == "tuninglink.lock" else project_.expanded_flags
 
 
 def test_lock_of_another_user_is_refused_without_specs(

@@ -235,37 +235,31 @@ class LoadedBenchmark:
 # --- Arrays to and from buffers of a device, and the tensors that a program traces, kept in files
 
 _HAL_TYPES: Final = {
-    "f64": rt.HalElementType.FLOAT_64,
-    "f32": rt.HalElementType.FLOAT_32,
-    "f16": rt.HalElementType.FLOAT_16,
-    "bf16": rt.HalElementType.BFLOAT_16,
-    "f8E4M3FN": rt.HalElementType.FLOAT_8_E4M3_FN,
-    "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
-    "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
-    "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
-    "f8E8M0FNU": rt.HalElementType.FLOAT_8_E8M0_FNU,
-    "i1": rt.HalElementType.BOOL_8,
-    "i8": rt.HalElementType.INT_8,
-    "i16": rt.HalElementType.INT_16,
-    "i32": rt.HalElementType.INT_32,
-    "i64": rt.HalElementType.INT_64,
+    "f64": "FLOAT_64",
+    "f32": "FLOAT_32",
+    "f16": "FLOAT_16",
+    "bf16": "BFLOAT_16",
+    "f8E4M3FN": "FLOAT_8_E4M3_FN",
+    "f8E4M3FNUZ": "FLOAT_8_E4M3_FNUZ",
+    "f8E5M2": "FLOAT_8_E5M2",
+    "f8E5M2FNUZ": "FLOAT_8_E5M2_FNUZ",
+    "f8E8M0FNU": "FLOAT_8_E8M0_FNU",
+    "i1": "BOOL_8",
+    "i8": "INT_8",
+    "i16": "INT_16",
+    "i32": "INT_32",
+    "i64": "INT_64",
+    **{f"{sign}i{bits}": f"{sign.upper()}INT_{bits}" for sign in "su" for bits in (8, 16, 32, 64)},
 }
 
 
 def hal_type(name: str) -> Any:
     """Return the runtime's equivalent of an MLIR element type."""
-    hal_type = _HAL_TYPES.get(name.lstrip("su"))
+    hal_type = getattr(rt.HalElementType, _HAL_TYPES.get(name.lstrip("su"), ""), None)
     if hal_type is None:
         message = f"inputs of type '{name}' cannot be made"
         raise MeasurementError(Failure(FailureKind.LOAD, message))
     return hal_type
-
-
-_NAMES: Final = {
-    **{int(hal_type): name for name, hal_type in _HAL_TYPES.items()},
-    **{int(getattr(rt.HalElementType, f"SINT_{bits}")): f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{int(getattr(rt.HalElementType, f"UINT_{bits}")): f"i{bits}" for bits in (8, 16, 32, 64)},
-}
 
 
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
@@ -289,7 +283,8 @@ def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
     """Return the elements of a buffer view, as bytes if their type is unknown."""
     data = bytes_on_host(device, view.get_buffer())
-    dtype = element_type(_NAMES.get(int(view.element_type), ""))
+    names = {int(getattr(rt.HalElementType, hal)): name for name, hal in _HAL_TYPES.items()}
+    dtype = element_type(names.get(int(view.element_type), ""))
     return data if dtype is None else data.view(dtype).reshape(view.shape)
 
 

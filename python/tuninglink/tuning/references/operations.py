@@ -134,12 +134,8 @@ _WIDENING: Final = frozenset(
 )
 
 
-def _same(value: Array) -> Array:
-    return value
-
-
 _ROUNDING: Final[dict[str, Callable[..., Array]]] = {
-    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"), _same),
+    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"), np.asarray),
     "arith.scaling_extf": np.multiply,
     "arith.scaling_truncf": np.divide,
 }
@@ -287,13 +283,13 @@ Value = mlir.Value[Any]
 
 _BYTE: Final = 8
 
-_BITS: Final[dict[str, Array]] = {
-    "f4E2M1FN": np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float64),
-    "f8E4M3FN": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64),
-    "f8E5M2": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64),
-    "f8E8M0FNU": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu).astype(np.float64),
+_BITS: Final = {
+    "f4E2M1FN": (16, "float4_e2m1fn"),
+    "f8E4M3FN": (256, "float8_e4m3fn"),
+    "f8E5M2": (256, "float8_e5m2"),
+    "f8E8M0FNU": (256, "float8_e8m0fnu"),
 }
-"""The values of floats of at most 8 bits, by their bits."""
+"""The number of values of floats of at most 8 bits, and their types of `ml_dtypes`."""
 
 
 @dataclass(frozen=True)
@@ -406,14 +402,15 @@ def _bitcast(query: PointQuery) -> Array:
     )
     if not isinstance(source, mlir.IntegerType) or source.width != _BYTE:
         raise UnsupportedOperationError(f"a bitcast of {source}")
-    table = _BITS.get(str(result))
-    if table is None:
+    count, dtype = _BITS.get(str(result), (0, ""))
+    if not count:
         raise UnsupportedOperationError(f"a bitcast to {result}")
-    parts = _BYTE // (len(table).bit_length() - 1)
+    table = np.arange(count, dtype=np.uint8).view(getattr(ml_dtypes, dtype)).astype(np.float64)
+    parts = _BYTE // (count.bit_length() - 1)
     *outer, innermost = query.index
     data = query.operand(0, [*outer, innermost // parts])
     bits = (data.astype(np.int64) & 0xFF) >> (innermost % parts * (_BYTE // parts))
-    values: Array = table[bits & (len(table) - 1)]
+    values: Array = table[bits & (count - 1)]
     return values
 
 
