@@ -62,11 +62,7 @@ def load_compiler(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def check_plugins(failures: Sequence[str]) -> None:
-    """Check that all plug-ins could be loaded.
-
-    Raises:
-        TuninglinkError: there are failures.
-    """
+    """Raise an error for the plug-ins that could not be loaded."""
     if failures:
         from tuninglink.mlir import error, note  # noqa: PLC0415 - loads the library
 

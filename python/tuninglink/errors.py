@@ -125,7 +125,7 @@ def reason_for_user(failure: Exception) -> str:
 
 def printable(path: str | os.PathLike[str]) -> str:
     """Return a path as text; U+FFFD replaces bytes that are not UTF-8, which no message and no module can hold."""
-    return os.fspath(path).encode(errors="surrogateescape").decode(errors="replace")
+    return re.sub("[\ud800-\udfff]", "\ufffd", os.fspath(path))
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -118,8 +119,10 @@ def plain(value: object) -> Any:
         return value.value
     if isinstance(value, float):
         return INFINITE if math.isinf(value) else value
-    if isinstance(value, str | int | Path | None):
-        return str(value) if isinstance(value, Path) else value
+    if isinstance(value, str | Path):
+        return re.sub("[\ud800-\udfff]", "\ufffd", str(value))  # from a file name that is not UTF-8
+    if isinstance(value, int | None):
+        return value
     if is_dataclass(value):
         result: dict[str, Any] = {}
         kind: Any = type(value)
