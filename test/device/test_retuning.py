@@ -30,7 +30,7 @@ from tuninglink.tuning.database import Database, Journal
 from tuninglink.tuning.deciding import Budget, TuningSettings
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.programs import Failure, FailureKind
-from tuninglink.tuning.scheduling import TaskTuner
+from tuninglink.tuning.scheduling import TuningContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +122,7 @@ def retune(
     **options: object,
 ) -> RetuningResult:
     journal = Journal(database, DESCRIPTION, SETTINGS, FLAGS) if database else None
-    tasks = TaskTuner(SETTINGS, compiler, devices, journal=journal)
+    tasks = TuningContext(SETTINGS, compiler, devices, journal=journal)
     budget = budget or Budget(60.0, SETTINGS.trials)
     return Retuner([spec], FLAGS, tasks, budget, target_of(FLAGS), **options).run()
 

@@ -29,7 +29,7 @@ from tuninglink.tuning.devices import (
 )
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.programs import FailureKind
-from tuninglink.tuning.scheduling import TaskTuner
+from tuninglink.tuning.scheduling import TuningContext
 from tuninglink.workers import JobTimeoutError, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def test_a_killed_worker_costs_what_was_in_flight(processes: DaskProcesses) -> N
     ):
         assert (cluster.threads, devices.at_once) == (2, 2)
         journal = Journal(database, devices.first.description, SETTINGS, FLAGS)
-        tasks = TaskTuner(SETTINGS, compiler, devices, Killer(), journal)
+        tasks = TuningContext(SETTINGS, compiler, devices, Killer(), journal)
         result = Tuner(program, FLAGS, tasks, Ledger(trials=SETTINGS.trials)).run()
         recorded = [
             each

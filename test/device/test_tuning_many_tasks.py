@@ -20,7 +20,7 @@ from tuninglink.tuning.devices import DeviceDescription
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.scheduling import (
     DefaultQueue,
-    TaskTuner,
+    TuningContext,
     default_queue,
     scheduler,
     task_run as open_tasks,
@@ -118,7 +118,7 @@ def test_defaults_of_short_runs_are_sampled_briefly(
 ) -> None:
     tasks = dispatched(THREE_MATMULS, "host-cpu").tasks
     devices = TimedDefaults()
-    tuner = TaskTuner(TuningSettings(runs_model=False), compiler, devices)
+    tuner = TuningContext(TuningSettings(runs_model=False), compiler, devices)
     queue = DefaultQueue(tuner, tasks, pytest.fail)
     with patch.object(default_queue, "_SAMPLING", 0.0002):  # for 3 tasks, not for 3,000
         queue.measure(Budget(seconds))
@@ -130,7 +130,7 @@ def test_the_time_of_compiling_the_program_replaces_its_estimate(
     compiler: CandidateCompiler,
 ) -> None:
     program = dispatched(THREE_MATMULS, "host-cpu")
-    tuner = TaskTuner(TuningSettings(), compiler, RecordedDevices(description=REMOTE))
+    tuner = TuningContext(TuningSettings(), compiler, RecordedDevices(description=REMOTE))
     queue = DefaultQueue(tuner, program.tasks, pytest.fail)
     queue.measure(Budget())
     queue.measured[:] = [replace(default, processor_seconds=60.0) for default in queue.measured]
@@ -152,7 +152,7 @@ def test_the_whole_program_pays_the_fixed_part_of_compilations_once(
 ) -> None:
     """On a CPU, where the estimate stays, small dispatches took five times as long alone as in their program."""
     program = dispatched(THREE_MATMULS, "host-cpu")
-    tuner = TaskTuner(TuningSettings(checks_defaults=False), compiler, RecordedDevices())
+    tuner = TuningContext(TuningSettings(checks_defaults=False), compiler, RecordedDevices())
     queue = DefaultQueue(tuner, program.tasks, pytest.fail)
     queue.measure(Budget())
     measured = list(queue.measured)

@@ -44,7 +44,7 @@ from tuninglink.tuning.devices import (
     physical_cores,
 )
 from tuninglink.tuning.programs import Failure, FailureKind
-from tuninglink.tuning.scheduling import TaskTuner, tune_task
+from tuninglink.tuning.scheduling import TuningContext, tune_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +194,7 @@ def test_failing_candidates_cost_themselves() -> None:
         without_pauses(),
     ):
         journal = Journal(database, devices.first.description, settings, FLAGS)
-        tuner = TaskTuner(settings, compiler, devices, journal=journal)
+        tuner = TuningContext(settings, compiler, devices, journal=journal)
         measured = MeasuredTask(task.task, benchmark(SLOW_DOUBLE), 1.0, 0.0, 1.0)
         result = tune_task(tuner, task, measured, Budget(trials=settings.trials))
         recorded = {

@@ -14,12 +14,18 @@ from tuning_programs import whole_samples
 from tuninglink.cli.tune_progress import summary
 from tuninglink.tuning import Tuner
 from tuninglink.tuning.candidates import CandidateCompiler
-from tuninglink.tuning.deciding import WRONG_DEFAULT, Ledger, TaskOutcome, TuningSettings
+from tuninglink.tuning.deciding import (
+    WRONG_DEFAULT,
+    Ending,
+    Ledger,
+    TaskOutcome,
+    TuningSettings,
+)
 from tuninglink.tuning.devices import DeviceDescription, DeviceProcess
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.references import References
-from tuninglink.tuning.scheduling import TaskTuner
+from tuninglink.tuning.scheduling import TuningContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +203,7 @@ def tuned(
         whole_samples(),
     ):
         devices = WrongDevices(description=remote, device=device, is_right=is_right)
-        tuner = TaskTuner(settings, compiler, devices, listener, references=references)
+        tuner = TuningContext(settings, compiler, devices, listener, references=references)
         result = Tuner(read_program(str(path), FLAGS), FLAGS, tuner, ledger).run()
     return result, listener
 
@@ -217,7 +223,7 @@ def test_wrong_defaults_of_small_dispatches_are_repaired_beside_a_heavy_one(tmp_
         assert rejected
         assert outcome.winner.candidate.key not in rejected
     heavy = outcomes.get(HEAVY)
-    assert heavy is None or heavy.verdict is not TaskOutcome.WON
+    assert heavy is None or heavy.ending is Ending.INTERRUPTED
     assert result.spec.count(WRONG_DEFAULT) == 2
     assert listener.summary == "wrong defaults: 2 of 2 replaced by right candidates"
 
@@ -226,7 +232,7 @@ def judged_first() -> AbstractContextManager[object]:
     """Wait for the verdicts on all defaults before the first turn; else it may go to a heavy task on a busy machine."""
 
     def wait(tuner: Tuner, *_: object) -> None:
-        judgements = tuner._task_tuner.judgements
+        judgements = tuner._context.judgements
         assert judgements is not None
         while judgements.is_busy:
             judgements.wait(math.inf)

@@ -39,7 +39,7 @@ from tuninglink.tuning.devices import (
 )
 from tuninglink.tuning.flag_sets import Listener
 from tuninglink.tuning.programs import read_program
-from tuninglink.tuning.scheduling import TaskTuner, task_tuner
+from tuninglink.tuning.scheduling import TuningContext, context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -115,7 +115,7 @@ class RecordedDevices:
 
 def without_pauses() -> AbstractContextManager[object]:
     """Leave out the pauses of races, where times are recorded, or do not matter."""
-    return patch.object(task_tuner, "RaceRules", partial(RaceRules, gap_seconds=0.0))
+    return patch.object(context, "RaceRules", partial(RaceRules, gap_seconds=0.0))
 
 
 def brief_comparisons() -> AbstractContextManager[object]:
@@ -135,7 +135,7 @@ def tune(
 ) -> TuningResult:
     """Tune a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
-    tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
+    tasks = TuningContext(settings, compiler, devices, listener or Listener(), journal)
     ledger = Ledger(trials=settings.trials)
     with without_pauses(), whole_samples():
         read = read_program(str(program), FLAGS)

@@ -36,7 +36,7 @@ from tuninglink.tuning import (
     EntryVerdict,
     Retuner,
     RetuningResult,
-    open_task_tuner,
+    open_context,
     retuned_spec,
     rows,
     target_of,
@@ -193,7 +193,7 @@ def _retuned(specs: Sequence[Spec], options: RetuneOptions) -> RetuningResult:
             process.show(Diagnostic(Severity.REMARK, message, result.entry.place))
 
     with (
-        open_task_tuner(options, uris, Timeline(), listener) as tuner,
+        open_context(options, uris, Timeline(), listener) as tuner,
         stopping(budget, PROGRAM),
     ):
         return Retuner(

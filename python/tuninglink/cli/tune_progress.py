@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets import FlagSet, FlagsResult
-    from tuninglink.tuning.programs import DispatchedProgram, Omission, TuningTask
+    from tuninglink.tuning.programs import DispatchedProgram, Failure, Omission, TuningTask
 
 
 def summary(result: TaskResult) -> str:
@@ -58,6 +58,8 @@ def _outcome(result: TaskResult) -> str:
         case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
             times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
             return f"won: {decision.speedup}, {times}"
+        case TaskOutcome.WON | TaskOutcome.LEFT_OUT if result.winner and result.winner.microseconds:
+            return f"won: {duration(result.winner.microseconds)}"
         case TaskOutcome.UNDECIDED:
             interval = f": {decision}" if decision else ""
             reason = f": {result.reason}" if result.reason else ""
@@ -73,6 +75,10 @@ def _outcome(result: TaskResult) -> str:
 def _default(result: TaskResult) -> str:
     """Return the verdict on the compiler's default from the reference; empty if the default is correct."""
     judgement = result.judgement
+    if result.default_failure is not None:
+        if result.verdict is TaskOutcome.WON:
+            return "; the compiler's own choice fails"
+        return "; the compiler's own choice fails, and no right candidate was found: the program does not run"
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
     if judgement.correctness is not Correctness.WRONG:
@@ -191,6 +197,12 @@ class ProgressLines(CommandListener):
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
         count = counted(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
+
+    def default_fails(self, task: TuningTask, failure: Failure) -> None:
+        reason = next(iter(failure.message.splitlines()), "")
+        self._say(
+            f"warning: {task.short_name}: the compiler's own choice fails: {reason}; any right candidate replaces it"
+        )
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         name = task.short_name

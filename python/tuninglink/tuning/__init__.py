@@ -5,7 +5,7 @@ from tuninglink.lazy import lazy_imports
 with lazy_imports(globals()):
     from tuninglink.tuning.dispatch_tuning import (
         DispatchTuning as DispatchTuning,
-        open_task_tuner as open_task_tuner,
+        open_context as open_context,
         unknown_device_remarks as unknown_device_remarks,
     )
     from tuninglink.tuning.processor_peaks import (

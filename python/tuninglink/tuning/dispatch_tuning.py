@@ -34,7 +34,7 @@ from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.programs import DispatchedProgram, read_program
 from tuninglink.tuning.references import References, Reproducers
 from tuninglink.tuning.report import TuningReport, report_of
-from tuninglink.tuning.scheduling import TaskTuner, task_cost
+from tuninglink.tuning.scheduling import TuningContext, task_cost
 from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
@@ -70,7 +70,7 @@ class DispatchTuning:
         uris = options.settings.devices or (
             default_device(program.matching_tasks(())[0].target.backend),
         )
-        with open_task_tuner(options, uris, timeline, listener) as tuner:
+        with open_context(options, uris, timeline, listener) as tuner:
             descriptions = tuner.devices.descriptions
             listener.found(program, descriptions)
             for remark in unknown_device_remarks(descriptions):
@@ -207,9 +207,9 @@ def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Dia
 
 
 @contextmanager
-def open_task_tuner(
+def open_context(
     options: MeasuringOptions, uris: Sequence[str], timeline: Timeline, listener: Listener
-) -> Iterator[TaskTuner]:
+) -> Iterator[TuningContext]:
     """Open everything that tuning requires, for the duration of a block.
 
     Args:
@@ -236,7 +236,7 @@ def open_task_tuner(
         references = None
         if settings.checks_defaults and not options.cluster:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))
-        yield TaskTuner(
+        yield TuningContext(
             settings, compiler, devices, listener, journal, reproducers, timeline, references
         )
 

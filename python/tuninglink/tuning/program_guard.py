@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.programs import DispatchedProgram
-    from tuninglink.tuning.scheduling import DefaultQueue, TaskTuner
+    from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 
 _REFERENCE_SECONDS: Final = 6.0
@@ -40,8 +41,7 @@ _MOST_REFERENCE_SECONDS: Final = 120.0
 """The time limit of the reference for any budget, in seconds."""
 
 _LEAST_PART: Final = 0.7
-"""The whole program is compared if this fraction of the price is left; with few rounds and without a reference if this
-fraction of the price of that is left."""
+"""The reference of the whole program is computed if this fraction of the price is left."""
 
 
 _REPAIRED_SECONDS: Final = 0.5
@@ -55,7 +55,8 @@ _LONG: Final = 0.05
 """The fraction of the budget above which an estimate of the compilation is replaced by its time."""
 
 _OVER: Final = 0.03
-"""The fraction of the budget by which a comparison with few rounds may end late."""
+"""The fraction of the budget by which a comparison may end late. One with the fewest rounds may end later: it is what tells
+users whether the spec helps."""
 
 
 class ProgramGuard:
@@ -63,13 +64,13 @@ class ProgramGuard:
 
     Args:
         program: the program.
-        task_tuner: provides the compiler and the devices.
+        context: provides the compiler and the devices.
         ledger: the time of the run.
     """
 
-    def __init__(self, program: DispatchedProgram, task_tuner: TaskTuner, ledger: Ledger) -> None:
+    def __init__(self, program: DispatchedProgram, context: TuningContext, ledger: Ledger) -> None:
         self._program = program
-        self._task_tuner = task_tuner
+        self._context = context
         self._ledger = ledger
         self._price = 0.0
         self._least_price = 0.0
@@ -81,12 +82,12 @@ class ProgramGuard:
         self._reference: ProgramReference | None = None
 
     def __enter__(self) -> Self:
-        settings = self._task_tuner.settings
+        settings = self._context.settings
         if self._program.calls is None or not settings.runs_model or not self._program.tasks:
             return self
         expected = [call.expected for call in self._program.calls.functions]
         is_wanted = settings.checks_defaults and not all(expected)
-        if is_wanted and self._task_tuner.references is not None:
+        if is_wanted and self._context.references is not None:
             reference = ProgramReference(
                 self._program.saved,
                 self._program.tasks[0].target.backend,
@@ -94,7 +95,7 @@ class ProgramGuard:
                 min(_MOST_REFERENCE_SECONDS, self._ledger.limit(Account.REFERENCE)),
             )
             self._reference = self._opened.enter_context(reference)
-            if not self._task_tuner.is_local:
+            if not self._context.is_local:
                 reference.begin()  # it does not use the measuring device
         return self
 
@@ -107,22 +108,25 @@ class ProgramGuard:
         Args:
             defaults: the defaults, some of them measured.
         """
-        if not self._task_tuner.settings.runs_model:
+        if not self._context.settings.runs_model:
             return
         self._defaults = defaults
         # Elsewhere, other work of the run disturbs compilations, and their real times mislead.
-        measured, is_local = defaults.measured, self._task_tuner.is_local
+        measured = [default for default in defaults.measured if default.failure is None]
+        is_local = self._context.is_local
+        if not measured:
+            return
         if is_local:
             fixed = _FIXED_PART * min(default.compile_seconds for default in measured)
             seconds = [default.compile_seconds - fixed for default in measured]
         else:
             seconds = [default.processor_seconds for default in measured]
         seconds += [sum(seconds) / len(seconds)] * len(defaults.waiting)
-        self._compile_seconds = program_compile_seconds(seconds, self._task_tuner.compiler.jobs)
+        self._compile_seconds = program_compile_seconds(seconds, self._context.compiler.jobs)
         self._reserve()
         # Where this disturbs no measurement, the real time replaces a long estimate.
         is_long = self._compile_seconds > _LONG * self._ledger.seconds
-        if is_long and not self._task_tuner.is_local:
+        if is_long and not self._context.is_local:
             self.begin()
 
     def update(self) -> None:
@@ -154,7 +158,7 @@ class ProgramGuard:
 
     @property
     def _has_wrong_defaults(self) -> bool:
-        judgements, defaults = self._task_tuner.judgements, self._defaults
+        judgements, defaults = self._context.judgements, self._defaults
         if judgements is None or defaults is None:
             return False
         return any(judgements.is_wrong(default.task) for default in defaults.measured)
@@ -165,12 +169,12 @@ class ProgramGuard:
         given = calls is not None and any(call.expected for call in calls.functions)
         return given or self._reference is not None
 
-    def begin(self) -> None:
-        """Start to compile the program without a spec, unless this would disturb measurements."""
-        task_tuner = self._task_tuner
-        is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
-        if is_needed and not task_tuner.is_local:
-            self._default_job = self._runs.begin()
+    def begin(self, *specs: str) -> None:
+        """Start to compile the program without a spec and with the given ones, unless this would disturb measurements."""
+        context = self._context
+        is_needed = context.settings.runs_model and not self._ledger.whole.is_stopped
+        if is_needed and not context.is_local and self._program.calls is not None:
+            self._default_job = self._runs.begin(*specs)
 
     def run(
         self,
@@ -185,16 +189,18 @@ class ProgramGuard:
             write: writes the spec with the given results.
             failure: the error that ended tuning early; None without one.
         """
-        listener = self._task_tuner.listener
+        listener = self._context.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         reason = self._obstacle(failure)
         if reason or not (won or self._expects):
             verdict = ModelVerdict(tuple(won), reason="there is no entry" if not won else reason)
-            if won and self._task_tuner.settings.runs_model:
+            if won and self._context.settings.runs_model:
                 listener.compared(verdict)
             return verdict
         listener.comparing(len(won))
         runs = self._runs
+        late = self._ledger.whole.deadline + _OVER * self._ledger.seconds
+        runs.deadline = max(late, time.monotonic() + self._least_price)
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
         except TuninglinkError as gone:
@@ -206,34 +212,32 @@ class ProgramGuard:
     def _obstacle(self, failure: TuninglinkError | None) -> str:
         """Return the reason for not running the program; empty if it runs."""
         whole = self._ledger.whole
-        if not self._task_tuner.settings.runs_model:
+        if not self._context.settings.runs_model:
             return "it was not requested"
         if whole.is_stopped or failure is not None:
             return "tuning ended early"
-        if whole.remaining < _LEAST_PART * self._price and self._task_tuner.is_local:
+        if whole.remaining < _LEAST_PART * self._price and self._context.is_local:
             self._reference = None  # elsewhere, it is already computed
-        over = _OVER * self._ledger.seconds
-        if whole.remaining + over < _LEAST_PART * self._least_price:
+        if self._least_price > max(self._ledger.limit(Account.GUARD), whole.remaining):
             return f"it takes about {self._least_price:.0f} s, which the budget did not leave"
         return ""
 
     @cached_property
     def _runs(self) -> ModelRuns:
-        task_tuner = self._task_tuner
-        judge = OutputJudge(self._program.tasks, self._reference, task_tuner.settings.numerics)
+        context = self._context
+        judge = OutputJudge(self._program.tasks, self._reference, context.settings.numerics)
         return ModelRuns(
             self._program,
-            task_tuner.compiler,
-            task_tuner.devices.first,
-            task_tuner.settings.seed,
-            deadline=self._ledger.whole.deadline + _OVER * self._ledger.seconds,
+            context.compiler,
+            context.devices.first,
+            context.settings.seed,
             judge=judge,
         )
 
 
 def _program_us(defaults: DefaultQueue) -> float:
     """Return the time of all calls of all dispatches; calls without a time count with the mean of the others."""
-    measured = defaults.measured
+    measured = [default for default in defaults.measured if default.failure is None]
     called = sum(bool(task.calls) for task in defaults.waiting)
     total = sum(default.task.calls * default.program_us for default in measured)
-    return total * (len(measured) + called) / len(measured)
+    return total * (len(measured) + called) / max(1, len(measured))

@@ -30,7 +30,7 @@ from tuninglink.tuning.scheduling import tune_task
 if TYPE_CHECKING:
     from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.programs import Benchmark, SizedFunction, TuningTask
-    from tuninglink.tuning.scheduling import TaskTuner
+    from tuninglink.tuning.scheduling import TuningContext
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
@@ -53,7 +53,7 @@ the result outside of the workgroups."""
 class RangeTuner:
     """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each."""
 
-    tuner: TaskTuner
+    tuner: TuningContext
     prepare: Prepare
     write: Callable[[TaskResult], str]
 

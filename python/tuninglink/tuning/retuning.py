@@ -57,12 +57,12 @@ from tuninglink.tuning.programs import (
     read_program,
     reason_of,
 )
-from tuninglink.tuning.scheduling import tune_task
+from tuninglink.tuning.scheduling import compare_candidate, tune_task
 
 if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.scheduling import TaskTuner
+    from tuninglink.tuning.scheduling import TuningContext
 
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
@@ -329,7 +329,7 @@ class Retuner:
 
     specs: Sequence[Spec]
     flags: Sequence[str]
-    tuner: TaskTuner
+    tuner: TuningContext
     budget: Budget
     target: Target
     model: DispatchedProgram | None = None
@@ -443,7 +443,7 @@ class Retuner:
             return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
         trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
         pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
-        result = tuner.compare(pending, measured.benchmark, trial, budget)
+        result = compare_candidate(tuner, pending, measured.benchmark, trial, budget)
         if result.failures:
             failure = result.failures[0][1]
             return EntryComparison(task, _failed(failure), measured, None, benchmark, failure)

@@ -42,7 +42,8 @@ from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.specs import Spec
-    from tuninglink.tuning.scheduling import DefaultQueue, TaskTuner
+    from tuninglink.tuning.programs import OutputComparison
+    from tuninglink.tuning.scheduling import DefaultQueue, TuningContext
 
 
 _RANGES: Final = 0.4
@@ -61,7 +62,7 @@ class Tuner:
     Args:
         program: the program.
         flags: compiler flags; process-wide flags must already be set.
-        task_tuner: compiles, measures and decides.
+        context: compiles, measures and decides.
         ledger: the time of the run.
         specs: specs whose configurations are candidates.
         set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
@@ -73,7 +74,7 @@ class Tuner:
         self,
         program: DispatchedProgram,
         flags: Sequence[str],
-        task_tuner: TaskTuner,
+        context: TuningContext,
         ledger: Ledger,
         *,
         specs: Sequence[Spec] = (),
@@ -83,14 +84,14 @@ class Tuner:
     ) -> None:
         self._program = program
         self._flags = flags
-        self._task_tuner = task_tuner
+        self._context = context
         self._ledger = ledger
         self._specs = specs
         self._set_flags = set_flags
         self._warn = warn
         self._keep = keep
         self._registry = ProviderRegistry(warn)
-        settings = task_tuner.settings
+        settings = context.settings
         self._selection = SpaceSelection(settings.pipelines, settings.fixed)
         self._omissions: list[Omission] = []
         self._prepared_tasks: dict[str, PreparedTask] = {}
@@ -105,17 +106,17 @@ class Tuner:
         for omission in self._program.omissions:
             self._omit(omission)
         with ExitStack() as opened:
-            if not self._task_tuner.is_local:  # the CPU is being measured
-                first = FIRST_CANDIDATES, self._task_tuner.settings.seed
+            if not self._context.is_local:  # the CPU is being measured
+                first = FIRST_CANDIDATES, self._context.settings.seed
                 self._drawing = opened.enter_context(DrawingProcesses(self._flags, first))
-            guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
+            guard = ProgramGuard(self._program, self._context, self._ledger)
             return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
-        timeline = self._task_tuner.timeline
+        timeline = self._context.timeline
         # Tune and decide all tasks.
         scheduler = Scheduler(
-            self._task_tuner,
+            self._context,
             self._ledger,
             self._prepare,
             self._omit,
@@ -124,7 +125,10 @@ class Tuner:
         failure: TuninglinkError | None = None
         try:
             scheduler.run(
-                self._selected(), partial(self._reserve, guard), guard.begin, guard.update
+                self._selected(),
+                partial(self._reserve, guard),
+                lambda results: guard.begin(self._configurations(results)),
+                guard.update,
             )
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
@@ -136,7 +140,7 @@ class Tuner:
                 results = self._with_ranges(results, budget)
         # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
-            model = guard.run(results, self.spec, failure)
+            model = guard.run(results, self._configurations, failure)
         results = [
             replace(result, verdict=TaskOutcome.LEFT_OUT)
             if result.verdict is TaskOutcome.WON and result not in model.kept
@@ -145,10 +149,10 @@ class Tuner:
         ]
         # Write the spec.
         spec = self.spec(results, is_guarded=model.comparison is not None)
-        wrong = self._wrong_defaults(results, scheduler.repair_seconds)
+        wrong = self._wrong_defaults(results, scheduler.repair_seconds, model.outputs)
         if wrong.count:
-            self._task_tuner.listener.repaired(wrong)
-        self._task_tuner.listener.finished(timeline)
+            self._context.listener.repaired(wrong)
+        self._context.listener.finished(timeline)
         return TuningResult(
             spec=spec,
             tasks=results,
@@ -162,9 +166,11 @@ class Tuner:
             wrong_defaults=wrong,
         )
 
-    def _wrong_defaults(self, results: Sequence[TaskResult], seconds: float) -> WrongDefaults:
+    def _wrong_defaults(
+        self, results: Sequence[TaskResult], seconds: float, outputs: OutputComparison | None
+    ) -> WrongDefaults:
         """Return the numbers of wrong defaults."""
-        judgements = self._task_tuner.judgements
+        judgements = self._context.judgements
         by_matcher = {
             result.prepared.matcher: result
             for result in results
@@ -173,7 +179,7 @@ class Tuner:
         repaired = tried = untried = 0
         is_known = False
         for task in self._program.tasks if judgements is not None else ():
-            if judgements is None or not judgements.is_wrong(task):
+            if judgements is None or not judgements.is_wrong(task) or judgements.fails(task):
                 continue
             prepared, count = self._prepared_tasks.get(task.key), len(task.dispatches)
             result = by_matcher.get(prepared.matcher) if prepared else None
@@ -186,7 +192,8 @@ class Tuner:
             is_known = is_known or bool(prepared and prepared.spaces.default_fault)
         budget = self._ledger.seconds + _REPAIRS * untried * seconds
         advice = self._advice if is_known else ""
-        return WrongDefaults(repaired, tried, untried, budget if untried else 0.0, advice)
+        seconds = budget if untried else 0.0
+        return WrongDefaults(repaired, tried, untried, seconds, advice, outputs)
 
     @property
     def _advice(self) -> str:
@@ -203,12 +210,12 @@ class Tuner:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
         if math.isinf(ledger.seconds) or not defaults.measured:
             return
-        if self._task_tuner.references is not None and self._task_tuner.is_local:
+        if self._context.references is not None and self._context.is_local:
             # Elsewhere, references are computed while the device measures.
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         guard.reserve(defaults)
-        rules = self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+        rules = self._context.rules(ledger.whole, default_is_wrong=False)
         least = least_seconds(ledger, defaults.weighed()[0], rules)
         if least > ledger.seconds:
             message = (
@@ -234,11 +241,17 @@ class Tuner:
         ]
         return write_spec("tuned", entries)
 
+    def _configurations(self, results: Sequence[TaskResult]) -> str:
+        """Return the spec with the winners without provenance, which does not change while a winner stays."""
+        won = [result for result in results if result.verdict is TaskOutcome.WON]
+        entries = [entry for result in won for entry in self._entries(result)]
+        return write_spec("tuned", [replace(entry, provenance={}) for entry in entries])
+
     def _entry(self, result: TaskResult) -> SpecEntry | None:
         """Return the entry of a winner, which tasks prepared by the tuner always have."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        provenance = result.provenance(self._task_tuner.devices.first.description)
+        provenance = result.provenance(self._context.devices.first.description)
         entry = result.prepared.entry(result.winner.candidate, provenance)
         boxes = tuple(part.task.bounds for part in result.ranges)
         return replace(entry, specializations=boxes)
@@ -253,9 +266,7 @@ class Tuner:
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
-        ranges = RangeTuner(
-            self._task_tuner, self._prepare_with, lambda result: self.spec([result])
-        )
+        ranges = RangeTuner(self._context, self._prepare_with, lambda result: self.spec([result]))
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):
@@ -271,11 +282,11 @@ class Tuner:
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
             if improved[number] is not results[number]:
-                self._task_tuner.listener.ended(improved[number])
+                self._context.listener.ended(improved[number])
         return improved
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        device = self._task_tuner.devices.first.description
+        device = self._context.devices.first.description
         device_limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
         limits, selection = device_limits, self._selection
         prepare_here = partial(
@@ -287,13 +298,13 @@ class Tuner:
 
     def _omit(self, omission: Omission) -> None:
         self._omissions.append(omission)
-        self._task_tuner.listener.omitted(omission)
+        self._context.listener.omitted(omission)
 
     def _selected(self) -> list[TuningTask]:
         """Return the tasks selected by the user and supported by the device."""
-        driver = self._task_tuner.devices.first.description.driver
+        driver = self._context.devices.first.description.driver
         selected = []
-        for task in self._program.matching_tasks(self._task_tuner.settings.patterns):
+        for task in self._program.matching_tasks(self._context.settings.patterns):
             if may_run(driver, task.target.backend):
                 selected.append(task)
             else:

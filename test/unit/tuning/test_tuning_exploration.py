@@ -242,6 +242,7 @@ class Entry:
 
     name: str
     default_is_wrong: bool
+    default_failure: None = None
 
 
 @dataclass

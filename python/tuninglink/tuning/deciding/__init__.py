@@ -76,6 +76,7 @@ with lazy_imports(globals()):
         TuningSettings as TuningSettings,
     )
     from tuninglink.tuning.deciding.task_result import (
+        FAILING_DEFAULT as FAILING_DEFAULT,
         WRONG_DEFAULT as WRONG_DEFAULT,
         Ending as Ending,
         TaskOutcome as TaskOutcome,

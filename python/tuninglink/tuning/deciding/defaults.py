@@ -49,6 +49,7 @@ class MeasuredTask:
             its time is a mean.
         potential: the fraction of its time that tuning may save.
         processor_seconds: the processor time of its compilation.
+        failure: the failure of the compiler's choice, whose time is then an estimate; None without one.
     """
 
     task: TuningTask
@@ -60,6 +61,7 @@ class MeasuredTask:
     stretch: float = 1.0
     potential: float = 1.0
     processor_seconds: float = 0.0
+    failure: Failure | None = None
 
     @property
     def is_small(self) -> bool:
@@ -168,6 +170,7 @@ class DefaultJudgements:
         self._kept_bytes = 0
         self._jobs: dict[str, Future[OutputVerdict]] = {}
         self._by_points: set[str] = set()
+        self._failing: set[str] = set()
         self._news: list[tuple[TuningTask, OutputVerdict]] = []
 
     @property
@@ -201,6 +204,19 @@ class DefaultJudgements:
             job = self._jobs[task.key] = Future()
             job.set_result(self._judge(task, default))
         return job.result()
+
+    def reject(self, task: TuningTask, failure: Failure) -> None:
+        """Take a default that fails as wrong: any right candidate replaces it."""
+        verdict = OutputVerdict(
+            Correctness.WRONG, f"the compiler's own choice fails: {failure.message}"
+        )
+        self._jobs[task.key] = Future()
+        self._jobs[task.key].set_result(verdict)
+        self._failing.add(task.key)
+
+    def fails(self, task: TuningTask) -> bool:
+        """Return whether the default of a task fails."""
+        return task.key in self._failing
 
     def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
         """Judge a default in this thread if NumPy can evaluate it, which takes milliseconds.
@@ -379,13 +395,14 @@ class JudgedOutputs:
     def _failure(self, benchmark: Benchmark) -> Failure | None:
         if self.numerics is Numerics.BITWISE:
             return self._bitwise_failure(benchmark)
-        default = self._default_outputs if self.references is not None else None
+        is_compared = self.references is not None and not self.default_is_wrong
+        default = self._default_outputs if is_compared else None
         if self.references is None or isinstance(default, Failure):
             return self._against_default.failure(benchmark)
         outputs = self.device.outputs(benchmark)
         if isinstance(outputs, Failure):
             return outputs
-        if not self.default_is_wrong and default is not None:
+        if default is not None:
             failure = difference(benchmark.layout, outputs, default, self.reduction)
             if failure is not None:
                 return failure

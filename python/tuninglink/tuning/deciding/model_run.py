@@ -321,6 +321,8 @@ class ModelRuns:
         seconds: the time limit for a comparison whose interval remains wide, unless the program is slow.
         deadline: the end of all comparisons, in seconds of `time.monotonic()`.
         judge: compares outputs with expected outputs.
+        base: the spec of the program that others are compared with; empty unless it does not run without one.
+        failure: the failure of the program without a spec, if it is compared with a base; empty otherwise.
     """
 
     program: DispatchedProgram
@@ -330,12 +332,21 @@ class ModelRuns:
     seconds: float = MOST_SECONDS
     deadline: float = math.inf
     judge: OutputJudge = field(default_factory=OutputJudge)
+    base: str = ""
+    failure: str = ""
     _images: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
     _integers: tuple[int, int] | None = None
     _durations: dict[bytes, _Duration] = field(default_factory=dict)
     _default: CollectedOutputs = field(default_factory=dict)
     _bases: dict[str, CollectedOutputs] = field(default_factory=dict)
     _expectation: Expectation | None = None
+
+    def rebase(self, repairs: str) -> None:
+        """Compare with the program that has the repairs only if it does not run without a spec."""
+        try:
+            self.finite_integers()
+        except ModelRunError as failure:
+            self.base, self.failure = repairs, next(iter(str(failure).splitlines()), "")
 
     def compare(self, spec: str, *, base: str = "", is_repair: bool = False) -> ModelComparison:
         """Compare the times of the program with and without a spec in interleaved runs of a few seconds.
@@ -352,7 +363,7 @@ class ModelRuns:
         calls = self._calls()
         self.begin(*filter(None, (base, spec)))
         integers = self.finite_integers()
-        default = self._image(base)
+        default = self._image(base or self.base)
         expected = self._outputs_of_base(base)
         once = self._durations[default]
         self._require(once.total + 2 * once.rounds)
@@ -432,12 +443,12 @@ class ModelRuns:
 
     def begin(self, *specs: str) -> Future[Compiled | Failure]:
         """Start to compile the program without a spec and with each of the given ones; return the first job."""
-        for spec in ("", *specs):
+        for spec in (self.base, *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
                     self.program.saved, spec, _COMPILE_SECONDS
                 )
-        return self._images[""]
+        return self._images[self.base]
 
     def _image(self, spec: str) -> bytes:
         self.begin(spec)
@@ -456,7 +467,7 @@ class ModelRuns:
             ModelRunError: the program cannot be compiled or run.
         """
         if self._integers is None:
-            image = self._image("")
+            image = self._image(self.base)
             usable: list[tuple[int, int]] = []
             for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
                 try:
@@ -524,6 +535,8 @@ class ModelRuns:
 
     def _notes(self) -> Iterator[str]:
         calls = self._calls()
+        if self.failure:
+            yield f"it does not run without the entries for defaults that fail, with which it is compared: {self.failure}"
         for function in calls.functions:
             if function.obstacle:
                 yield f"not compared: {_skipped(function)}"
@@ -595,6 +608,9 @@ def judge_entries(
             comparisons[spec, before] = runs.compare(spec, base=before, is_repair=is_repair)
         return comparisons[spec, before]
 
+    failing = [entry for entry in won if entry.default_failure is not None]
+    if failing:
+        runs.rebase(write(failing))
     repairs = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
     if repairs and faster:

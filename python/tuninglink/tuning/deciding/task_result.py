@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 WRONG_DEFAULT: Final = "the default's result is wrong"
-"""The reason for an entry that need not be faster."""
+FAILING_DEFAULT: Final = "the compiler's own choice fails"
+"""The reasons for an entry that need not be faster."""
 
 _WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
@@ -118,6 +119,7 @@ class TaskResult:
         reason: the reason for a missing decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
         judgement: the verdict of the reference on the compiler's choice; None without one.
+        default_failure: the failure of the compiler's choice, whose time is then an estimate; None without one.
         sizes: the times of a dynamic dispatch with a winner at each of the sizes.
         ranges: of a dynamic dispatch, the ranges of sizes with a separate configuration; their decisions are against the
             compiler's choice for the dynamic dispatch.
@@ -135,6 +137,7 @@ class TaskResult:
     reason: str = ""
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
     judgement: OutputVerdict | None = None
+    default_failure: Failure | None = None
     sizes: tuple[SizeComparison, ...] = ()
     ranges: tuple[TaskResult, ...] = ()
 
@@ -145,7 +148,7 @@ class TaskResult:
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether the compiler's choice computes a wrong result."""
+        """Whether the compiler's choice computes a wrong result, or none."""
         return self.judgement is not None and self.judgement.correctness is Correctness.WRONG
 
     @property
@@ -155,20 +158,27 @@ class TaskResult:
 
     def provenance(self, device: DeviceDescription) -> dict[str, object]:
         """Return the provenance of the winner's configuration for the device that measured it."""
-        assert self.decision is not None
-        speedup = self.decision.speedup
+        times: dict[str, object] = {}
+        if self.decision is not None:
+            speedup = self.decision.speedup
+            times = {
+                "default_us": round(self.decision.default_us, 3),
+                "tuned_us": round(self.decision.tuned_us, 3),
+                "interval": [round(speedup.low, 3), round(speedup.high, 3)],
+            }
+        elif self.winner is not None and self.winner.microseconds is not None:
+            times = {"tuned_us": round(self.winner.microseconds, 3)}
+        reason = FAILING_DEFAULT if self.default_failure else WRONG_DEFAULT
         return {
             "device": device.name,
             "driver": " ".join(filter(None, (device.driver, device.driver_version))),
             "target": self.task.target.name,
             "compiler": metadata.version("iree-base-compiler"),
-            "default_us": round(self.decision.default_us, 3),
-            "tuned_us": round(self.decision.tuned_us, 3),
-            "interval": [round(speedup.low, 3), round(speedup.high, 3)],
+            **times,
             "trials": len(self.trials),
             **({"sizes": [str(comparison) for comparison in self.sizes]} if self.sizes else {}),
             "date": self.date,
-            **({"reason": WRONG_DEFAULT} if self.default_is_wrong else {}),
+            **({"reason": reason} if self.default_is_wrong else {}),
         }
 
 
@@ -182,6 +192,7 @@ class WrongDefaults:
         untried: the number of dispatches that the budget did not cover.
         seconds: the estimated budget for all these dispatches.
         advice: another remedy that may avoid wrong defaults; empty without one.
+        outputs: the errors of the whole program's outputs; None if it was not run.
     """
 
     repaired: int = 0
@@ -189,6 +200,7 @@ class WrongDefaults:
     untried: int = 0
     seconds: float = 0.0
     advice: str = ""
+    outputs: OutputComparison | None = None
 
     @property
     def count(self) -> int:
@@ -205,9 +217,19 @@ class WrongDefaults:
             parts.append(f"no time for {self.untried}: --budget {budget} may suffice for all")
         if self.tried:
             parts.append(f"no right candidate found for {self.tried}")
-        wrong = "; the program computes wrong results" if self.repaired < self.count else ""
-        advice = f"; {self.advice}" if self.advice else ""
-        return "; ".join(parts) + wrong + advice
+        parts += filter(None, (self._effect, self.advice))
+        return "; ".join(parts)
+
+    @property
+    def _effect(self) -> str:
+        """Whether the errors that are left, or that were repaired, reach the outputs of the program."""
+        outputs, is_repaired = self.outputs, self.repaired == self.count
+        if outputs is not None and outputs.default_error is not None:
+            error = outputs.default_error if is_repaired else outputs.error
+            if error is not None and error <= outputs.tolerance:
+                when = "without the entries" if is_repaired else "nevertheless"
+                return f"the outputs of the program are right to {error:.2g} {when}"
+        return "" if is_repaired else "the program computes wrong results"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     )
     from tuninglink.tuning.devices import DeviceDescription, Timeline
     from tuninglink.tuning.flag_sets.sets import FlagSet, FlagsResult
-    from tuninglink.tuning.programs import DispatchedProgram, Omission, OutputVerdict, TuningTask
+    from tuninglink.tuning.programs import (
+        DispatchedProgram,
+        Failure,
+        Omission,
+        OutputVerdict,
+        TuningTask,
+    )
 
 
 class Listener:
@@ -67,6 +73,9 @@ class Listener:
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         """Handle a compiler default that computes a wrong result."""
+
+    def default_fails(self, task: TuningTask, failure: Failure) -> None:
+        """Handle a compiler default that does not compile, or fails on the device."""
 
     def ended(self, result: TaskResult) -> None:
         """Handle the result of a task."""

@@ -152,6 +152,11 @@ class OutputComparison:
         return self.default_is_wrong and is_right
 
     @property
+    def error(self) -> float | None:
+        """The error with the spec, or without one if none was applied."""
+        return self.default_error if self.tuned_error is None else self.tuned_error
+
+    @property
     def limit(self) -> float:
         """The largest error of an accepted tuned program."""
         if self.default_error is None:

@@ -1,8 +1,9 @@
-"""Scheduling: budgets, exploration of candidates, and the use of a run's time: its stages, and the device use in each."""
+"""Scheduling: what the tasks of a run share, the steps of one task, and the choice of the task that gets the next turn."""
 
 from tuninglink.lazy import lazy_imports
 
 with lazy_imports(globals()):
+    from tuninglink.tuning.scheduling.context import TuningContext as TuningContext
     from tuninglink.tuning.scheduling.default_queue import (
         DefaultQueue as DefaultQueue,
         estimated_work as estimated_work,
@@ -17,5 +18,7 @@ with lazy_imports(globals()):
         Schedule as Schedule,
     )
     from tuninglink.tuning.scheduling.scheduler import Pace as Pace, Scheduler as Scheduler
-    from tuninglink.tuning.scheduling.task_run import tune_task as tune_task
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner as TaskTuner
+    from tuninglink.tuning.scheduling.task_run import (
+        compare_candidate as compare_candidate,
+        tune_task as tune_task,
+    )

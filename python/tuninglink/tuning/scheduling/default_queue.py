@@ -18,14 +18,21 @@ from tuninglink.iree import DispatchCost, StructuredOp, cost_of
 from tuninglink.mlir import thread_context, visit
 from tuninglink.tuning.deciding import DEFAULT_SECONDS, MeasuredTask, measure_default, nothing_runs
 from tuninglink.tuning.devices import Stage
-from tuninglink.tuning.programs import Failure, FatalError, Omission, TuningTask, reason_of
+from tuninglink.tuning.programs import (
+    Failure,
+    FailureKind,
+    FatalError,
+    Omission,
+    TuningTask,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Compiled
     from tuninglink.tuning.deciding import Budget
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.scheduling.context import TuningContext
 
 
 _LEAST: Final = 0.25
@@ -105,7 +112,7 @@ class DefaultQueue:
     """The queue of tasks with unmeasured defaults, ordered by time in the profile, then by estimated work.
 
     Args:
-        tuner: compiles and measures.
+        context: what the tasks of the run share.
         tasks: the tasks.
         omit: receives the tasks whose defaults fail.
 
@@ -114,14 +121,14 @@ class DefaultQueue:
     """
 
     def __init__(
-        self, tuner: TaskTuner, tasks: Sequence[TuningTask], omit: Callable[[Omission], None]
+        self, context: TuningContext, tasks: Sequence[TuningTask], omit: Callable[[Omission], None]
     ) -> None:
-        self._tuner = tuner
+        self._context = context
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
         self._waiting = deque(sorted(tasks, key=self._rank))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
-        devices = tuner.devices
+        devices = context.devices
         self._at_once = _AHEAD if devices.at_once > len(devices.descriptions) else 1
         self._measuring: dict[str, Future[MeasuredTask | Failure]] = {}
         self._failure: Failure | None = None
@@ -136,17 +143,19 @@ class DefaultQueue:
     @property
     def is_ready(self) -> bool:
         """Whether the first defaults are compiled."""
-        return all(job.done() for job in list(self._jobs.values())[: self._tuner.compiler.jobs])
+        return all(job.done() for job in list(self._jobs.values())[: self._context.compiler.jobs])
 
     def submit(self) -> None:
         """Start to compile defaults: all of them, or one batch where the CPU is also the device."""
-        ahead = self._tuner.compiler.jobs if self._tuner.is_local else len(self._waiting)
+        ahead = self._context.compiler.jobs if self._context.is_local else len(self._waiting)
         for task in list(self._waiting)[:ahead]:
             if task.key not in self._jobs:
-                seconds = self._tuner.settings.timeout
-                self._jobs[task.key] = self._tuner.compiler.submit_program(task.source, "", seconds)
-                if self._tuner.judgements:
-                    self._tuner.judgements.expect(task)
+                seconds = self._context.settings.timeout
+                self._jobs[task.key] = self._context.compiler.submit_program(
+                    task.source, "", seconds
+                )
+                if self._context.judgements:
+                    self._context.judgements.expect(task)
 
     def measure(self, budget: Budget, *, only_called: bool = False) -> None:
         """Measure defaults until the time is over, or most of the time if only light ones remain.
@@ -184,16 +193,16 @@ class DefaultQueue:
             job.cancel()
         self._measuring.clear()
         self._jobs.clear()
-        if self._tuner.judgements:
+        if self._context.judgements:
             for measured in self.weighed():
-                self._tuner.judgements.begin(measured.task, measured.benchmark)
+                self._context.judgements.begin(measured.task, measured.benchmark)
         if self._failure is not None and not self.measured and not self._waiting:
-            raise nothing_runs(self._tuner.devices, self._failure)
+            raise nothing_runs(self._context.devices, self._failure)
 
     def _measure_next(self, seconds: float) -> None:
         """Measure the default of the heaviest waiting task."""
         task = self._waiting.popleft()
-        with self._tuner.timeline.stage(Stage.DEFAULTS):
+        with self._context.timeline.stage(Stage.DEFAULTS):
             try:
                 measured = self._measured(task, seconds)
             except FatalError:
@@ -201,20 +210,29 @@ class DefaultQueue:
             except Exception as failure:  # noqa: BLE001 - an error loses one task only
                 self._omit(Omission(task.dispatches, reason_of(failure)))
                 return
-        if isinstance(measured, Failure):
-            self._failure = self._failure or measured
-            if self._tuner.reproducers:
-                uri = self._tuner.devices.first.description.uri
-                self._tuner.reproducers.keep_dispatch(task, measured, uri)
-            reason = f"the compiler's own choice fails: {measured.message}"
-            self._omit(Omission(task.dispatches, reason))
-        else:
+        if not isinstance(measured, Failure):
             self._costs[task.key] = task_cost(task)
             self.measured.append(measured)
+            return
+        if self._context.reproducers:
+            uri = self._context.devices.first.description.uri
+            self._context.reproducers.keep_dispatch(task, measured, uri)
+        judgements = self._context.judgements
+        if judgements is None or measured.kind is FailureKind.LOAD:
+            self._failure = self._failure or measured
+            reason = f"the compiler's own choice fails: {measured.message}"
+            self._omit(Omission(task.dispatches, reason))
+            return
+        # Any right candidate replaces a default that fails.
+        judgements.reject(task, measured)
+        judgements.expect(task)
+        self._costs[task.key] = task_cost(task)
+        self.measured.append(MeasuredTask(task, task.benchmark(b""), 0.0, 0.0, failure=measured))
+        self._context.listener.default_fails(task, measured)
 
     def _measured(self, task: TuningTask, seconds: float) -> MeasuredTask | Failure:
         """Return the measured default of a task; the next ones are loaded meanwhile."""
-        if self._tuner.is_local:
+        if self._context.is_local:
             for compilation in self._jobs.values():
                 compilation.exception()  # wait for it
         for begun in (task, *islice(self._waiting, self._at_once - 1)):
@@ -229,28 +247,45 @@ class DefaultQueue:
     def _measure_compiled(
         self, task: TuningTask, job: Future[Compiled | Failure], seconds: float
     ) -> MeasuredTask | Failure:
-        return measure_default(task, job.result(), self._tuner.devices, seconds)
+        return measure_default(task, job.result(), self._context.devices, seconds)
 
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key.
 
-        The time of waiting tasks is that of the profile, or estimated from their work.
+        The time of waiting tasks, and of those whose defaults fail, is that of the profile, or estimated from their work.
         """
-        times = {default.task.key: default.weight * default.default_us for default in self.measured}
-        rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
-        rate = median(rates) if rates else 0.0
-        total = sum(times.values()) + sum(
-            rate * self._work[task.key] if task.profiled_us is None else task.profiled_us
-            for task in self._waiting
-        )
+        times = {default.task.key: default.weight * default.default_us for default in self._timed()}
+        total = sum(times.values()) + sum(map(self._estimate, self._waiting))
         return {key: time / total if total else 0.0 for key, time in times.items()}
+
+    def _timed(self) -> list[MeasuredTask]:
+        """Return the measured tasks; those whose defaults fail with an estimated time."""
+        return [
+            default
+            if default.failure is None
+            else replace(
+                default, default_us=self._estimate(default.task) / max(1, default.task.calls)
+            )
+            for default in self.measured
+        ]
+
+    def _estimate(self, task: TuningTask) -> float:
+        """Return the estimated time of all calls of a task, by the median rate of the measured ones."""
+        if task.profiled_us is not None:
+            return task.profiled_us
+        rates = [
+            default.weight * default.default_us / max(1.0, self._work[default.task.key])
+            for default in self.measured
+            if default.failure is None
+        ]
+        return (median(rates) if rates else 1.0) * max(1.0, self._work[task.key])
 
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares and potentials, heaviest first."""
         shares, parts = self.shares(), potentials(self.measured, self._costs)
         weighed = [
             replace(default, share=shares[default.task.key], potential=parts[default.task.key])
-            for default in self.measured
+            for default in self._timed()
         ]
         return sorted(weighed, key=lambda default: -default.share)
 
@@ -263,14 +298,16 @@ class DefaultQueue:
         Args:
             seconds: the time limit for starting another judgement.
         """
-        judgements = self._tuner.judgements
+        judgements = self._context.judgements
         if judgements is None or judgements.is_in_background:
             return
         end = time.monotonic() + seconds
-        with self._tuner.timeline.stage(Stage.REFERENCE):
+        with self._context.timeline.stage(Stage.REFERENCE):
             for measured in self.weighed():
                 if time.monotonic() > end:
                     return
+                if measured.failure is not None:
+                    continue
                 try:
                     judgements.judge_by_points(measured.task, measured.benchmark)
                 except FatalError:

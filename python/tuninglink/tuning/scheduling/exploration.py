@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, TrialResult
+from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, MeasuredTask, TrialResult
 from tuninglink.tuning.devices import Feed, Stage, Timeline
 from tuninglink.tuning.programs import Failure
 from tuninglink.tuning.search import Search, search_named
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from tuninglink.tuning.devices import Job, Measure
     from tuninglink.tuning.programs import Benchmark
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.scheduling.context import TuningContext
 
 
 _PATIENCE: Final = 0.5
@@ -375,14 +375,15 @@ class TaskTrials:
 
     def __init__(
         self,
-        tuner: TaskTuner,
+        tuner: TuningContext,
         prepared: TunableTask,
+        measured: MeasuredTask,
         default_us: float,
-        compile_seconds: float,
         *,
         at_any_speed: bool = False,
     ) -> None:
         self._tuner = tuner
+        self._measured = measured
         self._prepared = prepared
         self._default_us = default_us
         self.all: list[TrialResult] = []
@@ -390,7 +391,7 @@ class TaskTrials:
         self._budget = Budget()
         self._winners: set[str] = set()
         self._since = 0.0
-        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * compile_seconds)
+        seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
         self._exploration = Exploration(
             prepared.template,
             tuner.compiler,
@@ -469,7 +470,7 @@ class TaskTrials:
         return search_named(tuner.settings.search)(
             spaces,
             tuner.settings.seed,
-            self._default_us,
+            None if self._measured.failure else self._default_us,
             [(winner, None) for winner in prior.winners(spaces)] if prior else [],
             prior.measured() if prior else [],
         )

@@ -1,4 +1,4 @@
-"""The scheduler, which gives the time of a run to the tasks with the largest expected gain."""
+"""The task scheduler, which gives the time of a run to the tasks with the largest expected gain."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.database import RelatedTrials
-from tuninglink.tuning.deciding import Account, Budget, Ledger
+from tuninglink.tuning.deciding import (
+    SMALL,
+    WRONG_DEFAULT,
+    Account,
+    Budget,
+    Ledger,
+    TaskOutcome,
+)
 from tuninglink.tuning.devices import Stage
-from tuninglink.tuning.programs import FatalError, reason_of
+from tuninglink.tuning.programs import FatalError, Omission, reason_of
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.task_run import OpenTask, TaskEndings, TaskRun
+from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import PreparedTask
-    from tuninglink.tuning.deciding import DefaultJudgements, TaskResult
-    from tuninglink.tuning.programs import Omission, TuningTask
+    from tuninglink.tuning.deciding import TaskResult
+    from tuninglink.tuning.programs import TuningTask
+    from tuninglink.tuning.scheduling.context import TuningContext
     from tuninglink.tuning.scheduling.exploration import Progress
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 
 _DEFAULTS: Final = 0.25
@@ -36,9 +42,6 @@ _OVERRUN: Final = 0.02
 
 _AHEAD: Final = 4
 """The number of the most promising tasks that are prepared ahead of their turns."""
-
-_COMPILING_AHEAD: Final = 2
-"""The candidates of wrong defaults that are compiled ahead, for each compilation at once."""
 
 _MOST_FIRST: Final = 0.75
 """The fraction of the candidates of a first turn that it waits for; stragglers are measured later."""
@@ -54,53 +57,53 @@ class Scheduler:
     """Tunes tasks in turns until all have converged or the time is over, then decides all.
 
     Args:
-        tuner: compiles and measures.
+        context: what the tasks of the run share.
         ledger: the time of the run.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         omit: receives the omitted tasks.
         keep: receives the results with all winners so far whenever there is a new one.
+
+    Attributes:
+        open: the tasks that may get another turn.
+        racing: the tasks whose races are not finished.
+        results: the results of the decided tasks.
     """
 
     def __init__(
         self,
-        tuner: TaskTuner,
+        context: TuningContext,
         ledger: Ledger,
         prepare: Callable[[TuningTask], PreparedTask],
         omit: Callable[[Omission], None],
         keep: Callable[[Sequence[TaskResult]], object] = lambda _: None,
     ) -> None:
-        self._tuner = tuner
+        self._context = context
         self._ledger = ledger
+        self._prepare = prepare
         self._omit = omit
         self._keep = keep
-        self._admitted: set[str] = set()
-        self._ahead = PreparationAhead(tuner, prepare)
-        self._choice = TaskChoice(tuner.judgements)
-        self._endings = TaskEndings(tuner, ledger, omit, self._choice.is_wrong)
+        self._judgements = context.judgements
+        self._choice = TaskChoice()
+        self._defaults = DefaultQueue(context, (), omit)
         self._judging_seconds = 0.0
-        self._judgements = tuner.judgements
-        self._start = TaskStart(tuner, prepare, self._choice)
-        self._defaults = DefaultQueue(tuner, (), omit)
-
-    @property
-    def results(self) -> list[TaskResult]:
-        """The decided tasks."""
-        return self._endings.results
+        self._admitted: set[str] = set()
+        self._drawn: set[str] = set()
+        self._by_matcher: dict[str, TaskRun] = {}
+        self._raced_seconds = self._priced_seconds = 0.0
+        self.open: list[TaskRun] = []
+        self.racing: list[TaskRun] = []
+        self.results: list[TaskResult] = []
 
     @property
     def repair_seconds(self) -> float:
         """The time of the search for one right candidate, as measured; an estimate before the first one."""
         return self._choice.repair_seconds
 
-    def keep_standing(self) -> None:
-        """End the undecided tasks that have a standing winner with it, after an error that ends the run."""
-        self._endings.keep_standing()
-
     def run(
         self,
         tasks: Sequence[TuningTask],
         reserve: Callable[[DefaultQueue], None],
-        deciding: Callable[[], None] = lambda: None,
+        deciding: Callable[[Sequence[TaskResult]], None] = lambda _: None,
         between_turns: Callable[[], None] = lambda: None,
     ) -> None:
         """Tune tasks.
@@ -108,7 +111,7 @@ class Scheduler:
         Args:
             tasks: the tasks.
             reserve: reserves time in the ledger once the first defaults are measured.
-            deciding: starts background work for the time of the last races.
+            deciding: receives the results with all winners so far before the last races.
             between_turns: updates reservations in the ledger.
 
         Raises:
@@ -116,43 +119,24 @@ class Scheduler:
             DatabaseError: a result cannot be stored.
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        defaults = self._defaults = DefaultQueue(self._tuner, tasks, self._omit)
+        defaults = self._defaults = DefaultQueue(self._context, tasks, self._omit)
         defaults.submit()
-        self._ahead.prepare_first(defaults, self._budget())
+        # Draw candidates of the heaviest tasks while the first defaults compile.
+        with self._context.timeline.stage(Stage.SPACES):
+            search_named(self._context.settings.search)  # may load a large library
+            for task in list(defaults.waiting):
+                if defaults.is_ready or self._budget().is_over:
+                    break
+                self._draw(task)
         self._measure_defaults(only_called=True)
         reserve(defaults)
         decided = -1
         while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
             self._give_turns(between_turns)
-            deciding()
-            self._endings.decide_all()
-        self._endings.omit_rest(defaults.waiting)
-
-    def _give_turns(self, between_turns: Callable[[], None]) -> None:
-        """Give turns to tasks until all have converged or the time for turns is over."""
-        defaults = self._defaults
-        while not self._budget().is_over:
-            between_turns()
-            self._endings.races.advance()
-            self._tuner.announce_wrong_defaults()
-            # The task that gets the next turn; None if there is none.
-            self._admit()
-            is_late = self._budget().remaining < _LEAST_SECONDS
-            tasks = [task for task in self._endings.open if task.run is not None or not is_late]
-            chosen = next(iter(self._choice.ranked(tasks)), None)
-            if chosen is not None:
-                self._give_turn(chosen)
-            elif defaults.waiting and not self._endings.is_complete:
-                self._measure_defaults()
-            elif self._endings.races:
-                self._endings.races.wait()
-            elif self._judgements and self._judgements.is_busy:
-                self._judgements.wait(self._budget().remaining)
-            else:
-                break
-        if self._judgements:
-            self._judgements.close()
+            deciding(self._standing)
+            self._decide_all()
+        self._omit_rest(defaults.waiting)
 
     def _measure_defaults(self, *, only_called: bool = False) -> None:
         """Measure defaults, and judge them here unless the background does it."""
@@ -165,140 +149,332 @@ class Scheduler:
     def _budget(self) -> Budget:
         """Return the budget for trials: the time without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        kept = self._endings.racing_seconds(self._endings.open)
+        kept = self._racing_seconds(self.open)
         if math.isfinite(self._ledger.seconds):
             kept += _OVERRUN * self._ledger.seconds
         return budget.until(budget.deadline - kept)
 
+    # --- Turns -----------------------------------------------------------------------------------------------
+
+    def _give_turns(self, between_turns: Callable[[], None]) -> None:
+        """Give turns to tasks until all have converged or the time for turns is over."""
+        defaults, judgements = self._defaults, self._judgements
+        while not self._budget().is_over:
+            between_turns()
+            self._advance_races()
+            self._context.announce_wrong_defaults()
+            self._admit()
+            is_late = self._budget().remaining < _LEAST_SECONDS
+            tasks = [task for task in self.open if task.is_begun or not is_late]
+            chosen = next(iter(self._choice.ranked(tasks)), None)
+            if chosen is not None:
+                self._give_turn(chosen)
+            elif defaults.waiting and not self._is_complete:
+                self._measure_defaults()
+            elif self.racing:
+                self._await_race()
+            elif judgements and judgements.is_busy:
+                judgements.wait(self._budget().remaining)
+            else:
+                break
+        if judgements:
+            judgements.close()
+
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
-            if self._endings.is_complete:
+            if self._is_complete:
                 return
-            is_light = measured.share < self._tuner.settings.min_share
-            is_eligible = not is_light or self._choice.is_wrong(measured.task)
-            if is_eligible and measured.task.key not in self._admitted:
+            if measured.task.key in self._admitted:
+                continue
+            task = TaskRun(self._context, measured)
+            is_heavy = measured.share >= self._context.settings.min_share
+            if is_heavy or task.default_is_wrong:
                 self._admitted.add(measured.task.key)
-                self._endings.open.append(OpenTask(measured))
-
-    def _give_turn(self, task: OpenTask) -> None:
-        """Give a task a turn; decide it after its last one."""
-        began, is_repair = time.monotonic(), self._choice.needs_repair(task)
-        try:
-            if task.run is None:
-                self._begin(task)
-            if task.run is not None:
-                run = task.run
-                budget = self._budget()
-                if run.needs_repair:
-                    run.begin_repair(budget)
-                    if not self._tuner.is_local:
-                        self._begin_next_repairs(task, budget)
-                if run.default_is_wrong:
-                    run.repair(budget, self._turn_end(task), self._work_aside)
-                elif task.is_new and task.is_promising and not self._tuner.is_local:
-                    # Try the first candidates of a task, and compile those of the next one as soon as processes are
-                    # free.
-                    before, is_over = len(run.trials), self._turn_end(task)
-
-                    def is_enough() -> bool:
-                        return (
-                            len(run.trials) >= before + _MOST_FIRST * self._first_trials
-                            or is_over()
-                        )
-
-                    def work_aside() -> bool:
-                        has_room = run.trials.compiling < self._tuner.compiler.jobs
-                        return (has_room and self._begin_next(task)) or self._work_aside()
-
-                    run.trials.explore(
-                        budget.limited(before + self._first_trials), is_enough, work_aside
-                    )
-                else:
-                    run.trials.explore(budget, self._turn_end(task), self._work_aside)
-                if run.check_best(budget):
-                    standing = [each.run.standing for each in self._endings.open if each.run]
-                    self._keep([*self.results, *filter(None, standing)])
-                if run.trials.ending(budget) is not None:
-                    self._endings.decide(task)
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._endings.lose(task, reason_of(failure))
-        self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
-
-    def _begin_next_repairs(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile candidates of the next tasks to repair, enough to keep the compiler busy.
-
-        A task waits for its draw, or for the candidates of a related one.
-        """
-        others = [other for other in self._choice.ranked(self._endings.open) if other is not task]
-        for following in filter(self._choice.needs_repair, others):
-            begun = [open_task.run for open_task in self._endings.open if open_task.run]
-            compiling = sum(run.trials.compiling for run in begun)
-            if compiling >= _COMPILING_AHEAD * self._tuner.compiler.jobs:
-                return
-            if self._start.related or self._ahead.has_prepared(following.measured.task):
-                self._begin_ahead(following, budget)  # others would have to be prepared and drawn
-
-    def _begin_ahead(self, task: OpenTask, budget: Budget) -> None:
-        """Start to compile candidates of a task for its turn."""
-        try:
-            if task.run is None:
-                self._begin(task)
-            run = task.run
-            if run is not None and run.can_begin_repair():
-                run.begin_repair(budget)
-            elif run is not None and not run.needs_repair:
-                run.trials.begin(budget.limited(self._first_trials))
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._endings.lose(task, reason_of(failure))
+                self.open.append(task)
 
     @property
-    def _first_trials(self) -> int:
-        return max(TURN_TRIALS, self._tuner.compiler.jobs)
+    def _is_complete(self) -> bool:
+        top = self._context.settings.top
+        return top is not None and len(self.open) + len(self.racing) + len(self.results) >= top
 
-    def _begin_next(self, task: OpenTask) -> bool:
-        """Start to compile the first candidates of the next heavy task; return whether there was one."""
-        others = self._choice.ranked([other for other in self._endings.open if other is not task])
-        following = next((other for other in others if other.is_new and other.is_promising), None)
-        if following is None or following.run is not None:
-            return False  # one at a time: those that follow learn from it
-        if not self._ahead.has_drawn(following.measured.task):
-            return False
-        self._begin_ahead(following, self._budget())
-        return True
+    def _give_turn(self, task: TaskRun) -> None:
+        """Give a task a turn; decide it after its last one."""
+        began, is_repair = time.monotonic(), task.needs_repair
+        try:
+            self._begin(task)
+            if task in self.open:
+                # Explore candidates, then make sure that the best one is right and fast.
+                self._explore(task)
+                if task.check_best(self._ledger.budget(Account.TASKS)):
+                    self._keep(self._standing)
+                if task.trials.ending(self._budget()) is not None:
+                    self._decide(task)
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(task, reason_of(failure))
+        self._choice.count_turn(time.monotonic() - began, is_repair=is_repair)
 
-    def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
+    @property
+    def _standing(self) -> list[TaskResult]:
+        """The results with all winners so far."""
+        return [*self.results, *filter(None, (task.standing for task in self.open))]
+
+    def _begin(self, task: TaskRun) -> None:
+        """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
+        if task.is_begun:
+            return
+        began = time.monotonic()
+        with self._context.timeline.stage(Stage.SPACES):
+            prepared = self._prepare(task.measured.task)
+        other = self._by_matcher.setdefault(prepared.matcher, task)
+        if other is not task:
+            share = other.measured.share + task.measured.share
+            other.measured = replace(other.measured, share=share)
+            name = other.measured.task.name
+            self._lose(task, f"it is configured by the same entry as {name}, which is heavier")
+            return
+        task.begin(prepared)
+        self._choice.count_start(task.progress, time.monotonic() - began)
+
+    def _explore(self, task: TaskRun) -> None:
+        """Try candidates of a task until its turn is over."""
+        budget, is_over = self._budget(), self._turn_end(task)
+        if task.default_is_wrong:
+            if task.needs_repair:
+                task.compile_ahead(budget, self._first_trials)
+                self._compile_ahead(task)
+            task.repair(budget, is_over, self._work_aside)
+        elif task.is_new and task.is_promising and not self._context.is_local:
+            # Try the first candidates, and compile those of the next task as soon as processes are free.
+            before = len(task.trials)
+
+            def is_enough() -> bool:
+                return len(task.trials) >= before + _MOST_FIRST * self._first_trials or is_over()
+
+            limit = budget.limited(before + self._first_trials)
+            task.trials.explore(
+                limit, is_enough, lambda: self._compile_ahead(task) or self._work_aside()
+            )
+        else:
+            task.trials.explore(budget, is_over, self._work_aside)
+
+    def _turn_end(self, task: TaskRun) -> Callable[[], bool]:
         """Return a function that tests whether the turn of a task is over or a race is due."""
         # A task that is tuned alone has turns, too: after each of them, its best candidate is compared with the default.
         trials, seconds = task.progress.trials + turn_trials(task.progress), math.inf
-        if len(self._endings.open) > 1:
+        if len(self.open) > 1:
             seconds = self._choice.pace.turn_seconds(task.progress)
         if task.is_new:
-            new = sum(other.is_new and other.is_promising for other in self._endings.open)
+            new = sum(other.is_new and other.is_promising for other in self.open)
             seconds = min(seconds, self._budget().remaining / (new + 1))
-        began, due = time.monotonic(), self._endings.races.due
+        limit = _LATEST * seconds if task.is_new else seconds
+        due = min((racing.due for racing in self.racing), default=math.inf)
+        end = min(time.monotonic() + limit, due)
+        return lambda: time.monotonic() > end or task.progress.trials >= trials
 
-        def is_over() -> bool:
-            limit = _LATEST * seconds if task.is_new else seconds
-            is_late = time.monotonic() > min(began + limit, due)
-            return is_late or task.progress.trials >= trials
+    @property
+    def _first_trials(self) -> int:
+        return max(TURN_TRIALS, self._context.compiler.jobs)
 
-        return is_over
-
-    def _begin(self, task: OpenTask) -> None:
-        if reason := self._start.begin(task, self._endings.open):
-            self._endings.lose(task, reason)
+    def _compile_ahead(self, current: TaskRun) -> bool:
+        """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
+        if self._context.is_local:
+            return False  # the CPU is being measured
+        compiling = sum(task.trials.compiling for task in self.open if task.is_begun)
+        others = self._choice.ranked([task for task in self.open if task is not current])
+        following = next(
+            (
+                task
+                for task in others
+                if not task.is_begun and (task.needs_repair or (task.is_new and task.is_promising))
+            ),
+            None,
+        )
+        if following is None or compiling >= self._context.compiler.jobs:
+            return False
+        if not (self._has_drawn(following.measured.task) or self._context.related):
+            return False  # others would wait for its draw
+        try:
+            self._begin(following)
+            if following.is_begun:
+                following.compile_ahead(self._budget(), self._first_trials)
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(following, reason_of(failure))
+        return True
 
     def _work_aside(self) -> bool:
-        self._tuner.announce_wrong_defaults()
-        return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:_AHEAD])
+        """Draw candidates of the first of the promising tasks without a turn; return whether there was one."""
+        self._context.announce_wrong_defaults()
+        if self._context.is_local:
+            return False  # the CPU is being measured
+        for task in self._choice.ranked(self.open)[:_AHEAD]:
+            if not task.is_begun:
+                is_new = task.measured.task.key not in self._drawn
+                if is_new:
+                    self._draw(task.measured.task)
+                return is_new
+        return False
+
+    def _draw(self, task: TuningTask) -> None:
+        self._drawn.add(task.key)
+        with suppress(Exception):  # its turn reports the error
+            self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, self._context.settings.seed)
+
+    def _has_drawn(self, task: TuningTask) -> bool:
+        if task.key in self._drawn:
+            with suppress(Exception):  # its turn reports the error
+                seed = self._context.settings.seed
+                return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
+        return False
+
+    # --- Races and ends of tasks -----------------------------------------------------------------------------
+
+    def _racing_seconds(self, tasks: Sequence[TaskRun]) -> float:
+        """Return the time to keep for the races of the given tasks and for unfinished races."""
+        begun = [task for task in tasks if task.is_begun]
+        if not (begun or self.racing):
+            return 0.0
+        # Races so far took longer than their price by this factor.
+        slowdown = (
+            max(1.0, self._raced_seconds / self._priced_seconds) if self._priced_seconds else 1.0
+        )
+        unfinished = sum(
+            max(0.0, slowdown * task.race_price - task.race_taken) for task in self.racing
+        )
+        rules = self._context.rules(self._ledger.whole, default_is_wrong=False)
+        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
+        return unfinished + slowdown * sum(task.race_seconds for task in begun) + pauses
+
+    def _decide_all(self) -> None:
+        """Decide the tasks that had a turn, largest gain first."""
+        self._ledger.release(Account.REFERENCE)  # races start with this comparison
+        waiting = sorted(self.open, key=lambda task: -task.gain)
+        for position, task in enumerate(waiting):
+            if not task.is_begun:
+                continue
+            left = self._ledger.budget(Account.TASKS).remaining
+            if not (self._has_winner or self.racing) and left < task.race_seconds:
+                self._ledger.release(Account.GUARD)  # a comparison needs a winner
+            # A race of many finalists does not take the time of tasks that gain, too.
+            others = [other for other in waiting[position + 1 :] if other.gain > 0]
+            reserved = self._racing_seconds(others)
+            surplus = left - reserved - task.race_seconds
+            if surplus < 0:
+                reserved = self._racing_seconds(())
+            else:
+                reserved += surplus * len(others) / (len(others) + 1)
+            self._decide(task, reserved=reserved, is_last=False)
+            self._advance_races()
+        self._end_races()
+        # Races may take less than their price: tasks without a race get the remaining time.
+        for task in [task for task in self.open if task.is_begun]:
+            self._decide(task, reserved=self._racing_seconds(()))
+        self._end_races()
+        if not self._has_winner:
+            self._ledger.release(Account.GUARD)
+
+    @property
+    def _has_winner(self) -> bool:
+        is_won = any(result.verdict is TaskOutcome.WON for result in self.results)
+        return is_won or any(task.standing for task in [*self.open, *self.racing])
+
+    def _decide(
+        self, task: TaskRun, *, reserved: float | None = None, is_last: bool = True
+    ) -> None:
+        """Start the race of a task's best candidates, or take its result without one."""
+        budget = self._ledger.budget(Account.TASKS)
+        if not len(task.trials) and task.trials.ending(budget) is None:
+            return  # it counts as a task without a turn
+        self.open.remove(task)
+        if reserved is None:
+            reserved = self._racing_seconds(self.open)
+        try:
+            result = task.decide(budget.until(budget.deadline - reserved))
+            if result is None:
+                self.racing.append(task)
+            elif result.reason == NOT_RACED and not is_last:
+                self.open.append(task)
+            else:
+                self._end(task, result)
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(task, reason_of(failure))
+
+    def _advance_races(self) -> None:
+        """Run the steps of races that are due. Pauses between the blocks of a race leave room for other work."""
+        while due := [task for task in self.racing if task.due <= time.monotonic()]:
+            task = due[0]
+            try:
+                result = task.advance_race()
+            except FatalError:
+                raise
+            except Exception as failure:  # noqa: BLE001 - an error loses one task only
+                self.racing.remove(task)
+                self._lose(task, reason_of(failure))
+                continue
+            if result is not None:
+                self.racing.remove(task)
+                self._raced_seconds += task.race_taken
+                self._priced_seconds += task.race_price
+                self._end(task, result)
+
+    def _await_race(self) -> None:
+        with self._context.timeline.stage(Stage.CONFIRMATION):
+            time.sleep(max(0.0, min(task.due for task in self.racing) - time.monotonic()))
+
+    def _end_races(self) -> None:
+        while self.racing:
+            self._await_race()
+            self._advance_races()
+
+    def _end(self, task: TaskRun, result: TaskResult) -> None:
+        self.results.append(replace(result, share=task.measured.share))
+        self._context.listener.ended(self.results[-1])
+
+    def keep_standing(self) -> None:
+        """End the undecided tasks that have a standing winner with it, after an error that ends the run."""
+        for task in [*self.open, *self.racing]:
+            with suppress(Exception):  # the error that ended the run is reported
+                if (standing := task.end_standing()) is not None:
+                    self._end(task, standing)
+
+    def _lose(self, task: TaskRun, reason: str) -> None:
+        """Omit a task for a reason."""
+        if task in self.open:
+            self.open.remove(task)
+        measured, wrong = task.measured, ""
+        if task.default_is_wrong:
+            wrong = (
+                "; the compiler's own choice fails" if measured.failure else f"; {WRONG_DEFAULT}"
+            )
+        self._omit(Omission(measured.task.dispatches, reason + _part(measured.share) + wrong))
+
+    def _omit_rest(self, waiting: Sequence[TuningTask]) -> None:
+        """Omit the tasks without a turn: open tasks, and tasks with unmeasured defaults."""
+        why = "tuning was interrupted" if self._ledger.whole.is_stopped else "the budget was over"
+        for task in list(self.open):
+            if task.default_is_wrong:
+                self._lose(task, f"{why} before its turn")
+        rest = [task.measured.task for task in self.open]
+        part = _part(sum(task.measured.share for task in self.open))
+        if not self._is_complete:
+            rest += waiting
+        if rest:
+            dispatches = tuple(name for task in rest for name in task.dispatches)
+            turn = "its turn" if len(dispatches) == 1 else "their turn"
+            self._omit(Omission(dispatches, f"{why} before {turn}{part}"))
 
 
-# --- The choice of the task that gets the next turn, and the start of tasks, prepared ahead of their turn in idle time
+def _part(share: float) -> str:
+    return f" ({share:.0%} of the time)" if share >= SMALL else ""
+
+
+# --- The choice of the task that gets the next turn
 
 _RECENT: Final = 0.5
 """The fraction of a task's trials that counts as recent."""
@@ -399,8 +575,7 @@ class TaskChoice:
     was among the first ones of a small task, its further turns come first for half of the time only.
     """
 
-    def __init__(self, judgements: DefaultJudgements | None) -> None:
-        self._judgements = judgements
+    def __init__(self) -> None:
         self._progress: list[Progress] = []
         self._start_seconds = 0.0
         self._turn_seconds = 0.0
@@ -435,104 +610,23 @@ class TaskChoice:
         starts = self._start_seconds / len(self._progress)
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 
-    def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
+    def ranked(self, tasks: Sequence[TaskRun]) -> list[TaskRun]:
         """Return tasks, most promising first."""
         pace = self.pace
         has_repaired_enough = self._repair_seconds > _REPAIR_SHARE * self._turn_seconds
 
-        def promise(task: OpenTask) -> tuple[bool, bool, bool, bool, float]:
-            measured = task.measured
+        def promise(task: TaskRun) -> tuple[bool, bool, bool, bool, float]:
+            measured, progress = task.measured, task.progress
             is_new = task.is_new and task.is_promising
-            is_begun = is_new and task.run is not None
-            is_first = task.run is None or task.run.is_first_repair
+            is_first = not task.is_begun or task.is_first_repair
             may_wait = has_repaired_enough and measured.is_small and not is_first
-            is_urgent = self.needs_repair(task) and not may_wait
-            is_ready = is_urgent and task.run is not None and task.run.can_begin_repair()
-            gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
-            return is_urgent, is_ready, is_new, is_begun, gain
+            is_urgent = task.needs_repair and not may_wait
+            is_ready = is_urgent and task.is_first_repair and task.is_ready
+            potential = measured.potential
+            if task.is_repaired and progress.best_us > measured.default_us:
+                # The wrong default shows what the device can do.
+                potential = max(potential, (1 - measured.default_us / progress.best_us) / _PROMISE)
+            gain = pace.expected_gain(measured.weight, progress, potential)
+            return is_urgent, is_ready, is_new, is_new and task.is_begun, gain
 
         return sorted(tasks, key=promise, reverse=True)
-
-    def needs_repair(self, task: OpenTask) -> bool:
-        if task.run is not None:
-            return task.run.needs_repair
-        return self.is_wrong(task.measured.task)
-
-    def is_wrong(self, task: TuningTask) -> bool:
-        return self._judgements is not None and self._judgements.is_wrong(task)
-
-
-class TaskStart:
-    """Begins tasks."""
-
-    def __init__(
-        self,
-        tuner: TaskTuner,
-        prepare: Callable[[TuningTask], PreparedTask],
-        choice: TaskChoice,
-    ) -> None:
-        self._tuner = tuner
-        self._prepare = prepare
-        self._choice = choice
-        self._by_matcher: dict[str, TuningTask] = {}
-        self.related = RelatedTrials()
-
-    def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
-        """Prepare a task for its first turn, or add its weight to the task that the same entry configures."""
-        began = time.monotonic()
-        with self._tuner.timeline.stage(Stage.SPACES):
-            prepared = self._prepare(task.measured.task)
-        other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
-        if other is not prepared.task:
-            for open_task in tasks:
-                if open_task.measured.task is other:
-                    share = open_task.measured.share + task.measured.share
-                    open_task.measured = replace(open_task.measured, share=share)
-            return f"it is configured by the same entry as {other.name}, which is heavier"
-        task.run = TaskRun(self._tuner, prepared, task.measured, self.related)
-        self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
-        return ""
-
-
-class PreparationAhead:
-    """Prepares tasks and draws their first candidates."""
-
-    def __init__(self, tuner: TaskTuner, prepare: Callable[[TuningTask], PreparedTask]) -> None:
-        self._tuner = tuner
-        self._prepare = prepare
-        self._done: set[str] = set()
-
-    def prepare_first(self, defaults: DefaultQueue, budget: Budget) -> None:
-        """Prepare the heaviest tasks while the first defaults compile."""
-        with self._tuner.timeline.stage(Stage.SPACES):
-            search_named(self._tuner.settings.search)  # may load a large library
-            for task in list(defaults.waiting):
-                if defaults.is_ready or budget.is_over:
-                    return
-                self._draw(task)
-
-    def prepare_next(self, tasks: Sequence[OpenTask]) -> bool:
-        """Prepare the first of the tasks without a turn; return whether there was one."""
-        if self._tuner.is_local:
-            return False  # the CPU is being measured
-        task = next((open_task.measured.task for open_task in tasks if open_task.run is None), None)
-        if task is None or task.key in self._done:
-            return False
-        self._draw(task)
-        return True
-
-    def has_prepared(self, task: TuningTask) -> bool:
-        return task.key in self._done
-
-    def has_drawn(self, task: TuningTask) -> bool:
-        """Return whether the first candidates of a task are drawn."""
-        if task.key in self._done:
-            with suppress(Exception):  # its turn reports the error
-                seed = self._tuner.settings.seed
-                return self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, seed)
-        return False
-
-    def _draw(self, task: TuningTask) -> None:
-        self._done.add(task.key)
-        with suppress(Exception):  # its turn reports the error
-            self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, self._tuner.settings.seed)

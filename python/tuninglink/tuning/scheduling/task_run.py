@@ -1,53 +1,47 @@
-"""The tuning of one task: trials in turns, repair of a wrong default, and the decision."""
+"""One task of a run: all that is known of it, and the steps of its tuning."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.database import MOST_RELATED, RelatedTrials
+from tuninglink.tuning.database import MOST_RELATED
 from tuninglink.tuning.deciding import (
     FINALISTS,
     SMALL,
-    Account,
     Budget,
     Contestant,
+    Decision,
     Ending,
-    Ledger,
     MeasuredTask,
+    Outcome,
+    OutputChecks,
+    Race,
+    RaceResult,
     RaceRules,
+    SizeChecks,
     TaskOutcome,
     TaskResult,
     TrialResult,
     best_trials,
     contestant,
+    decide,
     least_race_seconds,
     task_race_seconds,
 )
-from tuninglink.tuning.devices import Stage, Timeline
-from tuninglink.tuning.programs import (
-    Correctness,
-    Failure,
-    FailureKind,
-    FatalError,
-    Omission,
-    OutputVerdict,
-    TuningTask,
-    reason_of,
-)
+from tuninglink.tuning.devices import Rounds, Stage
+from tuninglink.tuning.programs import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.scheduling.exploration import FIRST_TRIALS, Progress, TaskTrials
-from tuninglink.tuning.scheduling.task_tuner import TaskRace
 from tuninglink.tuning.search import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, TunableTask
-    from tuninglink.tuning.deciding import JudgedOutputs
-    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+    from tuninglink.tuning.deciding import JudgedOutputs, WinnerVerification
+    from tuninglink.tuning.programs import Benchmark
+    from tuninglink.tuning.scheduling.context import TuningContext
 
 
 _RACING: Final = 0.3
@@ -82,53 +76,117 @@ NOT_RACED: Final = "the budget was over before the race"
 
 NO_RACE: Final = "the run ends after measurement"
 
+_VERDICTS: Final = {
+    Outcome.FASTER: TaskOutcome.WON,
+    Outcome.NOT_FASTER: TaskOutcome.DEFAULT,
+    Outcome.UNDECIDED: TaskOutcome.UNDECIDED,
+}
+
 
 class TaskRun:
-    """The tuning of one task, in turns, with a decision at the end."""
+    """All that is known of one task, and the steps of its tuning.
 
-    def __init__(
-        self,
-        tuner: TaskTuner,
-        prepared: TunableTask,
-        measured: MeasuredTask,
-        related: RelatedTrials | None = None,
-    ) -> None:
-        self._tuner = tuner
-        self.prepared = prepared
+    A task begins with its spaces, gets candidates in turns, and is decided in the end. Where the compiler's choice
+    computes a wrong result or fails, any right candidate wins, and `repair` looks for one first.
+
+    Args:
+        context: what the tasks of the run share.
+        measured: the task with the compiler's choice.
+
+    Attributes:
+        measured: the task with the compiler's choice and the task's share of the program's time.
+        standing: the result if the run ended now: with a right candidate that was faster in a short race; None without
+            one.
+        is_repaired: whether a right candidate replaces a wrong default.
+        due: the earliest time of the next step of the race, in seconds of `time.monotonic()`.
+        race_taken: the seconds that the race has taken.
+        race_price: the seconds that the race was expected to take.
+    """
+
+    def __init__(self, context: TuningContext, measured: MeasuredTask) -> None:
+        self._context = context
         self.measured = measured
-        self.default_us = measured.default_us if self.default_is_wrong else self._measure_default()
-        self._related = related if related is not None else RelatedTrials()
-        self._verification = tuner.verification(prepared)
+        self.standing: TaskResult | None = None
         self.is_repaired = False
+        self.race_taken = self.race_price = 0.0
+        self._default_us = measured.default_us
+        self._prepared: TunableTask | None = None
+        self._trials: TaskTrials | None = None
+        self._verification: WinnerVerification | None = None
+        self._race: Race | None = None
+        self._finalists: list[TrialResult] = []
+        self._pending: TaskResult | None = None
+        self._sizes: SizeChecks | None = None
         self._repair_turns = 0
         self._right: set[str] = set()
-        self.standing: TaskResult | None = None  # the result if the run ended now
         self._rejected: list[tuple[Candidate, Failure]] = []
-        if tuner.journal:
-            tuner.journal.record_default(prepared, self.default_us)
-        self._related_candidates: list[Candidate] = []
-        self.trials = TaskTrials(
-            tuner,
+        self._undecided: set[str] = set()
+
+    def begin(self, prepared: TunableTask) -> None:
+        """Begin with the spaces of the task: measure its default again, and open its search."""
+        context, measured = self._context, self.measured
+        self._prepared = prepared
+        if not self.default_is_wrong:
+            with context.timeline.stage(Stage.DEFAULTS):
+                microseconds = context.devices.measure_default(measured.benchmark)
+            if not isinstance(microseconds, Failure):
+                self._default_us = microseconds
+        self._verification = context.verification(prepared)
+        if context.journal and measured.failure is None:
+            context.journal.record_default(prepared, self._default_us)
+        self._trials = TaskTrials(
+            context,
             prepared,
-            self.default_us,
-            measured.compile_seconds,
+            measured,
+            self._default_us,
             at_any_speed=self.default_is_wrong,
         )
-        if tuner.judgements:
-            tuner.judgements.expect(prepared.task)
-        tuner.listener.begun(prepared, measured.share, self.default_us)
+        # Begin with what is right and fast on related tasks, which most likely is so here, too.
+        spaces = prepared.spaces
+        self._related = context.related.candidates(spaces.problem, spaces)
+        self._trials.prefer(self._related)
+        if context.judgements:
+            context.judgements.expect(prepared.task)
+        context.listener.begun(prepared, measured.share, self._default_us)
 
-    def _measure_default(self) -> float:
-        with self._tuner.timeline.stage(Stage.DEFAULTS):
-            microseconds = self._tuner.devices.measure_default(self.measured.benchmark)
-        return self.measured.default_us if isinstance(microseconds, Failure) else microseconds
+    @property
+    def is_begun(self) -> bool:
+        return self._trials is not None
 
-    # --- A wrong default -------------------------------------------------------------------------------------
+    @property
+    def prepared(self) -> TunableTask:
+        assert self._prepared is not None
+        return self._prepared
+
+    @property
+    def trials(self) -> TaskTrials:
+        assert self._trials is not None
+        return self._trials
+
+    @property
+    def progress(self) -> Progress:
+        return self._trials.progress if self._trials else Progress(self._default_us)
+
+    @property
+    def is_new(self) -> bool:
+        return self._trials is None or len(self._trials) < FIRST_TRIALS
+
+    @property
+    def is_promising(self) -> bool:
+        return self.measured.share * self.measured.potential >= SMALL
+
+    @property
+    def gain(self) -> float:
+        """The microseconds of the program that the best candidate saves; a right one saves all of a wrong default."""
+        best_us = 0.0 if self.is_repaired else self.progress.best_us
+        return self.measured.weight * (self.measured.default_us - best_us)
+
+    # --- A default that is wrong or fails --------------------------------------------------------------------
 
     @property
     def _judgement(self) -> OutputVerdict | None:
-        judgements = self._tuner.judgements
-        return judgements.verdict(self.prepared.task) if judgements else None
+        judgements = self._context.judgements
+        return judgements.verdict(self.measured.task) if judgements else None
 
     @property
     def default_is_wrong(self) -> bool:
@@ -138,43 +196,36 @@ class TaskRun:
     @property
     def needs_repair(self) -> bool:
         """Whether the search for a right candidate comes first."""
-        return (
-            not self.is_repaired
-            and self._repair_turns < _MOST_REPAIR_TURNS
-            and self.default_is_wrong
-        )
+        may_repair = not self.is_repaired and self._repair_turns < _MOST_REPAIR_TURNS
+        return may_repair and self.default_is_wrong
 
     @property
     def is_first_repair(self) -> bool:
         return self.needs_repair and not self._repair_turns
 
-    def can_begin_repair(self) -> bool:
-        """Look for candidates of related tasks; return whether a first turn need not wait for a draw."""
-        self._begin_with_related()
-        seed = self._tuner.settings.seed
-        is_drawn = self.prepared.spaces.sampler.is_drawn(FIRST_CANDIDATES, seed)
-        return self.is_first_repair and (is_drawn or self._has_related)
-
     @property
-    def _has_related(self) -> bool:
-        return len(self._related_candidates) >= MOST_RELATED
-
-    def _begin_with_related(self) -> None:
-        """Look for candidates of related tasks, unless trials have begun."""
-        if not (len(self.trials) or self._related_candidates):
-            spaces = self.prepared.spaces
-            self._related_candidates = self._related.candidates(spaces.problem, spaces)
-            self.trials.prefer(self._related_candidates)
+    def is_ready(self) -> bool:
+        """Whether the first candidates need not be drawn."""
+        if self._prepared is None:
+            return False
+        sampler = self._prepared.spaces.sampler
+        is_drawn = sampler.is_drawn(FIRST_CANDIDATES, self._context.settings.seed)
+        return is_drawn or len(self._related) >= MOST_RELATED
 
     @property
     def _repair_trials(self) -> int:
-        is_short = self._has_related and not self._repair_turns
+        is_short = len(self._related) >= MOST_RELATED and not self._repair_turns
         return MOST_RELATED if is_short else _REPAIR_TRIALS
 
-    def begin_repair(self, budget: Budget) -> None:
-        """Start to compile the candidates that `repair` will try."""
-        self._begin_with_related()
-        self.trials.begin(budget.limited(len(self.trials) + self._repair_trials))
+    def compile_ahead(self, budget: Budget, count: int) -> None:
+        """Start to compile the candidates of the next turn.
+
+        Args:
+            budget: the trials of all turns.
+            count: the candidates of a turn that does not repair.
+        """
+        ahead = self._repair_trials if self.needs_repair else count
+        self.trials.begin(budget.limited(len(self.trials) + ahead))
 
     def repair(
         self,
@@ -184,7 +235,6 @@ class TaskRun:
     ) -> None:
         """Try candidates, and check the best ones until one is right."""
         if self.needs_repair:
-            self._begin_with_related()
             before, count = len(self.trials), self._repair_trials
             self._repair_turns += 1
             few = budget.limited(before + count)
@@ -195,49 +245,67 @@ class TaskRun:
         while not budget.is_over and (ranked := self._ranked()):
             best = ranked[0]
             failure = None if best.candidate.key in self._right else self._failure(best)
-            if failure is None:
-                self._right.add(best.candidate.key)
-                self.is_repaired = True
-                assert best.microseconds is not None
-                self.trials.progress.withdraw(
-                    best.microseconds
-                )  # the time of a wrong default does not count
-                fast = [trial.candidate for trial in ranked[:MOST_RELATED]]
-                self._related.add(self.prepared.spaces.problem, fast)
-                if not self._tuner.is_local:
-                    self._verification.begin(best.candidate)
-                return
-            self._reject(best, failure)
+            if failure is not None:
+                self._reject(best, failure)
+                continue
+            self._right.add(best.candidate.key)
+            self.is_repaired = True
+            assert best.microseconds is not None
+            # The time of a wrong default does not count.
+            self.trials.progress.withdraw(best.microseconds)
+            self._share_best(ranked)
+            if not self._context.is_local:
+                self._verified_ahead.begin(best.candidate)
+            return
+
+    def _share_best(self, ranked: Sequence[TrialResult]) -> None:
+        """Let related tasks begin with the best candidates of this one."""
+        fast = [trial.candidate for trial in ranked[:MOST_RELATED]]
+        self._context.related.add(self.prepared.spaces.problem, fast)
 
     def _reject(self, trial: TrialResult, failure: Failure) -> None:
         """Drop a measured candidate that fails or computes a wrong result, and let the search know."""
         self._rejected.append((trial.candidate, failure))
-        self._tuner.keep_failure(self.prepared, trial.candidate, failure)
+        self._context.keep_failure(self.prepared, trial.candidate, failure)
         self.trials.reject(trial, failure)
 
-    def _failure(self, trial: TrialResult) -> Failure | None:
-        """Return the failure of a candidate's outputs; None if they are right."""
-        compiled = self._tuner.compiled(self.prepared, trial)
+    def _failure(self, trial: TrialResult, *, waits: bool = True) -> Failure | None:
+        """Return the failure of a candidate's outputs; None if they are right.
+
+        Unless this `waits` for the reference, they are compared with the default's while it is being computed.
+        """
+        compiled = self._context.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
-        with self._tuner.timeline.stage(Stage.REFERENCE):
-            return self._checks.failure(compiled.benchmark)
+        with self._context.timeline.stage(Stage.REFERENCE):
+            if waits or self._context.judgements is None or self._judgement is not None:
+                return self._checks.failure(compiled.benchmark)
+            return self._checks_against_default.failure(compiled.benchmark)
 
     @cached_property
     def _checks(self) -> JudgedOutputs:
-        return self._tuner.checks(self.prepared, self.measured.benchmark)
+        return self._context.checks(self.prepared, self.measured.benchmark)
+
+    @cached_property
+    def _checks_against_default(self) -> OutputChecks:
+        reduction = self.prepared.spaces.problem.reduction
+        return OutputChecks(self._context.devices.first, self.measured.benchmark, reduction)
 
     # --- The standing winner -----------------------------------------------------------------------------------
 
-    def check_best(self, budget: Budget) -> TaskResult | None:
+    def check_best(self, budget: Budget, *, is_last: bool = False) -> bool:
         """Compare the best candidate with the default if it is far faster, so that the end of the time does not lose it.
 
         Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
         clearly faster in a few interleaved rounds becomes the standing winner, which `decide` returns where there is no
         time for a race.
 
+        Args:
+            budget: the time limit for starting another comparison.
+            is_last: whether the task gets no race, so that the comparison may take longer.
+
         Returns:
-            The result with the new standing winner; None if there is none.
+            Whether there is a new standing winner.
 
         Raises:
             DeviceError: the device is lost.
@@ -245,42 +313,59 @@ class TaskRun:
         """
         # `repair` checks candidates against the reference, and the race compares times at all sizes.
         if self.default_is_wrong or self._ends_after_trials or self.prepared.task.is_dynamic:
-            return None
-        best_us = self.default_us / _LEAD
+            return False
+        best_us = self._default_us / _LEAD
         if self.standing is not None and self.standing.winner is not None:
             assert self.standing.winner.microseconds is not None
             best_us = self.standing.winner.microseconds / _NEW_LEAD
+        rules = replace(self._rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
         while not budget.is_over:
-            best = next(iter(best_trials(self.trials.all, best_us)), None)
+            ranked = best_trials(self.trials.all, best_us)
+            best = ranked[0] if ranked else None
             if best is None or best.microseconds is None or best.microseconds > best_us:
-                return None
-            if not best.seconds:
-                return None  # it is in the database, with its race if there was one, which is not run again
-            finalist = contestant(best, self._default)
-            rules = replace(self._rules, places=1, blocks=1, passes=1, gap_seconds=0.0)
-            price = task_race_seconds(self._default, [finalist], rules)
-            if price > max(_STANDING_SECONDS, _STANDING_PART * budget.remaining):
-                return None
-            if best.candidate.key not in self._right:
-                failure = self._failure(best)
-                if self.default_is_wrong:  # the check has found that out
-                    return None
-                if failure is not None:
-                    self._reject(best, failure)
-                    continue
-                self._right.add(best.candidate.key)
-            result = self._tuner.stand(self._result(budget), self._default, best, rules)
+                return False
+            # Results of earlier runs have their race in the database, if there was one.
+            if not best.seconds or best.candidate.key in self._undecided:
+                return False
+            price = task_race_seconds(self._default, [contestant(best, self._default)], rules)
+            limit = max(_STANDING_SECONDS, _STANDING_PART * budget.remaining)
+            if price > (budget.remaining if is_last else limit):
+                return False
+            failure = self._failure(best, waits=False)
+            if self.default_is_wrong:  # the check has found that out
+                return False
+            if failure is not None:
+                self._reject(best, failure)
+                continue
+            result = self._short_race(self._result(budget), best, rules)
             if result.verdict is not TaskOutcome.WON:
-                return None
+                self._undecided.add(best.candidate.key)
+                return False
             self.standing = result
-            return result
-        return None
+            self._share_best(ranked)
+            return True
+        return False
 
-    # --- Deciding --------------------------------------------------------------------------------------------
+    def _short_race(self, result: TaskResult, best: TrialResult, rules: RaceRules) -> TaskResult:
+        """Return the result of a short race of a right candidate with the default."""
+        compiled = self._context.compiled(self.prepared, best)
+        if compiled is None or compiled.benchmark is None:
+            return result
+        race = Race(
+            self._context.devices.first,
+            self._default,
+            [contestant(compiled, self._default)],
+            lambda _: None,
+            rules,
+            timeline=self._context.timeline,
+        )
+        return raced(self._context, result, [compiled], race.run())
+
+    # --- The race and the decision -----------------------------------------------------------------------------
 
     def _ranked(self) -> list[TrialResult]:
         is_wrong = self.default_is_wrong
-        return best_trials(self.trials.all, self.default_us, at_any_speed=is_wrong)
+        return best_trials(self.trials.all, self._default_us, at_any_speed=is_wrong)
 
     @property
     def race_seconds(self) -> float:
@@ -297,22 +382,29 @@ class TaskRun:
 
     @property
     def _default(self) -> Contestant:
-        return Contestant(self.measured.benchmark, self.default_us, stretch=self.measured.stretch)
+        return Contestant(self.measured.benchmark, self._default_us, stretch=self.measured.stretch)
 
     @property
     def _rules(self) -> RaceRules:
-        return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
+        return self._context.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
-    def decide(self, budget: Budget) -> TaskResult | TaskRace:
-        """Return the result, or the race of the best candidates that yields it."""
+    @property
+    def _verified_ahead(self) -> WinnerVerification:
+        assert self._verification is not None
+        return self._verification
+
+    @property
+    def due(self) -> float:
+        return 0.0 if self._race is None else self._race.due
+
+    def decide(self, budget: Budget) -> TaskResult | None:
+        """Return the result, or begin the race of the best candidates that yields it, and return None."""
         self.trials.close()
-        tuner = self._tuner
         result = self._result(budget)
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
         # A winner of an earlier run is taken without a race.
-        recorded = tuner.recorded(result)
-        if recorded is not None:
+        if (recorded := self._recorded(result)) is not None:
             return recorded
         ranked = self._ranked()
         if not ranked:
@@ -322,13 +414,116 @@ class TaskRun:
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
         is_short = budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places])
-        right = self._fastest_right(ranked)
+        right = next(
+            (trial for trial in ranked if trial.candidate.key in self._right and trial.timing), None
+        )
         if right is not None and (is_short or self._needs_no_race):
-            return tuner.unraced(result, right, self._verification)
+            return self._unraced(result, right)
+        if self.measured.failure is not None:
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason="no candidate is right")
         if is_short:
+            if self.standing is None:
+                self.check_best(budget, is_last=True)
             not_raced = replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
-            return self.or_standing(not_raced)
-        return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
+            return self._or_standing(not_raced)
+        self._begin_race(result, ranked, budget, places)
+        return None
+
+    def _begin_race(
+        self, result: TaskResult, ranked: Sequence[TrialResult], budget: Budget, places: int
+    ) -> None:
+        """Begin the race of the best candidates with the default."""
+        context, checks, default = self._context, self._checks, self._default
+        places += sum(trial.always_races for trial in ranked[places:])
+        context.listener.racing(self.prepared, places)
+        self.race_price = self.race_seconds
+        verification = self._verified_ahead
+        result = replace(result, judgement=checks.default_judgement)
+        sizes = SizeChecks(checks.device, checks.default, context.settings.seed, checks.failure)
+
+        def draw() -> Iterator[Contestant]:
+            for trial in ranked:
+                compiled = context.compiled(self.prepared, trial)
+                if compiled is not None and compiled.benchmark is not None:
+                    self._finalists.append(compiled)
+                    yield contestant(compiled, default)
+
+        def failure(benchmark: Benchmark) -> Failure | None:
+            trial = next(trial for trial in self._finalists if trial.benchmark is benchmark)
+            # On a CPU, which is being measured, only the winner is verified, at the end.
+            lost = None if context.is_local else verification.failure(trial.candidate, benchmark)
+            return lost or check(benchmark)
+
+        check = checks.failure if result.default_is_wrong else sizes.failure
+        # Elsewhere, verification does not disturb the race, and begins at once.
+        for trial in () if context.is_local else ranked[:places]:
+            verification.begin(trial.candidate)
+        rules = context.rules(budget, places, default_is_wrong=result.default_is_wrong)
+        self._race = Race(checks.device, default, draw(), failure, rules, timeline=context.timeline)
+        self._pending, self._sizes = result, sizes
+
+    def advance_race(self) -> TaskResult | None:
+        """Run the next step of the race; return the result of the task after the last one."""
+        race, pending, sizes = self._race, self._pending, self._sizes
+        assert race is not None
+        assert pending is not None
+        assert sizes is not None
+        began = time.monotonic()
+        race.advance()
+        self.race_taken += time.monotonic() - began
+        if race.result is None:
+            return None
+        self._release_reference()
+        result = raced(self._context, pending, self._finalists, race.result)
+        winner = result.winner.benchmark if result.winner else None
+        result = self._verify(replace(result, sizes=sizes.comparisons(winner)))
+        return self._or_standing(result)
+
+    def finish_race(self) -> TaskResult:
+        """Run the remaining steps of the race, and wait during its pauses."""
+        while True:
+            time.sleep(max(0.0, self.due - time.monotonic()))
+            if (result := self.advance_race()) is not None:
+                return result
+
+    def _unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
+        """Return the result with a right candidate that wins without a race, by the samples of its trial."""
+        self._release_reference()
+        if self.measured.failure is not None:  # there is no default to compare with
+            return self._verify(replace(result, verdict=TaskOutcome.WON, winner=best))
+        timing = best.timing
+        assert timing is not None
+        samples = tuple((result.default_us, microseconds) for microseconds in timing.samples)
+        settings = self._context.settings
+        decision = decide([samples], settings.min_gain, settings.seed)
+        rounds = Rounds(samples, (timing.batch, timing.batch))
+        race = RaceResult(0, decision, {}, {0: timing}, confirmation=(rounds,))
+        return self._verify(raced(self._context, result, [best], race))
+
+    def _release_reference(self) -> None:
+        if self._context.references:
+            self._context.references.release(self.prepared.task)
+
+    def _recorded(self, result: TaskResult) -> TaskResult | None:
+        """Return the result with the last recorded race; None if there are trials since."""
+        journal, settings = self._context.journal, self._context.settings
+        recorded = journal.race(result.prepared) if journal else None
+        if recorded is None or any(trial.seconds for trial in result.trials):
+            return None
+        winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
+        decision = decide(recorded.blocks, settings.min_gain, settings.seed)
+        return self._verify(decided(result, winner, decision))
+
+    def _verify(self, result: TaskResult) -> TaskResult:
+        """Verify that a spec reproduces the binary of the winner, if there is one, and return the result."""
+        if result.winner is None:
+            return result
+        winner = self._context.compiled(result.prepared, result.winner)
+        if winner is None or winner.benchmark is None:  # verified in an earlier run
+            return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
+        with self._context.timeline.stage(Stage.VERIFICATION):
+            self._verified_ahead.finish(winner.candidate, winner.benchmark)
+        return replace(result, winner=winner)
 
     def _result(self, budget: Budget) -> TaskResult:
         """Return the result without a winner."""
@@ -336,67 +531,84 @@ class TaskRun:
         return TaskResult(
             self.prepared,
             self.measured.share,
-            self.default_us,
+            self._default_us,
             tuple(self.trials.all),
             TaskOutcome.DEFAULT,
             ending=self.trials.ending(budget) or over,
             failures=tuple(self._rejected),
             judgement=self._judgement,
+            default_failure=self.measured.failure,
         )
 
     def end_standing(self) -> TaskResult | None:
-        """Return the result with the standing winner, for the end of a run without a race."""
-        return None if self.standing is None else self._with_standing(self._result(Budget(0.0)))
+        """Return the result with the standing winner, for the end of a run without a race; None without one."""
+        if self.standing is None or self.default_is_wrong:
+            return None
+        return self._with_standing(self._result(Budget(0.0)))
 
-    def or_standing(self, result: TaskResult) -> TaskResult:
+    def _or_standing(self, result: TaskResult) -> TaskResult:
         """Return the result of a race, or the standing winner if the race could not be measured."""
         standing = self.standing
         has_decision = result.verdict is not TaskOutcome.UNDECIDED or result.decision is not None
-        if has_decision or standing is None or standing.winner is None:
+        if has_decision or standing is None or standing.winner is None or self.default_is_wrong:
             return result
         failed = {candidate.key for candidate, _ in result.failures}
         return result if standing.winner.candidate.key in failed else self._with_standing(result)
 
     def _with_standing(self, result: TaskResult) -> TaskResult:
         """Return a result with the standing winner, verified."""
-        standing = self.standing
-        assert standing is not None
+        assert self.standing is not None
         won = replace(
             result,
-            verdict=standing.verdict,
-            winner=standing.winner,
-            decision=standing.decision,
+            verdict=self.standing.verdict,
+            winner=self.standing.winner,
+            decision=self.standing.decision,
             reason="",
         )
-        return self._tuner.verified(won, self._verification)
+        return self._verify(won)
 
     @property
     def _needs_no_race(self) -> bool:
-        return self.default_is_wrong and self.measured.is_small
+        is_incomparable = self.measured.failure is not None or self.measured.is_small
+        return self.default_is_wrong and is_incomparable
 
     @property
     def _ends_after_trials(self) -> bool:
-        return self._tuner.settings.stop_after is not None
+        return self._context.settings.stop_after is not None
 
-    def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
-        """Return the fastest candidate that is known to be right where the compiler's choice is wrong."""
-        return next(
-            (
-                trial
-                for trial in ranked
-                if trial.candidate.key in self._right and trial.timing is not None
-            ),
-            None,
-        )
+
+def raced(
+    context: TuningContext, result: TaskResult, finalists: Sequence[TrialResult], race: RaceResult
+) -> TaskResult:
+    """Record a race, and return the result with its outcome."""
+    if context.journal:
+        context.journal.record_race(result.prepared, finalists, race, result.judgement)
+    failures = tuple(
+        (finalists[position].candidate, failure) for position, failure in race.failures.items()
+    )
+    for candidate, failure in failures:
+        context.keep_failure(result.prepared, candidate, failure)
+    result = replace(result, failures=(*result.failures, *failures), reason=race.reason)
+    if race.winner is None or race.decision is None:
+        verdict = TaskOutcome.UNDECIDED if race.reason else TaskOutcome.DEFAULT
+        return replace(result, verdict=verdict)
+    return decided(result, finalists[race.winner], race.decision)
+
+
+def decided(result: TaskResult, best: TrialResult | None, decision: Decision) -> TaskResult:
+    """Return the result with a decision. Against a wrong default, a right candidate wins at any speed."""
+    verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
+    winner = best if verdict is TaskOutcome.WON else None
+    return replace(result, decision=decision, verdict=verdict, winner=winner)
 
 
 def tune_task(
-    tuner: TaskTuner, prepared: TunableTask, measured: MeasuredTask, budget: Budget
+    context: TuningContext, prepared: TunableTask, measured: MeasuredTask, budget: Budget
 ) -> TaskResult:
     """Tune a task alone.
 
     Args:
-        tuner: compiles and measures.
+        context: what the tasks of a run share.
         prepared: the task.
         measured: the compiler's choice.
         budget: the time for trials and race.
@@ -406,246 +618,38 @@ def tune_task(
         DatabaseError: a result cannot be stored.
         TuninglinkError: the spec does not reproduce the measured binary.
     """
-    run = TaskRun(tuner, prepared, measured)
+    run = TaskRun(context, measured)
+    run.begin(prepared)
     run.trials.explore(budget.part(1 - _RACING))
-    decided = run.decide(budget)
-    return decided.run() if isinstance(decided, TaskRace) else decided
+    return run.decide(budget) or run.finish_race()
 
 
-# --- Tasks that may get another turn, unfinished races, and the ends of tasks: results with or without a race, and omissions
+def compare_candidate(
+    context: TuningContext,
+    result: TaskResult,
+    default: Benchmark,
+    trial: TrialResult,
+    budget: Budget,
+) -> TaskResult:
+    """Compare one compiled candidate with the default. A recorded race is reused.
 
-
-@dataclass
-class OpenTask:
-    """A task that may get another turn."""
-
-    measured: MeasuredTask
-    run: TaskRun | None = None
-
-    @property
-    def is_new(self) -> bool:
-        return self.run is None or len(self.run.trials) < FIRST_TRIALS
-
-    @property
-    def is_promising(self) -> bool:
-        return self.measured.share * self.measured.potential >= SMALL
-
-    @property
-    def progress(self) -> Progress:
-        return self.run.trials.progress if self.run else Progress(self.measured.default_us)
-
-    @property
-    def gain(self) -> float:
-        is_repaired = self.run is not None and self.run.is_repaired
-        best_us = 0.0 if is_repaired else self.progress.best_us
-        return self.measured.weight * (self.measured.default_us - best_us)
-
-
-@dataclass
-class _OpenRace:
-    """An unfinished race."""
-
-    task: OpenTask
-    race: TaskRace
-    seconds: float
-    taken: float = 0.0
-
-
-class OpenRaces:
-    """The unfinished races. Each advances after its pause."""
-
-    def __init__(
-        self,
-        timeline: Timeline,
-        end: Callable[[OpenTask, TaskResult], None],
-        lose: Callable[[OpenTask, str], None],
-    ) -> None:
-        self._timeline = timeline
-        self._end = end
-        self._lose = lose
-        self._races: list[_OpenRace] = []
-        self._estimated = 0.0
-        self._taken = 0.0
-
-    def __len__(self) -> int:
-        return len(self._races)
-
-    @property
-    def due(self) -> float:
-        return min((race.race.due for race in self._races), default=math.inf)
-
-    @property
-    def seconds(self) -> float:
-        return sum(max(0.0, self.slowdown * race.seconds - race.taken) for race in self._races)
-
-    @property
-    def slowdown(self) -> float:
-        return max(1.0, self._taken / self._estimated) if self._estimated else 1.0
-
-    @property
-    def tasks(self) -> list[OpenTask]:
-        return [race.task for race in self._races]
-
-    def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
-        self._races.append(_OpenRace(task, race, seconds))
-
-    def advance(self) -> None:
-        """Run the steps that are due."""
-        while due := [race for race in self._races if race.race.due <= time.monotonic()]:
-            self._advance(due[0])
-
-    def wait(self) -> None:
-        with self._timeline.stage(Stage.CONFIRMATION):
-            time.sleep(max(0.0, self.due - time.monotonic()))
-
-    def _advance(self, open_race: _OpenRace) -> None:
-        began = time.monotonic()
-        try:
-            result = open_race.race.advance()
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._races.remove(open_race)
-            self._lose(open_race.task, reason_of(failure))
-            return
-        open_race.taken += time.monotonic() - began
-        if result is not None:
-            self._races.remove(open_race)
-            self._estimated += open_race.seconds
-            self._taken += open_race.taken
-            self._end(open_race.task, result)
-
-
-class TaskEndings:
-    """Ends open tasks with a result, or omits them."""
-
-    def __init__(
-        self,
-        tuner: TaskTuner,
-        ledger: Ledger,
-        omit: Callable[[Omission], None],
-        is_wrong: Callable[[TuningTask], bool],
-    ) -> None:
-        self._tuner, self._ledger = tuner, ledger
-        self._omit = omit
-        self._is_wrong = is_wrong
-        self.open: list[OpenTask] = []
-        self.races = OpenRaces(tuner.timeline, self._end, self.lose)
-        self.results: list[TaskResult] = []
-
-    @property
-    def is_complete(self) -> bool:
-        top = self._tuner.settings.top
-        return top is not None and len(self.open) + len(self.races) + len(self.results) >= top
-
-    def racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
-        """Return the time to keep for the races of the given tasks and for unfinished races."""
-        begun = [task.run for task in tasks if task.run is not None]
-        if not (begun or self.races):
-            return 0.0
-        rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
-        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
-        priced = sum(run.race_seconds for run in begun)
-        return self.races.seconds + self.races.slowdown * priced + pauses
-
-    def decide_all(self) -> None:
-        """Decide the tasks that had a turn, largest gain first."""
-        self._ledger.release(Account.REFERENCE)  # races start with this comparison
-        waiting = sorted(self.open, key=lambda open_task: -open_task.gain)
-        for position, task in enumerate(waiting):
-            if task.run is None:
-                continue
-            left = self._ledger.budget(Account.TASKS).remaining
-            if not (self._has_winner or self.races) and left < task.run.race_seconds:
-                self._ledger.release(Account.GUARD)  # a comparison needs a winner
-            # A race of many finalists does not take the time of tasks that gain, too.
-            others = [other for other in waiting[position + 1 :] if other.gain > 0]
-            reserved = self.racing_seconds(others)
-            surplus = left - reserved - task.run.race_seconds
-            if surplus < 0:
-                reserved = self.racing_seconds(())
-            else:
-                reserved += surplus * len(others) / (len(others) + 1)
-            self.decide(task, reserved=reserved, is_last=False)
-            self.races.advance()
-        self._end_races()
-        # Races may take less than their price: tasks without a race get the remaining time.
-        for task in [task for task in self.open if task.run is not None]:
-            self.decide(task, reserved=self.racing_seconds(()))
-        self._end_races()
-        if not self._has_winner:
-            self._ledger.release(Account.GUARD)
-
-    @property
-    def _has_winner(self) -> bool:
-        return any(result.verdict is TaskOutcome.WON for result in self.results)
-
-    def _end_races(self) -> None:
-        while self.races:
-            self.races.wait()
-            self.races.advance()
-
-    def decide(
-        self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
-    ) -> None:
-        """Start the race of a task's best candidates, or take its result without one."""
-        assert task.run is not None
-        budget = self._ledger.budget(Account.TASKS)
-        if not len(task.run.trials) and task.run.trials.ending(budget) is None:
-            return  # it counts as a task without a turn
-        self.open.remove(task)
-        if reserved is None:
-            reserved = self.racing_seconds(self.open)
-        try:
-            decided = task.run.decide(budget.until(budget.deadline - reserved))
-            if isinstance(decided, TaskRace):
-                self.races.add(task, decided, task.run.race_seconds)
-            elif decided.reason == NOT_RACED and not is_last:
-                self.open.append(task)
-            else:
-                self._end(task, decided)
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self.lose(task, reason_of(failure))
-
-    def _end(self, task: OpenTask, result: TaskResult) -> None:
-        if task.run is not None:
-            result = task.run.or_standing(result)
-        self.results.append(replace(result, share=task.measured.share))
-        self._tuner.listener.ended(self.results[-1])
-
-    def keep_standing(self) -> None:
-        """End the undecided tasks that have a standing winner with it."""
-        for task in [*self.open, *self.races.tasks]:
-            with suppress(Exception):  # the error that ended the run is reported
-                standing = task.run.end_standing() if task.run is not None else None
-                if standing is not None:
-                    self._end(task, standing)
-
-    def lose(self, task: OpenTask, reason: str) -> None:
-        """Omit a task for a reason."""
-        if task in self.open:
-            self.open.remove(task)
-        wrong = "; the default's result is wrong" if self._is_wrong(task.measured.task) else ""
-        measured = task.measured
-        self._omit(Omission(measured.task.dispatches, reason + _part(measured.share) + wrong))
-
-    def omit_rest(self, waiting: Sequence[TuningTask]) -> None:
-        """Omit the tasks without a turn: open tasks, and tasks with unmeasured defaults."""
-        why = "tuning was interrupted" if self._ledger.whole.is_stopped else "the budget was over"
-        for task in list(self.open):
-            if self._is_wrong(task.measured.task):
-                self.lose(task, f"{why} before its turn")
-        rest = [open_task.measured.task for open_task in self.open]
-        part = _part(sum(open_task.measured.share for open_task in self.open))
-        if not self.is_complete:
-            rest += waiting
-        if rest:
-            dispatches = tuple(name for task in rest for name in task.dispatches)
-            turn = "its turn" if len(dispatches) == 1 else "their turn"
-            self._omit(Omission(dispatches, f"{why} before {turn}{part}"))
-
-
-def _part(share: float) -> str:
-    return f" ({share:.0%} of the time)" if share >= SMALL else ""
+    Raises:
+        DeviceError: the device is lost.
+        DatabaseError: a result cannot be stored.
+    """
+    journal, settings = context.journal, context.settings
+    recorded = journal.race(result.prepared, trial.candidate.key) if journal else None
+    if recorded is not None:
+        return decided(result, trial, decide(recorded.blocks, settings.min_gain, settings.seed))
+    assert trial.benchmark is not None
+    context.listener.racing(result.prepared, 1)
+    checks = context.checks(result.prepared, default)
+    result = replace(result, judgement=checks.default_judgement)
+    race = Race(
+        context.devices.first,
+        Contestant(default, result.default_us),
+        [Contestant(trial.benchmark, trial.microseconds or result.default_us)],
+        checks.failure,
+        context.rules(budget, default_is_wrong=result.default_is_wrong),
+    )
+    return raced(context, result, [trial], race.run())

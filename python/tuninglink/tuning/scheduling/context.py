@@ -1,0 +1,123 @@
+"""The context of a tuning run: what its tasks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.database import RelatedTrials
+from tuninglink.tuning.deciding import (
+    DefaultJudgements,
+    JudgedOutputs,
+    RaceRules,
+    TrialResult,
+    WinnerVerification,
+)
+from tuninglink.tuning.devices import Stage, Timeline
+from tuninglink.tuning.flag_sets import Listener
+from tuninglink.tuning.programs import Failure
+
+if TYPE_CHECKING:
+    from tuninglink.tuning.candidates import Candidate, CandidateCompiler, TunableTask
+    from tuninglink.tuning.database import Journal
+    from tuninglink.tuning.deciding import Budget, TuningSettings
+    from tuninglink.tuning.devices import DeviceSet
+    from tuninglink.tuning.programs import Benchmark
+    from tuninglink.tuning.references import References, Reproducers
+
+
+@dataclass(frozen=True)
+class TuningContext:
+    """What the tasks of a run share.
+
+    Attributes:
+        settings: the settings of the run.
+        compiler: builds candidates.
+        devices: run them.
+        listener: receives progress events.
+        journal: records results in the database; None for no record.
+        reproducers: stores reproducers of failures; None for none.
+        timeline: records the time of the stages.
+        references: the references of dispatches; None compares candidates with the compiler's choices only.
+        related: the best right candidates of the tasks so far, which similar tasks try first.
+    """
+
+    settings: TuningSettings
+    compiler: CandidateCompiler
+    devices: DeviceSet
+    listener: Listener = field(default_factory=Listener)
+    journal: Journal | None = None
+    reproducers: Reproducers | None = None
+    timeline: Timeline = field(default_factory=Timeline)
+    references: References | None = None
+    related: RelatedTrials = field(default_factory=RelatedTrials)
+
+    @cached_property
+    def judgements(self) -> DefaultJudgements | None:
+        """The verdicts on the compiler's choices; None without references."""
+        if self.references is None:
+            return None
+        first = self.devices.first
+        return DefaultJudgements(first, self.references, in_background=not self.is_local)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the compiling CPU is also the device."""
+        return self.devices.first.description.is_local
+
+    def rules(self, budget: Budget, places: int = 1, *, default_is_wrong: bool) -> RaceRules:
+        """Return the rules of a race. Against a wrong default, a right candidate need not be faster."""
+        settings = self.settings
+        rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
+        rules = rules.within(settings.seconds)
+        if default_is_wrong:
+            return replace(rules, blocks=1, passes=1, least_speedup=0.0)
+        return rules
+
+    def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
+        """Return a trial with its benchmark. A trial of an earlier run is compiled again; None if that fails."""
+        if trial.benchmark is not None:
+            return trial
+        job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)
+        result = job.result()
+        return None if isinstance(result, Failure) else replace(trial, benchmark=result)
+
+    def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
+        """Return the checks of candidates' outputs, once the default is judged.
+
+        Raises:
+            DeviceError: the device is lost.
+        """
+        judgement = None
+        if self.judgements:
+            with self.timeline.stage(Stage.REFERENCE):
+                judgement = self.judgements.judge(prepared.task, default)
+            self.announce_wrong_defaults()
+        return JudgedOutputs(
+            self.devices.first,
+            default,
+            prepared.spaces.problem.reduction,
+            prepared.task,
+            self.references,
+            judgement,
+            self.settings.numerics,
+        )
+
+    def announce_wrong_defaults(self) -> None:
+        """Report newly discovered wrong defaults, and store their reproducers."""
+        for task, judgement in self.judgements.take_news() if self.judgements else ():
+            self.listener.default_is_wrong(task, judgement)
+            if self.reproducers:
+                uri = self.devices.first.description.uri
+                self.reproducers.keep_wrong(task, judgement, uri)
+
+    def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
+        """Store a reproducer of a failing candidate if reproducers are enabled."""
+        if self.reproducers:
+            uri = self.devices.first.description.uri
+            self.reproducers.keep_candidate(prepared, candidate, failure, uri)
+
+    def verification(self, prepared: TunableTask) -> WinnerVerification:
+        """Return a verification of the winner of a task."""
+        return WinnerVerification(prepared, self.compiler, self.settings.timeout)
