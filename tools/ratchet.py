@@ -39,25 +39,25 @@ LIMITS: Final = {
     "passes": (1200, 26),
     "tuning.problems": (2591, 168),
     "opt": (2234, 119),
-    "tuning.programs": (2632, 122),
+    "tuning.programs": (2637, 123),
     "explaining": (1887, 105),
     "tuning.candidates": (1582, 88),
     "tuning.devices": (4094, 294),
     "tuning.references": (2779, 148),
     "tuning.search": (1066, 71),
-    "tuning.deciding": (3364, 179),
+    "tuning.deciding": (3420, 183),
     "tuning.database": (2619, 146),
-    "tuning.flag_sets": (1591, 87),
-    "tuning.scheduling": (2354, 182),
-    "tuning": (4073, 176),
+    "tuning.flag_sets": (1600, 88),
+    "tuning.scheduling": (2266, 165),
+    "tuning": (4088, 177),
     "doctor": (256, 11),
-    "cli": (5547, 218),
+    "cli": (5559, 219),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 271
-SHORTEST_MEAN: Final = 11.0
+MOST_FILES: Final = 270
+SHORTEST_MEAN: Final = 11.2
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
