@@ -6,8 +6,8 @@
 // RUN: not tuninglink tune %s --buget 3m 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: unknown flag '--buget'; did you mean '--budget'?
 
-// Devices.
-// RUN: not tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=NO-DEVICE
+// Devices. The machine's own GPUs are hidden: with one of them, the program would be tuned.
+// RUN: not env CUDA_VISIBLE_DEVICES= tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=NO-DEVICE
 // NO-DEVICE-NOT: comparing sets of flags
 // NO-DEVICE: error: {{.*}}cuda
 // RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --device cuad 2>&1 | filecheck %s --check-prefix=NO-DRIVER
