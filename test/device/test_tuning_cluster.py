@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +52,28 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
     with DaskProcesses(tmp_path_factory.mktemp("dask")) as started:
         yield started
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.0 400 Bad Request\r\n\r\n"])
+def test_a_server_that_is_not_a_scheduler_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    monkeypatch.setattr(cluster_workers, "_CONNECT_SECONDS", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer)
+                ended.wait(PATIENCE)
+
+        ended = Event()
+        thread = Thread(target=serve)
+        thread.start()
+        with pytest.raises(TuninglinkError, match="no scheduler answers at"):
+            Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        ended.set()
+        thread.join()
 
 
 def test_a_job_that_hangs_or_crashes_costs_itself(processes: DaskProcesses) -> None:

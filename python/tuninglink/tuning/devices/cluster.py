@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import uuid
@@ -16,6 +17,7 @@ from threading import Lock
 from typing import Any, Final, Self, TypeVar, TypeVarTuple
 
 from distributed import Client, KilledWorker, get_worker
+from distributed.comm import connect
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import error, note
@@ -105,7 +107,6 @@ class ClusterDevices:
     that joins takes part from then on.
 
     Args:
-        cluster: the cluster.
         uris: the devices, see `Cluster.devices`.
         settings: the settings of measurements.
         timeout: the seconds after which a benchmark counts as hanging.
@@ -367,11 +368,9 @@ def _expect(expected: Versions) -> None:
         raise TuninglinkError(error(message))
 
 
-T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 _CONNECT_SECONDS: Final = 5.0
-_END_SECONDS: Final = 5.0
 
 
 class Cluster:
@@ -381,7 +380,6 @@ class Cluster:
         address: the address of the scheduler, as in `tcp://10.0.0.1:8786`.
 
     Attributes:
-        client: the connection.
         session: the unique name of this tuner on the workers.
         versions: the versions that workers must have.
 
@@ -393,17 +391,19 @@ class Cluster:
         self.session = uuid.uuid4().hex
         self.versions = versions()
         try:
-            self.client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as failure:
-            message = f"no scheduler answers at '{address}': {failure}"
+            # The client waits for the first answer of a server without a limit.
+            seconds = _CONNECT_SECONDS
+            asyncio.run(asyncio.wait_for(connect(address, seconds), 2 * seconds)).abort()
+            self.client = Client(address, timeout=seconds, set_as_default=False)
+        except Exception as failure:  # noqa: BLE001 - another server may send anything
+            message = f"no scheduler answers at '{address}': {str(failure) or 'timeout'}"
             remedy = note("start one with 'dask scheduler', and workers with 'dask worker'")
             raise TuninglinkError(error(message, notes=[remedy])) from None
         if not self.workers():
             self.close()
             message = f"the scheduler at '{address}' has no workers"
-            raise TuninglinkError(
-                error(message, notes=[note("start some with 'dask worker ADDRESS'")])
-            )
+            remedy = note("start some with 'dask worker ADDRESS'")
+            raise TuninglinkError(error(message, notes=[remedy]))
 
     def __enter__(self) -> Self:
         return self
@@ -415,7 +415,7 @@ class Cluster:
         """End the tuner's tasks on the workers, and the connection."""
         with suppress(Exception):  # of a worker that is gone, or never had the package
             self.client.run(end_session, self.session, on_error="return")
-        self.client.close(timeout=_END_SECONDS)
+        self.client.close(timeout=_CONNECT_SECONDS)
 
     def workers(self) -> dict[str, Any]:
         """Return the scheduler's data on the workers, by their addresses."""
@@ -464,9 +464,9 @@ class ClusterPool:
         self._executor = cluster.client.get_executor(pure=False)
 
     def submit(
-        self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
-    ) -> Future[T]:
-        job: Future[T] = self._executor.submit(self._run, function, arguments, seconds)
+        self, function: Callable[[*Ts], Returned], *arguments: *Ts, seconds: float = 60.0
+    ) -> Future[Returned]:
+        job: Future[Returned] = self._executor.submit(self._run, function, arguments, seconds)
         return job
 
     def close(self) -> None:
