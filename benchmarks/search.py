@@ -20,20 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tuninglink.tuning.database import (
-    Database,
-    PriorData,
-    RecordedPool,
-    load_table,
-    problem_of_table,
-    read_trials,
-)
+from tuninglink.tuning.database import Database, PriorData
 from tuninglink.tuning.search import fastest_first, search_named
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "support"))
+
+from recorded_pool import RecordedPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.database import RecordedTable
     from tuninglink.tuning.search import Search
 
 SEARCHES = ("random", "neighbors", "model")
@@ -53,24 +49,21 @@ class Judged:
 
     Attributes:
         path: its file.
-        table: the table.
         pool: its candidates.
     """
 
     path: Path
-    table: RecordedTable
     pool: RecordedPool
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a table."""
-        table = load_table(path)
-        return cls(path, table, RecordedPool(problem_of_table(table), table))
+        return cls(path, RecordedPool(path))
 
     def is_like(self, other: Judged) -> bool:
         """Return whether a search can learn from another table."""
         kinds = self.pool.problem.kind, other.pool.problem.kind
-        return kinds[0] == kinds[1] and self.table.target == other.table.target
+        return kinds[0] == kinds[1] and self.pool.target == other.pool.target
 
 
 @dataclass(frozen=True)
@@ -117,30 +110,29 @@ def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None
     known = [(each, None) for each in prior.winners(judged.pool)] if prior else []
     measured = prior.measured() if prior else []
     make = search_named(name)
-    table, pool = judged.table, judged.pool
+    pool = judged.pool
     return Replays(
         tuple(
-            arrive(make(pool, seed, table.default_us, known, measured), table)
+            arrive(make(pool, seed, pool.default_us, known, measured), pool)
             for seed in range(seeds)
         )
     )
 
 
-def arrive(search: Search, table: RecordedTable) -> Replay:
+def arrive(search: Search, pool: RecordedPool) -> Replay:
     """Answer a search until it has arrived."""
-    recorded = {each.candidate.key: each.microseconds for each in table.trials}
-    goal = table.best_us * GOAL
-    measured, first = 0, table.default_us
+    goal = pool.best_us * GOAL
+    measured, first = 0, pool.default_us
     while chosen := search.ask(AT_ONCE):
         for each in chosen:
             measured += 1
-            microseconds = recorded[each.key]
+            microseconds = pool.times[each.key]
             if microseconds is not None and measured <= FIRST:
                 first = min(first, microseconds)
             if microseconds is not None and microseconds <= goal:
-                return Replay(measured, table.best_us / first)
+                return Replay(measured, pool.best_us / first)
             search.tell(each, microseconds)
-    raise AssertionError(f"{search.name} ended after {measured} of {len(recorded)}")
+    raise AssertionError(f"{search.name} ended after {measured} of {len(pool.times)}")
 
 
 def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds: int) -> None:
@@ -157,8 +149,8 @@ def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds
         # The database holds the other tables of the same kind of problem.
         with Database() as database:
             for other in others:
-                database.record_all(read_trials(other.path))
-            (own, *_) = read_trials(each.path)
+                database.record_all(other.pool.recorded)
+            (own, *_) = each.pool.recorded
             prior = PriorData.read(database, each.pool.problem, own.problem.key, own.environment)
         found = replay("model", each, seeds, prior)
         firsts.append(found.first)
@@ -178,10 +170,10 @@ def suggest(tables: Sequence[Judged], count: int) -> None:
     """Print the speed of the best of the configurations that are first by their estimates, against the table's best."""
     shares = []
     for judged in tables:
-        recorded = {trial.candidate.key: trial.microseconds for trial in judged.table.trials}
-        valid = [trial.candidate for trial in judged.table.trials if trial.microseconds is not None]
-        first = fastest_first(judged.pool.problem, valid)[:count]
-        share = judged.table.best_us / min(recorded[candidate.key] or 0.0 for candidate in first)
+        pool = judged.pool
+        valid = [one for one in pool.candidates if pool.times[one.key] is not None]
+        first = fastest_first(pool.problem, valid)[:count]
+        share = pool.best_us / min(pool.times[one.key] or 0.0 for one in first)
         shares.append(share)
         print(f"{judged.path.stem:40} {len(valid):6} {share:8.0%}")
     print(f"best of {count} suggestions: {statistics.median(shares):.0%} (median)")
@@ -212,7 +204,7 @@ def main() -> None:
             replays = found[name][each.path] = replay(name, each, arguments.seeds)
             ratio = replays.median / found["random"][each.path].median
             cells.append(f"{f'{replays} {ratio:.2f}':>24}")
-        print(f"{each.path.stem:34} {len(each.table.trials):6}  " + "".join(cells))
+        print(f"{each.path.stem:34} {len(each.pool.candidates):6}  " + "".join(cells))
         sys.stdout.flush()
     if arguments.leave_one_out:
         leave_one_out(tables, found["model"], arguments.seeds)

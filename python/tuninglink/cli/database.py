@@ -412,10 +412,9 @@ _WORDS = {"regression": "slower", "improvement": "faster"}
 
 
 def _point(point: HistoryPoint) -> Iterator[str]:
-    software = point.software
-    is_plain = software.runtime in ("", software.compiler)
-    yield software.compiler if is_plain else f"{software.compiler}, runtime {software.runtime}"
-    yield software.driver
+    is_plain = point.runtime in ("", point.compiler)
+    yield point.compiler if is_plain else f"{point.compiler}, runtime {point.runtime}"
+    yield point.driver
     yield point.date[: len("2026-11-21")]
     yield str(point.trials)
     for estimate, change in (

@@ -21,6 +21,7 @@ import database_writers
 import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
+from recorded_pool import RecordedPool
 
 from tuninglink.cli import process
 from tuninglink.errors import TuninglinkError
@@ -32,10 +33,7 @@ from tuninglink.tuning.database import (
     Database,
     DatabaseError,
     PriorData,
-    RecordedPool,
     export,
-    load_table,
-    problem_of_table,
     read_trials,
     to_t4,
     winners_among,
@@ -473,16 +471,15 @@ def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
     ]
     path = tmp_path / "table.json"
     path.write_text(json.dumps({**TABLE, "trials": trials}))
-    table = load_table(path)
+    pool = RecordedPool(path)
     with Database() as database:
         database.record_all(read_trials(path))
         read = partial(PriorData.read, database)
-        prior = read(problem_of_table(table), "another", HERE)
+        prior = read(pool.problem, "another", HERE)
         half = read(dataclasses.replace(prior.problem, element_types=("f16",)), "another", HERE)
     (measured,) = prior.measured()
     assert (measured.problem.sizes, len(measured.times)) == ((8, 16, 4), 8)
     assert not half.measured()
-    pool = RecordedPool(prior.problem, table)
     assert [each.knobs["workgroup[0]"] for each in prior.winners(pool)] == [7, 6, 5, 4, 3, 2, 1, 0]
 
 

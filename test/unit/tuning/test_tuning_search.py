@@ -13,17 +13,13 @@ from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import pytest
+from recorded_pool import RecordedPool
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree import Spills
 from tuninglink.tuning import unknown_device_remarks
 from tuninglink.tuning.candidates import SearchProblem, distance
-from tuninglink.tuning.database import (
-    RecordedPool,
-    load_table,
-    problem_of_table,
-    recorded_candidate,
-)
+from tuninglink.tuning.database import recorded_candidate
 from tuninglink.tuning.devices import TYPICAL, DeviceDescription, compute_units, known_compute_units
 from tuninglink.tuning.search import (
     FIRST_CANDIDATES,
@@ -471,16 +467,15 @@ def test_a_recorded_table_becomes_a_pool(tmp_path: Path) -> None:
             {**facts, "program": program, "default": {"microseconds": 4.0}, "trials": trials}
         )
     )
-    table = load_table(path)
-    problem = problem_of_table(table)
+    pool = RecordedPool(path)
+    problem = pool.problem
     assert (problem.kind, problem.sizes, problem.roles) == (
         "contraction",
         (64, 16, 32),
         ("m", "n", "k"),
     )
-    assert table.best_us == 2.0
-    pool = RecordedPool(problem, table)
-    first = table.trials[0].candidate
+    assert pool.best_us == 2.0
+    first = pool.candidates[0]
     assert [each.knobs["workgroup[0]"] for each in pool.neighbors(first)] == [32]
     assert len(pool.sample(10, 0)) == 3
 

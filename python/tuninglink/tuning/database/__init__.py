@@ -39,11 +39,8 @@ with lazy_imports(globals()):
         recorded_times as recorded_times,
     )
     from tuninglink.tuning.database.tables import (
-        RecordedPool as RecordedPool,
-        RecordedTable as RecordedTable,
         export as export,
-        load_table as load_table,
-        problem_of_table as problem_of_table,
+        problem_of_program as problem_of_program,
         read_trials as read_trials,
         recorded_candidate as recorded_candidate,
         to_csv as to_csv,

@@ -7,7 +7,7 @@ import sqlite3
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -22,14 +22,15 @@ from tuninglink.spaces import current_names
 from tuninglink.tuning.devices import PROTOCOL_VERSION
 from tuninglink.tuning.programs import Failure, FailureKind, FatalError
 
-EXPORT_FORMAT: Final = "tuninglink.trials"
-EXPORT_VERSION: Final = 1
-"""The form of an exported database."""
+SCREEN: Final = "screen"
+RACE: Final = "race"
+FINAL: Final = "final"
+_STAGES: Final = (SCREEN, RACE, FINAL)
+"""The stages of trials, from the cheapest figures to the best."""
 
-
-def now() -> str:
-    """Return the current time in the format of databases."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+RIGHT: Final = "right"
+NOT_CHECKED: Final = "not checked"
+"""Results of configurations that did not fail."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Trial:
     caches: str = "warm"
     clocks_mhz: tuple[int, ...] = ()
     failure: Failure | None = None
-    time: str = field(default_factory=now)
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
     spills: Spills | None = None
 
     @written("problem")
@@ -141,30 +142,6 @@ class Trial:
     def median(self) -> float | None:
         """The median of the samples in microseconds, None if the trial failed."""
         return statistics.median(self.samples) if self.samples else None
-
-
-def exported_trials(data: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield the trials of an exported database."""
-    if data["version"] != EXPORT_VERSION:
-        raise ValueError(f"version {data['version']}")
-    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
-    for row in data["trials"]:
-        failure, configuration = row["failure"], ConfigurationRecord(**row["configuration"])
-        knobs = current_names(configuration.knobs)
-        yield Trial(
-            problem=problems[row["problem"]],
-            environment=EnvironmentRecord(**row["environment"]),
-            configuration=replace(configuration, knobs=knobs),
-            stage=row["stage"],
-            origin=row["origin"],
-            samples=tuple(row["samples_us"]),
-            batch=row["batch"],
-            caches=row["caches"],
-            clocks_mhz=tuple(row["clocks_mhz"]),
-            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            time=row["time"],
-            spills=_spills(row.get("spills")),
-        )
 
 
 @dataclass(frozen=True)
@@ -184,11 +161,11 @@ class Winner:
 
 _SPILLS_OF_TRIAL: Final = "(SELECT numbers FROM spills WHERE trial = t.id)"
 _SELECT: Final = f"""
-SELECT t.id, p.key, p.kind, p.description, p.program,
+SELECT p.key, p.kind, p.description, p.program,
   e.target, e.sku, e.device, e.driver, e.compiler, e.runtime, e.flags, e.cores, e.protocol,
   c.key, c.pipeline, c.knobs, c.attribute, c.decomposition,
   t.stage, t.origin, t.samples, t.batch, t.caches, t.clocks, t.failure, t.message, t.time,
-  {_SPILLS_OF_TRIAL}
+  {_SPILLS_OF_TRIAL}, t.id
 FROM trial t LEFT JOIN problem p ON p.id = t.problem LEFT JOIN environment e ON e.id = t.environment
   LEFT JOIN configuration c ON c.id = t.configuration
 """  # noqa: S608 - of our own names
@@ -198,13 +175,6 @@ _ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_
 
 _MOST_READ_ALONE: Final = 100_000
 """How many trials are read one by one after a damaged part."""
-
-_STAGES: Final = ("screen", "race", "final")
-"""The stages, from the cheapest figures to the best."""
-
-RIGHT: Final = "right"
-NOT_CHECKED: Final = "not checked"
-"""Results of configurations that did not fail."""
 
 
 class Database:
@@ -328,88 +298,71 @@ class Database:
 
     def _select(self, condition: str, *values: object) -> Iterator[Trial]:
         """Yield trials, and report those that cannot be read once all others were yielded."""
-        lost, last = 0, 0
+        is_damaged = False
         with translated(self._name):
-            try:
-                for row in self._connection.execute(f"{_SELECT} {condition} ORDER BY t.id", values):
-                    last = row[0]
-                    try:
-                        trial = _trial(row[1:])
-                    except (ValueError, TypeError, AttributeError, RecursionError):
-                        lost += 1
-                    else:
-                        yield trial
-            except sqlite3.DatabaseError as failure:
-                if is_locked(failure) or self._on_damage is None:
-                    raise
-                # Read what follows the damaged page, one by one.
-                lost += 1
-                for single in self._rest(condition, values, last):
-                    if single is None:
-                        lost += 1
-                    else:
-                        yield single
-        if lost:
-            error_ = database_error(
+            for row in self._rows(condition, values):
+                trial = None if row is None else _trial(row)
+                if trial is None:
+                    is_damaged = True
+                else:
+                    yield trial
+        if is_damaged:
+            damage = database_error(
                 f"database '{self._name}' is damaged: not all of its trials can be read",
                 "the others are used; 'tuninglink database merge NEW FILE' saves them",
             )
             if self._on_damage is None:
-                raise error_
-            self._on_damage(error_)
+                raise damage
+            self._on_damage(damage)
 
-    def _rest(self, condition: str, values: Sequence[object], last: int) -> Iterator[Trial | None]:
-        """Yield the trials with numbers above `last`; None for each that cannot be read."""
+    def _rows(self, condition: str, values: Sequence[object]) -> Iterator[Sequence[Any] | None]:
+        """Yield the rows of trials; None for each damaged part."""
+        execute, last = self._connection.execute, 0
+        try:
+            for row in execute(f"{_SELECT} {condition} ORDER BY t.id", values):
+                last = row[-1]
+                yield row
+        except sqlite3.DatabaseError as failure:
+            if is_locked(failure) or self._on_damage is None:
+                raise
+        else:
+            return
+        # Read what follows the damaged page, one by one.
+        yield None
+        select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")  # the damage may be there
+        single = f"{select} {condition or 'WHERE 1'} AND t.id = ?"
         with suppress(sqlite3.DatabaseError):
-            (highest,) = self._connection.execute("SELECT max(id) FROM trial").fetchone()
-            select = _SELECT.replace(_SPILLS_OF_TRIAL, "NULL")  # the damage may be there
-            single = f"{select} {condition or 'WHERE 1'} AND t.id = ?"
+            (highest,) = execute("SELECT max(id) FROM trial").fetchone()
             for number in range(last + 1, min(int(highest or 0), last + _MOST_READ_ALONE) + 1):
                 try:
-                    row = self._connection.execute(single, (*values, number)).fetchone()
-                    if row is not None:
-                        yield _trial(row[1:])
-                except (
-                    sqlite3.DatabaseError,
-                    ValueError,
-                    TypeError,
-                    AttributeError,
-                    RecursionError,
-                ):
+                    yield from execute(single, (*values, number)).fetchall()
+                except sqlite3.DatabaseError:
                     yield None
 
     def _insert(self, trial: Trial) -> int:
         # A hash of the whole trial identifies it, so that merges add no duplicates.
-        configuration = trial.configuration
-        failure = trial.failure
-        knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
+        problem, environment = trial.problem, astuple(trial.environment)
+        configuration, failure = trial.configuration, trial.failure
         result: tuple[Any, ...] = (
-            trial.stage,
-            trial.origin,
-            json.dumps(trial.samples),
-            trial.batch,
-            trial.caches,
+            *(trial.stage, trial.origin, json.dumps(trial.samples), trial.batch, trial.caches),
             json.dumps(trial.clocks_mhz),
-            failure.kind.value if failure else None,
-            failure.message if failure else None,
+            *((failure.kind.value, failure.message) if failure else (None, None)),
             trial.time,
         )
-        problem = trial.problem
-        whole = (problem.key, astuple(trial.environment), configuration.key, result)
+        whole = (problem.key, environment, configuration.key, result)
         key = sha256(json.dumps(whole).encode()).hexdigest()
         if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
             return 0
         # Refer to the rows of its problem, environment and configuration, which are added if new.
-        identities = (
+        knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
+        values = asdict(configuration) | {"knobs": knobs}
+        row = (
+            key,
             self._identity("problem", ("key",), astuple(problem)),
-            self._identity("environment", _ENVIRONMENT_COLUMNS, astuple(trial.environment)),
-            self._identity(
-                "configuration",
-                ("key",),
-                tuple((asdict(configuration) | {"knobs": knobs}).values()),
-            ),
+            self._identity("environment", _ENVIRONMENT_COLUMNS, environment),
+            self._identity("configuration", ("key",), tuple(values.values())),
+            *result,
         )
-        row = (key, *identities, *result)
         places = ", ".join("?" * len(row))
         insert = f"INSERT INTO trial VALUES (NULL, {places})"  # noqa: S608 - of question marks
         inserted = self._connection.execute(insert, row).lastrowid
@@ -422,12 +375,12 @@ class Database:
         """Return the number of a record; add the record if it is new."""
         condition = " AND ".join(f"{column} = ?" for column in unique)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
-        fetchone = self._connection.execute(query, values[: len(unique)]).fetchone()
-        if fetchone is None:
+        row = self._connection.execute(query, values[: len(unique)]).fetchone()
+        if row is None:
             places = ", ".join("?" * len(values))
             insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608
-            fetchone = self._connection.execute(insert, values).fetchone()
-        return int(fetchone[0])
+            row = self._connection.execute(insert, values).fetchone()
+        return int(row[0])
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
@@ -438,7 +391,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
     winners = []
     for group in grouped_trials(trials):
         results = results_of(group)
-        ranked = _fastest_first(_latest(group))
+        ranked = _ranked(group)
         best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
         if best is not None:
             defaults = [trial.median for trial in ranked if trial.origin == "default"]
@@ -475,54 +428,52 @@ def grouped_trials(trials: Iterable[Trial]) -> list[list[Trial]]:
 def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
     """Return the measured trials of each problem in each environment, the fastest first.
 
-    Each configuration is represented by its best trial, and omitted if any of its trials failed.
+    Each configuration is represented by its trial of the latest stage, and omitted if any of its trials failed.
     """
-    latest = filter(None, map(_latest, grouped_trials(trials)))
-    return [tuple(_fastest_first(group)) for group in latest]
+    return [ranked for group in grouped_trials(trials) if (ranked := _ranked(group))]
 
 
-def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
-    return sorted(trials, key=lambda trial: trial.median or 0.0)
-
-
-def _latest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the best trial of each configuration, without configurations that have a failed trial."""
+def _ranked(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     failed = {trial.configuration.key for trial in trials if trial.failure}
-    ranked = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
-    by_key = {trial.configuration.key: trial for trial in ranked if trial.samples}
-    return [trial for key, trial in by_key.items() if key not in failed]
+    by_stage = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
+    latest = {trial.configuration.key: trial for trial in by_stage if trial.samples}
+    measured = (trial for key, trial in latest.items() if key not in failed)
+    return tuple(sorted(measured, key=lambda trial: trial.median or 0.0))
 
 
-def _trial(row: Sequence[Any]) -> Trial:
-    """Return the trial in a row."""
-    problem = ProblemRecord(*row[:4])
-    environment = EnvironmentRecord(*row[4:13])
-    configuration = ConfigurationRecord(
-        row[13], row[14], current_names(json.loads(row[15])), row[16], row[17]
-    )
-    stage, origin, samples, batch, caches, clocks, failure, message, time, spills = row[18:]
+def _trial(row: Sequence[Any]) -> Trial | None:
+    """Return the trial in a row; None if the row is damaged."""
+    stage, origin, samples, batch, caches, clocks, failure, message, time, spills = row[18:28]
     texts = (*row[:11], *row[13:15], *row[16:18], origin, caches, time)
-    numbers = (*row[11:13], batch, *json.loads(samples), *json.loads(clocks))
-    is_sound = all(isinstance(text, str) for text in texts) and stage in _STAGES
-    if not is_sound or not all(isinstance(number, int | float) for number in numbers):
-        raise ValueError("a value has another type")
-    return Trial(
-        problem=problem,
-        environment=environment,
-        configuration=configuration,
-        stage=stage,
-        origin=origin,
-        samples=tuple(json.loads(samples)),
-        batch=batch,
-        caches=caches,
-        clocks_mhz=tuple(json.loads(clocks)),
-        failure=None if failure is None else Failure(FailureKind(failure), message),
-        time=time,
-        spills=_spills(json.loads(spills or "null")),
-    )
+    try:
+        times, clocks_mhz = tuple(json.loads(samples)), tuple(json.loads(clocks))
+        numbers = (*row[11:13], batch, *times, *clocks_mhz)
+        if not all(isinstance(text, str) for text in texts) or stage not in _STAGES:
+            return None
+        if not all(isinstance(number, int | float) for number in numbers):
+            return None
+        return Trial(
+            problem=ProblemRecord(*row[:4]),
+            environment=EnvironmentRecord(*row[4:13]),
+            configuration=ConfigurationRecord(
+                *(row[13], row[14], current_names(json.loads(row[15])), row[16], row[17])
+            ),
+            stage=stage,
+            origin=origin,
+            samples=times,
+            batch=batch,
+            caches=caches,
+            clocks_mhz=clocks_mhz,
+            failure=None if failure is None else Failure(FailureKind(failure), message),
+            time=time,
+            spills=read_spills(json.loads(spills or "null")),
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
-def _spills(numbers: Any) -> Spills | None:
+def read_spills(numbers: Any) -> Spills | None:
+    """Return spills of JSON, or raise an error of Python if it has another structure."""
     if numbers is None:
         return None
     if not all(isinstance(number, int) and number >= 0 for number in numbers.values()):
@@ -543,16 +494,18 @@ def open_database(
     Raises:
         DatabaseError: the file cannot be opened, belongs to another program, has a newer version, or stays locked.
     """
-
-    def report() -> None:
-        message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
-        warn(Diagnostic(Severity.REMARK, message))
+    message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
 
     def report_damage(failure: DatabaseError) -> None:
         for diagnostic in failure.diagnostics:
             warn(diagnostic)
 
-    return Database(Path(path), read_only=read_only, on_wait=report, on_damage=report_damage)
+    return Database(
+        Path(path),
+        read_only=read_only,
+        on_wait=lambda: warn(Diagnostic(Severity.REMARK, message)),
+        on_damage=report_damage,
+    )
 
 
 # --- The tables of a database, the check that a file is a database, and database errors as one diagnostic
@@ -722,13 +675,9 @@ def _connect(
 
 def _create(connection: sqlite3.Connection, name: str) -> None:
     """Create the tables in an empty file. Several processes may do so at the same time."""
-    if _has_tables(connection, name):
-        _check(connection, name)
-        # A file that cannot be written shows it here, not with the first trial.
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-        return
-    _log_ahead(connection)
+    if not _has_tables(connection, name):
+        _log_ahead(connection)
+    # A file that cannot be written shows it here, not with the first trial.
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _has_tables(connection, name):
@@ -766,7 +715,7 @@ def _log_ahead(connection: sqlite3.Connection) -> None:
 
 def _check(connection: sqlite3.Connection, name: str) -> None:
     if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise database_error(f"database '{name}' belongs to another program", "name another file")
+        raise _foreign(name)
     version = _pragma(connection, "user_version")
     if version > VERSION:
         raise database_error(
@@ -781,8 +730,12 @@ def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     mark = _pragma(connection, "application_id")
     if mark != APPLICATION_ID and (tables or mark):
-        raise database_error(f"database '{name}' belongs to another program", "name another file")
+        raise _foreign(name)
     return mark == APPLICATION_ID
+
+
+def _foreign(name: str) -> DatabaseError:
+    return database_error(f"database '{name}' belongs to another program", "name another file")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
 from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Estimate, time_change
-from tuninglink.plain_data import FLAT, written
+from tuninglink.plain_data import written
 from tuninglink.tuning.database.database import (
     RIGHT,
     EnvironmentRecord,
@@ -43,35 +43,13 @@ class HistoryFilter:
         """Return whether a trial belongs to a selected problem."""
         problem, environment = trial.problem, trial.environment
         description, device = problem.description.lower(), environment.device.lower()
+        targets = {environment.target, environment.sku}
         return (
             all(word.lower() in description for word in self.words)
             and (not self.kinds or problem.kind in self.kinds)
-            and (
-                not self.targets
-                or not {environment.target, environment.sku}.isdisjoint(self.targets)
-            )
+            and (not self.targets or not targets.isdisjoint(self.targets))
             and (not self.devices or any(name.lower() in device for name in self.devices))
         )
-
-    def shows(self, history: ProblemHistory) -> bool:
-        """Return whether a selected problem is shown."""
-        if self.is_changed:
-            return history.is_changed
-        return self.is_everything or len(history.points) > 1
-
-
-@dataclass(frozen=True)
-class Software:
-    """The versions that a time depends on."""
-
-    compiler: str
-    runtime: str
-    driver: str
-
-    @property
-    def order(self) -> list[tuple[int, str]]:
-        parts = re.split(r"(\d+)", f"{self.compiler} {self.runtime} {self.driver}")
-        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -79,7 +57,9 @@ class HistoryPoint:
     """A problem under one compiler, runtime and driver.
 
     Attributes:
-        software: their versions.
+        compiler: the version of the compiler.
+        runtime: the version of the runtime.
+        driver: the driver, with its version.
         date: the time of the first trial, in ISO 8601.
         trials: the number of trials.
         failures: the number of failed trials.
@@ -90,7 +70,9 @@ class HistoryPoint:
         best_change: the change of the best time.
     """
 
-    software: Software = field(metadata=FLAT)
+    compiler: str
+    runtime: str
+    driver: str
     date: str
     trials: int
     failures: int
@@ -115,10 +97,7 @@ class ProblemHistory:
 
     Attributes:
         problem: the problem in words.
-        kind: the kind of the root op.
         target: the target architecture or SKU.
-        device: the device.
-        flags: the flags of the compiler.
         cores: the number of threads of a CPU device; 0 for other devices.
         points: its times, by version.
     """
@@ -145,8 +124,6 @@ class History:
     Attributes:
         problems: the problems, in the order of their first trials.
         hidden: the number of selected problems that are not shown, since they have one environment or no change.
-        format: the kind of the document.
-        version: the version of its form.
     """
 
     format: Literal["tuninglink.history"] = field(default="tuninglink.history", init=False)
@@ -166,29 +143,21 @@ def history_among(
         least: the smallest relevant change of a time, as a fraction.
     """
     histories = [_history(group, least) for group in _series(filter(selected.has, trials))]
-    shown = tuple(history for history in histories if selected.shows(history))
+    shown = tuple(
+        history
+        for history in histories
+        if history.is_changed
+        or (not selected.is_changed and (selected.is_everything or len(history.points) > 1))
+    )
     return History(shown, len(histories) - len(shown))
 
 
 _Key = TypeVar("_Key")
-_Place = tuple[str, str, str, str, int, int]
 
 
-def _place(environment: EnvironmentRecord) -> _Place:
-    """Return the properties of a trial that must be equal for its time to be comparable."""
-    return (
-        environment.target,
-        environment.sku,
-        environment.device,
-        environment.flags,
-        environment.cores,
-        environment.protocol,
-    )
-
-
-def _software(trial: Trial) -> Software:
+def _software(trial: Trial) -> tuple[str, str, str]:
     environment = trial.environment
-    return Software(environment.compiler, environment.runtime, environment.driver)
+    return environment.compiler, environment.runtime, environment.driver
 
 
 def _grouped(trials: Iterable[Trial], key: Callable[[Trial], _Key]) -> dict[_Key, list[Trial]]:
@@ -199,39 +168,39 @@ def _grouped(trials: Iterable[Trial], key: Callable[[Trial], _Key]) -> dict[_Key
 
 
 def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
-    """Yield the trials of each problem in each place.
+    """Yield the trials of each problem on each device, with the same flags.
 
     Another version of the compiler may form a different dispatch for the same computation, so that its hash differs.
     Then the words identify the problem, unless two problems of one version have the same words.
     """
 
-    def described(trial: Trial) -> tuple[str, str, _Place]:
-        return trial.problem.kind, trial.problem.description, _place(trial.environment)
+    def described(trial: Trial) -> tuple[str, str, EnvironmentRecord]:
+        place = replace(trial.environment, compiler="", runtime="", driver="")
+        return trial.problem.kind, trial.problem.description, place
 
     for group in _grouped(trials, described).values():
-        keys_of_versions = _grouped(group, _software).values()
-        is_distinct = all(
-            len({trial.problem.key for trial in version}) == 1 for version in keys_of_versions
-        )
-        if is_distinct:
+        versions = _grouped(group, _software).values()
+        keys = ({trial.problem.key for trial in version} for version in versions)
+        if all(len(distinct) == 1 for distinct in keys):
             yield group
         else:
             yield from _grouped(group, lambda trial: trial.problem.key).values()
 
 
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
-    first = trials[0]
-    versions = sorted(
-        _grouped(trials, _software).items(),
-        key=lambda version: (version[0].order, version[1][0].time),
-    )
+    def order(version: tuple[tuple[str, str, str], list[Trial]]) -> tuple[object, str]:
+        software, group = version
+        parts = re.split(r"(\d+)", " ".join(software))
+        numbers = [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+        return numbers, group[0].time
+
     points: list[HistoryPoint] = []
-    for software, group in versions:
-        points.append(_point(software, group, points[-1] if points else None, least))
-    environment = first.environment
+    for _, group in sorted(_grouped(trials, _software).items(), key=order):
+        points.append(_point(group, points[-1] if points else None, least))
+    problem, environment = trials[0].problem, trials[0].environment
     return ProblemHistory(
-        problem=first.problem.description,
-        kind=first.problem.kind,
+        problem=problem.description,
+        kind=problem.kind,
         target=environment.sku or environment.target,
         device=environment.device,
         flags=environment.flags,
@@ -240,26 +209,24 @@ def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
     )
 
 
-def _point(
-    software: Software, trials: Sequence[Trial], before: HistoryPoint | None, least: float
-) -> HistoryPoint:
+def _point(trials: Sequence[Trial], before: HistoryPoint | None, least: float) -> HistoryPoint:
     results = results_of(trials)
     ranked = [trial for group in ranked_among(trials) for trial in group]
     default = next((trial for trial in ranked if trial.origin == "default"), None)
     best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
-    default_us, best_us = (None if trial is None else _estimate(trial) for trial in (default, best))
+    default_us, best_us = map(_estimate, (default, best))
 
     def change(earlier: Estimate | None, later: Estimate | None) -> ChangeKind | None:
         return time_change(earlier, later, least) if earlier and later else None
 
     return HistoryPoint(
-        software,
+        *_software(trials[0]),
         date=min(trial.time for trial in trials),
         trials=len(trials),
         failures=sum(trial.failure is not None for trial in trials),
         default_us=default_us,
         best_us=best_us,
-        best=_words(best) if best else "",
+        best=_words(best),
         default_change=change(before.default_us, default_us) if before else None,
         best_change=change(before.best_us, best_us) if before else None,
     )
@@ -269,17 +236,19 @@ _FEWEST: Final = 3
 """The least number of samples with an interval."""
 
 
-def _estimate(trial: Trial) -> Estimate:
+def _estimate(trial: Trial | None) -> Estimate | None:
+    if trial is None:
+        return None
     times = interval(trial.samples)
     bounds = times.interval if len(trial.samples) >= _FEWEST else (None, None)
     return Estimate(times.median, *bounds)
 
 
-def _words(trial: Trial) -> str:
-    if trial.origin == "default":
-        return "the compiler's choice"
-    configuration = trial.configuration
+def _words(trial: Trial | None) -> str:
+    if trial is None or trial.origin == "default":
+        return "the compiler's choice" if trial else ""
     # A tile of 0 leaves its loop alone.
+    configuration = trial.configuration
     knobs = ", ".join(
         f"{name} = {value}"
         for name, value in configuration.knobs.items()

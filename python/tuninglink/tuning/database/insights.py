@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     Table = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-
-FORMAT: Final = "tuninglink.insights"
-VERSION: Final = 1
 
 _LEAF_SHARE: Final = 0.02
 """The least share of the candidates that meet all conditions: a list should not describe a single candidate."""
@@ -62,8 +59,6 @@ class Heuristic:
     then of problems.
 
     Attributes:
-        kind: the kind of the root op.
-        target: the architecture.
         problems: the number of problems, counted once for each environment.
         candidates: the number of measured candidates.
         known_defaults: the number of problems for which the knobs of the compiler's choice are known.
@@ -97,12 +92,10 @@ class Insights:
     Attributes:
         heuristics: a heuristic for each kind of operation and target with enough candidates.
         failures: the rules of failures, those that explain most first.
-        format: the kind of the document.
-        version: the version of its form.
     """
 
-    format: str = field(default=FORMAT, init=False)
-    version: int = field(default=VERSION, init=False)
+    format: Literal["tuninglink.insights"] = field(default="tuninglink.insights", init=False)
+    version: Literal[1] = field(default=1, init=False)
     heuristics: tuple[Heuristic, ...]
     failures: tuple[FailureRule, ...]
 
@@ -143,12 +136,13 @@ class _Measured:
             for trial in group
             if trial.configuration.knobs
         ]
+        numbers, trials, slowdowns, limits = zip(*rows, strict=True)
         return cls(
-            Quantities.of(trial for _, trial, *_ in rows),
-            np.array([number for number, *_ in rows], int),
-            np.array([slowdown for *_, slowdown, _ in rows], float),
-            np.array([limit for *_, limit in rows], float),
-            np.array([trial.origin == "default" for _, trial, *_ in rows], bool),
+            Quantities.of(trials),
+            np.array(numbers, int),
+            np.array(slowdowns, float),
+            np.array(limits, float),
+            np.array([trial.origin == "default" for trial in trials], bool),
         )
 
     def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
@@ -202,17 +196,6 @@ class _Measured:
             for problem in np.unique(self.problems[rows])
         )
 
-    def regret_elsewhere(self) -> float | None:
-        """Return the regret of heuristics on problems that they were not learned from."""
-        count = len(np.unique(self.problems))
-        if count == 1:
-            return None
-        rows = np.zeros(len(self.problems), bool)
-        for fold in range(min(count, _FOLDS)):
-            others = self.problems % _FOLDS == fold
-            rows |= self.chosen(self.heuristic(~others), others)
-        return self.regret(rows)
-
 
 def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | None:
     """Return the heuristic of a kind of operation on a target; None if no condition separates its candidates."""
@@ -240,6 +223,12 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
                 int((holds & measured.are_defaults).sum()),
             )
         )
+    # Rate conditions on problems that they were not learned from.
+    count = len(winners)
+    chosen = np.zeros_like(everything)
+    for fold in range(min(count, _FOLDS) if count > 1 else 0):
+        others = measured.problems % _FOLDS == fold
+        chosen |= measured.chosen(measured.heuristic(~others), others)
     # Rate the compiler's own choices.
     defaults = [slowdown for group in groups for slowdown in _default_slowdowns(group)]
     return Heuristic(
@@ -250,7 +239,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
         known_defaults=int(measured.are_defaults.sum()),
         regret_of_all=measured.regret(everything),
         regret_of_defaults=_geometric_mean(defaults) if defaults else None,
-        regret_elsewhere=measured.regret_elsewhere(),
+        regret_elsewhere=measured.regret(chosen) if count > 1 else None,
         steps=tuple(steps),
     )
 
@@ -335,17 +324,6 @@ class Quantities:
             column <= condition.value if condition.relation == "<=" else column >= condition.value
         )
 
-    def condition(self, column: int, threshold: float, *, is_above: bool) -> QuantityCondition:
-        """Return the condition of one side of a split, with a value that occurs instead of the threshold."""
-        name, values = self.names[column], self.table[:, column]
-        if name.startswith(_PIPELINE):
-            return QuantityCondition(
-                "pipeline", "==" if is_above else "!=", name.removeprefix(_PIPELINE)
-            )
-        if is_above:
-            return QuantityCondition(name, ">=", float(values[values > threshold].min()))
-        return QuantityCondition(name, "<=", float(values[values <= threshold].max()))
-
     def leaves(self, tree: Any) -> Iterator[tuple[QuantityCondition, ...]]:
         """Yield the conditions of the path to each leaf of a tree of scikit-learn."""
 
@@ -355,10 +333,18 @@ class Quantities:
             if tree.children_left[node] < 0:
                 yield path
                 return
-            for child, is_above in ((tree.children_left, False), (tree.children_right, True)):
-                column, threshold = int(tree.feature[node]), float(tree.threshold[node])
-                condition = self.condition(column, threshold, is_above=is_above)
-                yield from below(int(child[node]), (*path, condition))
+            column, threshold = int(tree.feature[node]), float(tree.threshold[node])
+            name, values = self.names[column], self.table[:, column]
+            if name.startswith(_PIPELINE):
+                pipeline = name.removeprefix(_PIPELINE)
+                least = QuantityCondition("pipeline", "==", pipeline)
+                most = replace(least, relation="!=")
+            else:
+                # Values that occur are clearer than the threshold.
+                least = QuantityCondition(name, ">=", float(values[values > threshold].min()))
+                most = QuantityCondition(name, "<=", float(values[values <= threshold].max()))
+            yield from below(int(tree.children_left[node]), (*path, most))
+            yield from below(int(tree.children_right[node]), (*path, least))
 
         for path in below(0, ()):
             # A later bound on the same side of a quantity is the tighter one.
@@ -372,8 +358,15 @@ def _quantities(trial: Trial) -> Mapping[str, float]:
     if problem is None:
         knobs = {f"{_KNOB}{name}": float(value) for name, value in configuration.knobs.items()}
         return {f"{_PIPELINE}{configuration.pipeline}": 1.0, **knobs}
-    described = features(problem, recorded_candidate(configuration.pipeline, configuration.knobs))
-    return {name: _unit(name, value) for name, value in described.items() if name != "estimate"}
+    candidate = recorded_candidate(configuration.pipeline, configuration.knobs)
+    quantities = {}
+    for name, value in features(problem, candidate).items():
+        is_logarithm = not name.startswith(_PIPELINE) and name not in _FRACTIONS
+        has_none = name.startswith(_KNOB) and value < 0
+        power = 0.0 if has_none else 2.0**value
+        if name != "estimate":
+            quantities[name] = round(power if is_logarithm else value, _DIGITS)
+    return quantities
 
 
 @cache
@@ -382,12 +375,6 @@ def _problem(program: str, device: str) -> SearchProblem | None:
         return problem_of_program(program, device)
     except TuninglinkError:
         return None  # older databases keep the names of programs only
-
-
-def _unit(name: str, value: float) -> float:
-    if name.startswith(_PIPELINE) or name in _FRACTIONS:
-        return round(value, _DIGITS)
-    return 0.0 if name.startswith(_KNOB) and value < 0 else round(2.0**value, _DIGITS)
 
 
 _NUMBER: Final = re.compile(r"\d+")
@@ -420,7 +407,12 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
             candidates[key] = trial  # of a candidate that failed at any stage, the failure counts
     # Divide the candidates by the reason of their failure.
     rows = list(candidates.values())
-    reasons = list(map(_reason, rows))
+    reasons = [
+        (trial.failure.kind.value, _NUMBER.sub("N", trial.failure.message.partition("\n")[0]))
+        if trial.failure
+        else None
+        for trial in rows
+    ]
     succeeded = np.array([reason is None for reason in reasons], bool)
     quantities = Quantities.of(rows)
     for reason in dict.fromkeys(filter(None, reasons)):
@@ -443,12 +435,6 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
                 problems=len({trial.problem.key for trial in explained}),
             )
             unexplained = unexplained & ~holds
-
-
-def _reason(trial: Trial) -> tuple[str, str] | None:
-    if trial.failure is None:
-        return None
-    return trial.failure.kind.value, _NUMBER.sub("N", trial.failure.message.partition("\n")[0])
 
 
 def _common_conditions(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.database.database import (
+    FINAL,
+    RACE,
+    SCREEN,
     ConfigurationRecord,
     Database,
     EnvironmentRecord,
@@ -22,16 +25,10 @@ from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import Correctness, Failure, FailureKind, OutputVerdict
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates import CandidateSpaces, TunableTask
+    from tuninglink.tuning.candidates import TunableTask
     from tuninglink.tuning.deciding import RaceResult, TuningSettings
     from tuninglink.tuning.devices import DeviceDescription
     from tuninglink.tuning.programs import TuningTask
-
-
-SCREEN: Final = "screen"
-RACE: Final = "race"
-FINAL: Final = "final"
-"""The stages of trials."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +63,25 @@ class Journal:
 
     def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
         """Return the results of a task's candidates in this environment, by their keys."""
+        spaces = prepared.spaces
+        given = {candidate.key: candidate for candidate in spaces.given}
         result: dict[str, TrialResult] = {}
         for trial in self._trials(prepared.task):
+            key, configuration = trial.configuration.key, trial.configuration
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
-                candidate = _candidate(prepared.spaces, trial)
-                result[trial.configuration.key] = TrialResult(
-                    candidate, trial.median, trial.failure, 0.0, spills=trial.spills
+                candidate = given.get(key)
+                if candidate is None:
+                    candidate = spaces.candidate(configuration.pipeline, configuration.knobs)
+                result[key] = TrialResult(
+                    candidate or spaces.default,  # a record, if no space contains it any more
+                    trial.median,
+                    trial.failure,
+                    0.0,
+                    spills=trial.spills,
                 )
-            elif trial.failure is not None and trial.configuration.key in result:
-                measured = result[trial.configuration.key]  # it failed in a race
-                failed = replace(measured, microseconds=None, failure=trial.failure)
-                result[trial.configuration.key] = failed
+            elif trial.failure is not None and key in result:
+                # It failed in a race.
+                result[key] = replace(result[key], microseconds=None, failure=trial.failure)
         return result
 
     def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
@@ -93,7 +98,14 @@ class Journal:
             if default.configuration.key == prepared.spaces.default.key
             and winner in (None, best.configuration.key)
         ]
-        return _recorded(*races[-1]) if races else None
+        if not races:
+            return None
+        default, best = races[-1]
+        rounds = tuple(zip(default.samples, best.samples, strict=False))
+        # Rounds are recorded by block, and the blocks of a confirmation have equal lengths.
+        bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
+        blocks = (rounds[first:end] for first, end in pairwise(bounds))
+        return RecordedRace(best.configuration.key, tuple(filter(None, blocks)))
 
     def prior(self, prepared: TunableTask) -> PriorData:
         """Return the records of the same task in other environments, and of similar tasks.
@@ -114,15 +126,14 @@ class Journal:
         if result.failure is not None and result.failure.is_external:
             return
         timing = result.timing
-        trial = self._trial(prepared, result.candidate, SCREEN)
+        trial = self._trial(
+            prepared, result.candidate, SCREEN, failure=result.failure, spills=result.spills
+        )
         if timing is not None:
             trial = replace(
-                trial,
-                samples=timing.samples,
-                batch=timing.batch,
-                clocks_mhz=timing.clocks_mhz,
+                trial, samples=timing.samples, batch=timing.batch, clocks_mhz=timing.clocks_mhz
             )
-        self.database.record(replace(trial, failure=result.failure, spills=result.spills))
+        self.database.record(trial)
 
     def record_default(self, prepared: TunableTask, microseconds: float) -> None:
         """Record the time of the compiler's choice, unless this environment has one.
@@ -136,8 +147,7 @@ class Journal:
             for trial in self._trials(prepared.task)
         )
         if default.origin is CandidateOrigin.DEFAULT and not is_recorded:
-            trial = self._trial(prepared, default, SCREEN)
-            self.database.record(replace(trial, samples=(microseconds,)))
+            self.database.record(self._trial(prepared, default, SCREEN, samples=(microseconds,)))
 
     def record_race(
         self,
@@ -157,60 +167,59 @@ class Journal:
         Raises:
             DatabaseError: it cannot be written.
         """
-        trials = list(self._race_trials(prepared, finalists, race))
-        if judgement is not None and judgement.correctness is Correctness.WRONG:
-            default = self._trial(prepared, prepared.spaces.default, RACE)
-            trials.append(replace(default, failure=Failure(FailureKind.WRONG, judgement.reason)))
-        self.database.record_all(trials)
-
-    def _race_trials(
-        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
-    ) -> Iterator[Trial]:
-        default = self._trial(prepared, prepared.spaces.default, RACE)
+        default = prepared.spaces.default
+        trials = []
         for position, finalist in enumerate(finalists):
-            trial = self._trial(prepared, finalist.candidate, RACE)
             timing, failure = race.timings.get(position), race.failures.get(position)
             if failure is not None and failure.is_external:
                 failure = None
             if timing is not None or failure is not None:
                 samples = timing.samples if timing is not None else ()
-                yield replace(trial, samples=samples, failure=failure)
+                trials.append(
+                    self._trial(
+                        prepared, finalist.candidate, RACE, samples=samples, failure=failure
+                    )
+                )
         if race.default is not None:
-            yield replace(default, samples=race.default.samples, batch=race.default.batch)
-        if race.winner is None or not race.confirmation:
-            return
-        pairs = [sample for rounds in race.confirmation for sample in rounds.samples]
-        batches = race.confirmation[0].batches
-        winner = self._trial(prepared, finalists[race.winner].candidate, FINAL)
-        yield replace(
-            winner,
-            configuration=default.configuration,
-            origin=default.origin,
-            batch=batches[0],
-            samples=tuple(pair[0] for pair in pairs),
-        )
-        yield replace(winner, batch=batches[1], samples=tuple(pair[1] for pair in pairs))
+            samples, batch = race.default.samples, race.default.batch
+            trials.append(self._trial(prepared, default, RACE, samples=samples, batch=batch))
+        # The confirmation: the default, then the winner.
+        if race.winner is not None and race.confirmation:
+            pairs = [sample for rounds in race.confirmation for sample in rounds.samples]
+            pair = default, finalists[race.winner].candidate
+            for number, candidate in enumerate(pair):
+                batch = race.confirmation[0].batches[number]
+                samples = tuple(times[number] for times in pairs)
+                trials.append(self._trial(prepared, candidate, FINAL, samples=samples, batch=batch))
+        if judgement is not None and judgement.correctness is Correctness.WRONG:
+            wrong = Failure(FailureKind.WRONG, judgement.reason)
+            trials.append(self._trial(prepared, default, RACE, failure=wrong))
+        self.database.record_all(trials)
 
     def _trials(self, task: TuningTask) -> list[Trial]:
         caches = self._caches(task)
         trials = self.database.trials(task.key, self._environment(task))
         return [trial for trial in trials if trial.caches == caches]
 
-    def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
+    def _trial(
+        self, prepared: TunableTask, candidate: Candidate, stage: str, **result: Any
+    ) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
+        configuration = ConfigurationRecord(
+            candidate.key,
+            candidate.pipeline,
+            candidate.knobs,
+            candidate.configuration,
+            candidate.decomposition,
+        )
         return Trial(
             ProblemRecord(task.key, problem.kind, str(problem), prepared.spaces.program),
             self._environment(task),
-            ConfigurationRecord(
-                candidate.key,
-                candidate.pipeline,
-                candidate.knobs,
-                candidate.configuration,
-                candidate.decomposition,
-            ),
+            configuration,
             stage,
             candidate.origin.value,
             caches=self._caches(task),
+            **result,
         )
 
     def _caches(self, task: TuningTask) -> str:
@@ -232,21 +241,3 @@ class Journal:
             flags=" ".join(self.flags),
             cores=device.cores,
         )
-
-
-def _recorded(default: Trial, winner: Trial) -> RecordedRace:
-    """Return a race from the records of its confirmation."""
-    rounds = tuple(zip(default.samples, winner.samples, strict=False))
-    # Rounds are recorded by block, and the blocks of a confirmation have equal lengths.
-    bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
-    blocks = [rounds[first:end] for first, end in pairwise(bounds)]
-    return RecordedRace(winner.configuration.key, tuple(block for block in blocks if block))
-
-
-def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
-    """Return the candidate of a trial, or a plain record of it if no space contains it any more."""
-    given = {candidate.key: candidate for candidate in spaces.given}
-    if trial.configuration.key in given:
-        return given[trial.configuration.key]
-    candidate = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
-    return candidate or spaces.default

@@ -1,4 +1,4 @@
-"""Trials in files: those of an exported database, and recorded tables.
+"""Trials in files: databases as JSON or CSV, results in the schema T4, and recorded tables.
 
 A recorded table has the trials of one problem, for judging searches without a device.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -22,29 +21,33 @@ from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import load_json, make_directory, write_file
 from tuninglink.iree import find_root_ops
 from tuninglink.mlir import error, first_error
-from tuninglink.plain_data import FLAT, HIDDEN, to_json, written
+from tuninglink.plain_data import plain, to_json
 from tuninglink.spaces import current_names
 from tuninglink.spaces.model import read_workload
 from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.database.database import (
-    EXPORT_FORMAT,
-    EXPORT_VERSION,
     NOT_CHECKED,
     RIGHT,
+    SCREEN,
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
     database_error,
-    exported_trials,
     grouped_trials,
+    read_spills,
     results_of,
 )
 from tuninglink.tuning.devices import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.programs import Failure, FailureKind
 
+Object = dict[str, Any]
+
+EXPORT_FORMAT: Final = "tuninglink.trials"
 VERSION: Final = 1
-"""The version of the form of recorded tables."""
+"""The version of the form of exports and of recorded tables."""
+
+T4_VERSION: Final = "1.0.0"
 
 
 def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
@@ -52,168 +55,12 @@ def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
     return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
 
 
-@dataclass(frozen=True)
-class RecordedTrial:
-    """A trial of a table."""
-
-    candidate: Candidate = field(metadata=FLAT)
-    microseconds: float | None
-    failure: str | None
-
-
-@dataclass(frozen=True)
-class DefaultTrial:
-    """The compiler's choice in a table."""
-
-    candidate: Candidate | None = field(metadata=FLAT)
-    microseconds: float
-
-
-@dataclass(frozen=True)
-class RecordedTable:
-    """The trials of one problem on one device.
-
-    Attributes:
-        target: the architecture that was compiled for.
-        device: where it ran.
-        compiler: the version of the compiler.
-        date: the date of the measurements.
-        program: the program, as MLIR text.
-        default_us: the time of the compiler's own choice.
-        trials: the trials, in chronological order.
-        default: the compiler's own choice; None if it is unknown or in no space.
-        version: the version of the form.
-    """
-
-    target: str
-    device: str
-    compiler: str
-    date: str
-    program: str
-    default_us: float = field(metadata=HIDDEN)
-    trials: tuple[RecordedTrial, ...]
-    default: Candidate | None = field(default=None, metadata=HIDDEN)
-    version: int = field(default=VERSION, init=False)
-
-    @property
-    def best_us(self) -> float:
-        """The best time of a trial."""
-        return min(trial.microseconds for trial in self.trials if trial.microseconds is not None)
-
-    @written("default")
-    def default_trial(self) -> DefaultTrial:
-        """Return the compiler's choice with its time."""
-        return DefaultTrial(self.default, self.default_us)
-
-
-def load_table(path: Path) -> RecordedTable:
-    """Read a recorded table.
-
-    Raises:
-        TuninglinkError: the file cannot be read, or is not a recorded table.
-    """
-    try:
-        data = load_json(path.read_bytes(), str(path))
-        if data["version"] != VERSION:
-            raise ValueError(f"version {data['version']}")
-        default = data["default"]
-        trials = tuple(
-            RecordedTrial(
-                _candidate_of_table(trial["pipeline"], trial["knobs"]),
-                trial.get("microseconds"),
-                trial.get("failure"),
-            )
-            for trial in data["trials"]
-        )
-        return RecordedTable(
-            target=data["target"],
-            device=data["device"],
-            compiler=data["compiler"],
-            date=data["date"],
-            program=data["program"],
-            default_us=float(default["microseconds"]),
-            trials=trials,
-            default=_candidate_of_table(default["pipeline"], default["knobs"])
-            if default.get("knobs") is not None
-            else None,
-        )
-    except OSError as failure:
-        raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
-    except (LookupError, TypeError, AttributeError, ValueError) as failure:
-        reason = reason_for_user(failure)
-        message = f"'{path}' is not a recorded table of version {VERSION}: {reason}"
-        raise TuninglinkError(error(message)) from None
-
-
-def _candidate_of_table(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
-    return replace(recorded_candidate(pipeline, knobs), knobs=current_names(knobs))
-
-
-class RecordedPool:
-    """The candidates of a recorded table, without their times, for a search that the table evaluates.
-
-    Args:
-        problem: what the program computes.
-        table: the table.
-    """
-
-    given = ()
-
-    def __init__(self, problem: SearchProblem, table: RecordedTable) -> None:
-        self.problem = problem
-        self.default = table.default
-        self._candidates = [trial.candidate for trial in table.trials]
-
-    def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate of the table with these knobs; None if the table has none."""
-        target = recorded_candidate(pipeline, knobs)
-        return next(
-            (candidate for candidate in self._candidates if candidate.key == target.key), None
-        )
-
-    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Return up to `n` candidates in random order."""
-        chance = random.Random(seed)  # noqa: S311 - no secret
-        return chance.sample(self._candidates, min(n, len(self._candidates)))
-
-    def begin_sample(self, n: int, seed: int) -> bool:  # noqa: ARG002 - always the same
-        """Return True, since a draw takes no time."""
-        return True
-
-    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Return the candidates of the same pipeline with one different knob, then those with two."""
-        result = [
-            (distance, other)
-            for other in self._candidates
-            if 0 < (distance := _distance(candidate, other)) <= _NEAR
-        ]
-        return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
-
-    def variants(self, candidate: Candidate) -> Sequence[Candidate]:  # noqa: ARG002 - tables have no options
-        """Return no candidates, since options of code generation were not recorded."""
-        return ()
-
-
-_NEAR: Final = 2
-
-
-def _distance(one: Candidate, other: Candidate) -> int:
-    if one.pipeline != other.pipeline or one.knobs.keys() != other.knobs.keys():
-        return _NEAR + 1
-    return sum(value != other.knobs[name] for name, value in one.knobs.items())
-
-
-def problem_of_table(table: RecordedTable) -> SearchProblem:
-    """Return the problem of a table's program.
+def problem_of_program(program: str, device: str) -> SearchProblem:
+    """Return the problem of a program, as MLIR text, on a device of this name.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.
     """
-    return problem_of_program(table.program, table.device)
-
-
-def problem_of_program(program: str, device: str) -> SearchProblem:
-    """Return the problem of a program, as MLIR text, on a device of this name."""
     try:
         module = mlir.Module.parse(program, mlir.Context())
     except mlir.MLIRError as failure:
@@ -226,6 +73,9 @@ def problem_of_program(program: str, device: str) -> SearchProblem:
     return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})
 
 
+# --- Reading -------------------------------------------------------------------------------------
+
+
 def read_trials(path: Path) -> list[Trial]:
     """Read the trials of a recorded table or of an export.
 
@@ -233,49 +83,75 @@ def read_trials(path: Path) -> list[Trial]:
         TuninglinkError: the file cannot be read, or is neither a recorded table nor an export.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        data = None  # reading it as a table reports the fault
-    if isinstance(data, dict) and data.get("format") == EXPORT_FORMAT:
-        try:
-            return list(exported_trials(data))
-        except (LookupError, TypeError, AttributeError, ValueError) as failure:
-            reason = reason_for_user(failure)
-            raise database_error(
-                f"'{path}' is not an export of version {EXPORT_VERSION}: {reason}"
-            ) from None
-    return list(_trials_of_table(load_table(path)))
+        data = load_json(path.read_bytes(), str(path))
+    except OSError as failure:
+        raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
+    is_export = isinstance(data, dict) and data.get("format") == EXPORT_FORMAT
+    try:
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']}")
+        return list(_exported_trials(data) if is_export else _trials_of_table(data))
+    except (LookupError, TypeError, AttributeError, ValueError) as failure:
+        form = "an export" if is_export else "a recorded table"
+        reason = reason_for_user(failure)
+        raise database_error(f"'{path}' is not {form} of version {VERSION}: {reason}") from None
 
 
-def _trials_of_table(table: RecordedTable) -> Iterator[Trial]:
-    """Yield the trials of a table, with empty samples, drivers and flags, which a table lacks."""
-    facts = problem_of_table(table)
-    key = _hash(table.program, table.target)
-    problem = ProblemRecord(key, facts.kind, str(facts), table.program)
-    environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
-    default = ConfigurationRecord(
+def _exported_trials(data: Object) -> Iterator[Trial]:
+    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
+    for row in data["trials"]:
+        failure, configuration = row["failure"], ConfigurationRecord(**row["configuration"])
+        yield Trial(
+            problem=problems[row["problem"]],
+            environment=EnvironmentRecord(**row["environment"]),
+            configuration=replace(configuration, knobs=current_names(configuration.knobs)),
+            stage=row["stage"],
+            origin=row["origin"],
+            samples=tuple(row["samples_us"]),
+            batch=row["batch"],
+            caches=row["caches"],
+            clocks_mhz=tuple(row["clocks_mhz"]),
+            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
+            time=row["time"],
+            spills=read_spills(row.get("spills")),
+        )
+
+
+def _trials_of_table(data: Object) -> Iterator[Trial]:
+    """Yield the trials of a table, with empty drivers and flags, which a table lacks."""
+    program, target, default = data["program"], data["target"], data["default"]
+    facts = problem_of_program(program, data["device"])
+    key = _hash(program, target)
+    problem = ProblemRecord(key, facts.kind, str(facts), program)
+    environment = EnvironmentRecord(target, "", data["device"], "", data["compiler"], "")
+    has_knobs = default.get("knobs") is not None
+    configuration = ConfigurationRecord(
         _hash(key, "default"),
-        table.default.pipeline if table.default else "",
-        table.default.knobs if table.default else {},
+        default["pipeline"] if has_knobs else "",
+        current_names(default["knobs"]) if has_knobs else {},
     )
-    samples = (table.default_us,)
-    yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
-    for trial in table.trials:
-        candidate = trial.candidate
-        kinds = {kind.value for kind in FailureKind}
-        kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
-        failed = trial.microseconds is None
+    samples, time = (float(default["microseconds"]),), data["date"]
+    yield Trial(problem, environment, configuration, SCREEN, "default", samples, time=time)
+    kinds = {kind.value for kind in FailureKind}
+    for trial in data["trials"]:
+        candidate = recorded_candidate(trial["pipeline"], trial["knobs"])
+        configuration = ConfigurationRecord(
+            _hash(candidate.key), candidate.pipeline, current_names(candidate.knobs)
+        )
+        microseconds, reason = trial.get("microseconds"), trial.get("failure")
+        failure = None
+        if microseconds is None:
+            kind = FailureKind(reason) if reason in kinds else FailureKind.RUN
+            failure = Failure(kind, reason or "recorded as failed")
         yield Trial(
             problem,
             environment,
-            ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
-            "screen",
+            configuration,
+            SCREEN,
             "space",
-            () if trial.microseconds is None else (trial.microseconds,),
-            failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
-            if failed
-            else None,
-            time=table.date,
+            () if microseconds is None else (microseconds,),
+            failure=failure,
+            time=time,
         )
 
 
@@ -283,11 +159,17 @@ def _hash(*parts: str) -> str:
     return sha256("\n".join(parts).encode()).hexdigest()
 
 
-# --- Export of databases as JSON or CSV: the whole content, recorded tables, or results in T4, a community schema
+# --- Writing -------------------------------------------------------------------------------------
 
-Object = dict[str, Any]
-
-T4_VERSION: Final = "1.0.0"
+_CONDITIONS: Final = (
+    *("target", "sku", "device", "driver", "compiler", "runtime"),
+    *("flags", "cores"),
+)
+_COLUMNS: Final = (
+    *("problem", "kind", *_CONDITIONS, "stage", "origin", "result", "pipeline", "median_us"),
+    *("samples", "batch", "caches", "failure", "message", "time", "configuration"),
+)
+"""The columns of comma-separated values, before those of knobs."""
 
 _INVALIDITY: Final = {
     FailureKind.COMPILE: "compile",
@@ -303,31 +185,16 @@ _INVALIDITY: Final = {
 }
 
 
-@dataclass(frozen=True)
-class ExportedTrial:
-    """A trial with its result."""
-
-    trial: Trial = field(metadata=FLAT)
-    result: str
-
-
-@dataclass(frozen=True)
-class DatabaseExport:
-    """Trials with all their data, as a JSON document."""
-
-    format: str = field(default=EXPORT_FORMAT, init=False)
-    version: int = field(default=EXPORT_VERSION, init=False)
-    problems: tuple[ProblemRecord, ...]
-    trials: tuple[ExportedTrial, ...]
-
-
-def export(trials: Iterable[Trial]) -> DatabaseExport:
-    """Return trials with all their data."""
+def export(trials: Iterable[Trial]) -> Object:
+    """Return trials with all their data, as a JSON document."""
     trials = list(trials)
-    results = _results(trials)
     problems = {trial.problem.key: trial.problem for trial in trials}
-    exported = tuple(ExportedTrial(trial, results[_key(trial)]) for trial in trials)
-    return DatabaseExport(tuple(problems.values()), exported)
+    return {
+        "format": EXPORT_FORMAT,
+        "version": VERSION,
+        "problems": plain(problems.values()),
+        "trials": [{**plain(trial), "result": result} for trial, result in _with_results(trials)],
+    }
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:
@@ -335,79 +202,64 @@ def to_t4(trials: Iterable[Trial]) -> Object:
 
     The correctness is 1 where results were compared and right.
     """
-    trials = list(trials)
-    results = _results(trials)
-    return {
-        "schema_version": T4_VERSION,
-        "results": [_t4(trial, results[_key(trial)]) for trial in trials],
-    }
+    results = []
+    for trial, result in _with_results(list(trials)):
+        is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
+        invalidity = "correctness" if is_wrong else "correct"
+        time = {"name": "time", "value": (trial.median or 0.0) / 1000, "unit": "ms"}
+        configuration = {
+            "problem": trial.problem.description,
+            "device": trial.environment.device,
+            "pipeline": trial.configuration.pipeline,
+            **trial.configuration.knobs,
+        }
+        results.append(
+            {
+                "timestamp": trial.time,
+                "configuration": configuration,
+                "objectives": ["time"],
+                "times": {"runtimes": [sample / 1000 for sample in trial.samples]},
+                "invalidity": _INVALIDITY[trial.failure.kind] if trial.failure else invalidity,
+                "correctness": int(result == RIGHT),
+                "measurements": [time] if trial.samples else [],
+            }
+        )
+    return {"schema_version": T4_VERSION, "results": results}
 
 
 def to_csv(trials: Iterable[Trial]) -> str:
     """Return trials as comma-separated values: a line for each trial, and a column for each knob of any trial."""
     trials = list(trials)
-    results = _results(trials)
     knobs = sorted({knob for trial in trials for knob in trial.configuration.knobs})
     text = io.StringIO()
-    writer = csv.DictWriter(text, [*_COLUMNS, *map(_knob_column, knobs)], lineterminator="\n")
-    writer.writeheader()
-    for trial in trials:
-        values = trial.configuration.knobs.items()
-        row = {_knob_column(knob): value for knob, value in values}
-        writer.writerow({**_row(trial, results[_key(trial)]), **row})
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_COLUMNS, *(f"knob {knob}" for knob in knobs)))
+    for trial, result in _with_results(trials):
+        problem, configuration, failure = trial.problem, trial.configuration, trial.failure
+        median = "" if trial.median is None else round(trial.median, 3)
+        writer.writerow(
+            (
+                *(problem.description, problem.kind),
+                *(getattr(trial.environment, name) for name in _CONDITIONS),
+                *(trial.stage, trial.origin, result, configuration.pipeline, median),
+                *(len(trial.samples), trial.batch, trial.caches),
+                *((failure.kind.value, failure.message) if failure else ("", "")),
+                *(trial.time, configuration.attribute),
+                *(configuration.knobs.get(knob, "") for knob in knobs),
+            )
+        )
     return text.getvalue()
 
 
-_COLUMNS: Final = (
-    *("problem", "kind", "target", "sku", "device", "driver", "compiler", "runtime"),
-    *("flags", "cores"),
-    *("stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
-    *("failure", "message", "time", "configuration"),
-)
-
-
-def _row(trial: Trial, result: str) -> Object:
-    environment, failure, median = trial.environment, trial.failure, trial.median
-    return {
-        "problem": trial.problem.description,
-        "kind": trial.problem.kind,
-        "target": environment.target,
-        "sku": environment.sku,
-        "device": environment.device,
-        "driver": environment.driver,
-        "compiler": environment.compiler,
-        "runtime": environment.runtime,
-        "flags": environment.flags,
-        "cores": environment.cores,
-        "stage": trial.stage,
-        "origin": trial.origin,
-        "result": result,
-        "pipeline": trial.configuration.pipeline,
-        "median_us": "" if median is None else round(median, 3),
-        "samples": len(trial.samples),
-        "batch": trial.batch,
-        "caches": trial.caches,
-        "failure": failure.kind.value if failure else "",
-        "message": failure.message if failure else "",
-        "time": trial.time,
-        "configuration": trial.configuration.attribute,
+def _with_results(trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
+    """Yield trials with the recorded verdicts on the results of their configurations."""
+    results = {
+        (group[0].problem.key, group[0].environment, configuration): result
+        for group in grouped_trials(trials)
+        for configuration, result in results_of(group).items()
     }
-
-
-def _knob_column(knob: str) -> str:
-    return f"knob {knob}"
-
-
-def to_tables(
-    trials: Iterable[Trial],
-) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
-    """Return the first measurements of each candidate, as a table for each problem and environment.
-
-    Races and confirmations are left out, since they measure few candidates, with more samples.
-    """
-    return {
-        (group[0].problem, group[0].environment): _table(group) for group in grouped_trials(trials)
-    }
+    for trial in trials:
+        yield trial, results[trial.problem.key, trial.environment, trial.configuration.key]
 
 
 def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
@@ -419,92 +271,63 @@ def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
     place = make_directory(directory)
     taken: Counter[str] = Counter()
     omissions = []
-    for (problem, _), table in to_tables(trials).items():
+    for group in grouped_trials(trials):
+        description, table = group[0].problem.description, _table(group)
         if table is None:
             omissions.append(
-                f"'{problem.description}' is left out: no time is known of the default, or of any candidate"
+                f"'{description}' is left out: no time is known of the default, or of any candidate"
             )
             continue
-        name = problem.description.replace(" ", "_")
+        name = description.replace(" ", "_")
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
         write_file(place / f"{name}{number}.json", to_json(table))
     return omissions
 
 
-def _table(trials: Sequence[Trial]) -> RecordedTable | None:
-    problem, environment = trials[0].problem, trials[0].environment
-    screened = [trial for trial in trials if trial.stage == "screen"]
+def _table(trials: Sequence[Trial]) -> Object | None:
+    """Return the first measurements of each candidate of a problem in an environment; None without times.
+
+    Races and confirmations are left out, since they measure few candidates, with more samples.
+    """
+    screened = [trial for trial in trials if trial.stage == SCREEN]
     defaults = [trial for trial in (*screened, *trials) if trial.origin == "default"]
     times = [default.median for default in defaults if default.median is not None]
-    candidates = [trial for trial in screened if trial.origin != "default"]
-    if not times or not any(
-        candidate.median and candidate.configuration.knobs for candidate in candidates
-    ):
+    candidates = [
+        trial for trial in screened if trial.origin != "default" and trial.configuration.knobs
+    ]
+    if not times or not any(candidate.median for candidate in candidates):
         return None
-    configuration = defaults[0].configuration
     results = results_of(trials)
-    return RecordedTable(
-        target=environment.target,
-        device=environment.device,
-        compiler=environment.compiler,
-        date=defaults[0].time.partition("T")[0],
-        program=problem.program,
-        default_us=round(times[0], 3),
-        trials=tuple(
-            _recorded(trial, results[trial.configuration.key])
-            for trial in candidates
-            if trial.configuration.knobs
-        ),
-        default=_candidate(configuration) if configuration.knobs else None,
-    )
-
-
-def _recorded(trial: Trial, result: str) -> RecordedTrial:
-    """Return a trial of a table; a candidate that failed later has no time."""
-    candidate, median = _candidate(trial.configuration), trial.median
-    if median is None or result not in (RIGHT, NOT_CHECKED):
-        return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)
-    return RecordedTrial(candidate, round(median, 3), None)
-
-
-def _candidate(configuration: ConfigurationRecord) -> Candidate:
-    return recorded_candidate(configuration.pipeline, configuration.knobs)
-
-
-def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
-    return trial.problem.key, trial.environment, trial.configuration.key
-
-
-def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
-    """Return the recorded verdicts on the results of each configuration."""
+    rows: list[Object] = []
+    for trial in candidates:
+        median, result = trial.median, results[trial.configuration.key]
+        # A candidate that failed later has no time.
+        failed = median is None or result not in (RIGHT, NOT_CHECKED)
+        reason = trial.failure.kind.value if trial.failure else result
+        rows.append(
+            {
+                **_choice(trial.configuration),
+                "microseconds": None if failed or median is None else round(median, 3),
+                "failure": reason if failed else None,
+            }
+        )
+    environment, first = trials[0].environment, defaults[0]
+    has_knobs = bool(first.configuration.knobs)
     return {
-        (group[0].problem.key, group[0].environment, configuration): result
-        for group in grouped_trials(trials)
-        for configuration, result in results_of(group).items()
-    }
-
-
-def _t4(trial: Trial, result: str) -> Object:
-    failure = trial.failure
-    is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
-    invalidity = "correctness" if is_wrong else "correct"
-    milliseconds = [sample / 1000 for sample in trial.samples]
-    median = trial.median
-    measurements = (
-        [] if median is None else [{"name": "time", "value": median / 1000, "unit": "ms"}]
-    )
-    return {
-        "timestamp": trial.time,
-        "configuration": {
-            "problem": trial.problem.description,
-            "device": trial.environment.device,
-            "pipeline": trial.configuration.pipeline,
-            **trial.configuration.knobs,
+        "target": environment.target,
+        "device": environment.device,
+        "compiler": environment.compiler,
+        "date": first.time.partition("T")[0],
+        "program": trials[0].problem.program,
+        "trials": rows,
+        "version": VERSION,
+        "default": {
+            **(_choice(first.configuration) if has_knobs else {"pipeline": None, "knobs": None}),
+            "microseconds": round(times[0], 3),
         },
-        "objectives": ["time"],
-        "times": {"runtimes": milliseconds},
-        "invalidity": _INVALIDITY[failure.kind] if failure else invalidity,
-        "correctness": int(result == RIGHT),
-        "measurements": measurements,
     }
+
+
+def _choice(configuration: ConfigurationRecord) -> Object:
+    return {"pipeline": configuration.pipeline, "knobs": configuration.knobs}
