@@ -46,18 +46,18 @@ LIMITS: Final = {
     "tuning.references": (2779, 148),
     "tuning.search": (1066, 71),
     "tuning.deciding": (3420, 183),
-    "tuning.database": (2619, 146),
+    "tuning.database": (2338, 117),
     "tuning.flag_sets": (1600, 88),
     "tuning.scheduling": (2266, 165),
     "tuning": (4088, 177),
     "doctor": (256, 11),
-    "cli": (5559, 219),
+    "cli": (5558, 219),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
 MOST_FILES: Final = 270
-SHORTEST_MEAN: Final = 11.2
+SHORTEST_MEAN: Final = 11.3
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
