@@ -26,14 +26,10 @@ from tuninglink.tuning.search import (
     MOST_CANDIDATES,
     MeasuredProblem,
     RandomSearch,
-    cpu_estimate,
-    cpu_shape_of,
     features,
-    gpu_estimate,
     load_trees,
     search as searches,
     search_named,
-    shape_of,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.search import Search
 
 SEARCHES = ["random", "neighbors", "model"]
 MATMUL = SearchProblem(
@@ -292,6 +289,112 @@ def test_a_failing_region_is_left() -> None:
     assert len(failed) <= len(tried[24:]) / 4
 
 
+BASIS = "subgroup_basis[2]"
+"""The subgroups that share a reduction."""
+
+
+def divided_pool(seed: int = 0, count: int = 100) -> Pool:
+    """Return a pool in which the fastest half of the candidates divide the reduction among subgroups."""
+    chance = random.Random(seed)
+    times: dict[Candidate, float | None] = {}
+    while len(times) < count:
+        rows, columns, step = (2 ** chance.randrange(4, 9) for _ in range(3))
+        parts = chance.choice((1, 1, 1, 2, 4, 8))
+        knobs = {
+            "mma_kind": 0,
+            "workgroup[0]": rows,
+            "workgroup[1]": columns,
+            "reduction[2]": step,
+            BASIS: parts,
+            "workgroup_size": 64 * parts,
+            "subgroup_size": 32,
+        }
+        candidate = recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
+        times[candidate] = (100 + 1000 / rows + 1000 / columns + step / 8) / parts
+    return Pool(MATMUL, times)
+
+
+def checked(
+    search: Search, pool: Pool, is_wrong: Callable[[Candidate], bool], most: int
+) -> tuple[list[Candidate], list[int]]:
+    """Return the candidates that are tried, and the number of them before each rejection, if each best one is checked."""
+    tried: list[Candidate] = []
+    rejections: list[int] = []
+    right: set[str] = set()
+    while len(tried) < most and (chosen := search.ask(4)):
+        for each in chosen:
+            tried.append(each)
+            search.tell(each, pool.times[each])
+        while (best := search.best(1)) and best[0].key not in right:
+            if is_wrong(best[0]):
+                rejections.append(len(tried))
+                search.reject(best[0])
+            else:
+                right.add(best[0].key)
+                search.confirm(best[0])
+    return tried, rejections
+
+
+@pytest.mark.parametrize("has_default", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_two_wrong_results_share_is_not_proposed_again(
+    name: str, seed: int, *, has_default: bool
+) -> None:
+    pool = divided_pool(seed)
+    if has_default:
+        pool.default = next(each for each in pool.times if each.knobs[BASIS] == 1)
+    search = search_named(name)(pool, seed, 300.0 if has_default else None)
+    tried, rejections = checked(search, pool, lambda each: each.knobs[BASIS] > 1, len(pool.times))
+    assert len(rejections) > 1
+    # All right candidates come first, although the wrong ones had other knobs in common, too.
+    later = tried[rejections[1] :]
+    right = [each for each in later if each.knobs[BASIS] == 1]
+    assert len(right) > 20
+    assert later[: len(right)] == right
+    assert {*tried, pool.default} >= {each for each in pool.times if each.knobs[BASIS] == 1}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_pair_of_values_can_be_to_blame(name: str) -> None:
+    """Each value alone occurs in right results, too."""
+    pool = gpu_pool(count=200)
+    search = search_named(name)(pool, 0, None)
+    threads, step = ("workgroup_size", 128), ("reduction[2]", 32)
+    wrong = [each for each in pool.times if {threads, step} <= each.knobs.items()]
+    assert wrong[2:]
+    right = [each for each in pool.times if each not in wrong]
+    for each in right[:60]:
+        search.confirm(each)
+    for each in wrong[:2]:
+        search.reject(each)
+    asked = search.ask(60)
+    assert not set(wrong[2:]) & set(asked)
+    assert any(threads in each.knobs.items() for each in asked)
+    assert any(step in each.knobs.items() for each in asked)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_wrong_results_share_comes_last_where_all_do(name: str) -> None:
+    pool = gpu_pool(count=60)
+    search = search_named(name)(pool, 0, None)
+    tried, rejections = checked(search, pool, lambda _: True, 1000)
+    assert set(tried) == set(pool.times)
+    assert len(rejections) == sum(time is not None for time in pool.times.values())
+
+
+def test_a_right_result_clears_its_values() -> None:
+    pool = divided_pool()
+    search = search_named("random")(pool, 0, None)
+    divided = [each for each in pool.times if each.knobs[BASIS] > 1]
+    for each in divided[:2]:
+        search.reject(each)
+    assert not set(search.ask(40)) & set(divided)
+    for each in divided[2:12]:
+        search.confirm(each)
+    assert set(search.ask(40)) & set(divided[12:])
+
+
 def test_neighbors_of_code_that_spills_are_left_before_it_is_measured() -> None:
     pool = gpu_pool(count=200)
 
@@ -317,9 +420,8 @@ def test_the_estimate_ranks_what_spills_and_what_idles_last() -> None:
             "workgroup_size": threads,
             "subgroup_size": 32,
         }
-        shape = shape_of(MATMUL, recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs))
-        assert shape is not None
-        return gpu_estimate(shape)
+        candidate = recorded_candidate("#iree_gpu.pipeline<VectorDistribute>", knobs)
+        return features(MATMUL, candidate)["estimate"]
 
     assert time(128, 128, 256) < time(16, 16, 32)
     assert time(128, 128, 256) < time(512, 512, 64)
@@ -337,9 +439,8 @@ def test_the_estimate_without_intrinsics_ranks_padded_tiles_and_idle_lanes_last(
         knobs |= {f"thread[{loop}]": tile for loop, tile in enumerate(threads)}
         count = math.prod(tiles) // math.prod(threads)
         knobs |= {"reduction[3]": step, "workgroup_size": count, "subgroup_size": 32}
-        shape = shape_of(problem, recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs))
-        assert shape is not None
-        return gpu_estimate(shape)
+        candidate = recorded_candidate("#iree_gpu.pipeline<TileAndFuse>", knobs)
+        return features(problem, candidate)["estimate"]
 
     good = time((1, 16, 16), (1, 2, 2))
     assert good < time((16, 16, 1), (4, 1, 1))  # 12 of 16 images are padding
@@ -364,9 +465,8 @@ def test_the_estimate_for_cpus_ranks_idle_lanes_and_spilled_sums_last() -> None:
             "vector_common_parallel[1]": columns,
             "vector_reduction[2]": 4,
         }
-        shape = cpu_shape_of(CPU_MATMUL, recorded_candidate("#iree_cpu.pipeline<P>", knobs))
-        assert shape is not None
-        return cpu_estimate(shape)
+        candidate = recorded_candidate("#iree_cpu.pipeline<P>", knobs)
+        return features(CPU_MATMUL, candidate)["estimate"]
 
     assert time(8, 32) < time(8, 4)
     assert time(8, 32) < time(32, 32)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.decisions import Decision, ModelComparison
 from tuninglink.tuning.programs import (
+    WRONG_RESULTS,
     Correctness,
     Failure,
-    FailureKind,
     OutputComparison,
     OutputVerdict,
 )
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 WRONG_DEFAULT: Final = "the default's result is wrong"
 FAILING_DEFAULT: Final = "the compiler's own choice fails"
 """The reasons for an entry that need not be faster."""
-
-_WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ class TaskResult:
     @property
     def wrong(self) -> list[tuple[Candidate, Failure]]:
         """The fast candidates with wrong results, and their failures."""
-        return [failure for failure in self.failures if failure[1].kind in _WRONG]
+        return [failure for failure in self.failures if failure[1].kind in WRONG_RESULTS]
 
     def provenance(self, device: DeviceDescription) -> dict[str, object]:
         """Return the provenance of the winner's configuration for the device that measured it."""

@@ -1,7 +1,4 @@
-"""Programs as tasks, with options for their calls: the functions that count, their inputs, and files with weights.
-
-The modules of this package read their dispatches, benchmarks, and sizes for dynamic dimensions.
-"""
+"""Programs as tasks, with options for their calls: the functions that count, their inputs, and files with weights."""
 
 from tuninglink.lazy import lazy_imports
 
@@ -51,6 +48,7 @@ with lazy_imports(globals()):
     )
     from tuninglink.tuning.programs.outcomes import (
         COMPILE_FAILURES as COMPILE_FAILURES,
+        WRONG_RESULTS as WRONG_RESULTS,
         Correctness as Correctness,
         Failure as Failure,
         FailureKind as FailureKind,

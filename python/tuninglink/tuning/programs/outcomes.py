@@ -34,6 +34,9 @@ COMPILE_FAILURES: Final = frozenset(
 )
 """The failures of a trial that has no code."""
 
+WRONG_RESULTS: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
+"""The failures of a trial that computes something else than the operation."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -79,14 +82,7 @@ class Correctness(Enum):
 
 @dataclass(frozen=True)
 class OutputSample:
-    """An element of a result.
-
-    Attributes:
-        binding: the binding of the output.
-        position: the position of the element.
-        actual: its value.
-        expected: the correct value.
-    """
+    """An element of the output of a binding, and its correct value."""
 
     binding: int
     position: tuple[int, ...]

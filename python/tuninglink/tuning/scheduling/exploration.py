@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import FINALISTS, Budget, Ending, MeasuredTask, TrialResult
 from tuninglink.tuning.devices import Feed, Stage, Timeline
-from tuninglink.tuning.programs import Failure
+from tuninglink.tuning.programs import WRONG_RESULTS, Failure
 from tuninglink.tuning.search import Search, search_named
 
 if TYPE_CHECKING:
@@ -92,16 +92,11 @@ class Exploration:
     """Tries candidates of one task, in turns. Candidates compiled at the end of a turn are measured in the next one.
 
     Args:
-        template: the template of candidates.
-        compiler: compiles them.
-        measure: measures them.
-        search: chooses them.
-        schedule: the policy for overlapping both.
+        schedule: the policy for overlapping compilation and measurement.
         compile_seconds: the time limit for compiling a candidate.
         default_us: the time of the compiler's choice; infinity if slower candidates may win.
         recorded: the results of earlier runs, by the keys of candidates.
         report: receives each trial.
-        timeline: records the time of the stages.
 
     Attributes:
         is_exhausted: whether the search has run out of candidates.
@@ -183,20 +178,8 @@ class Exploration:
             self._await(_PATIENCE)
 
     def begin(self, budget: Budget) -> None:
-        """Start to compile candidates of the next turn.
-
-        Args:
-            budget: the trials of all turns.
-        """
+        """Start to compile candidates of the next turn. The budget limits the trials of all turns."""
         self._ask(budget)
-
-    def prefer(self, candidates: Sequence[Candidate]) -> None:
-        """Try these candidates next."""
-        self._search.prefer(candidates)
-
-    def reject(self, candidate: Candidate) -> None:
-        """Mark a measured candidate as failed."""
-        self._search.tell(candidate, None)
 
     def close(self) -> None:
         """Cancel compilations and drop candidates waiting for a device."""
@@ -291,8 +274,16 @@ class Exploration:
 
     def _add(self, result: TrialResult) -> None:
         self._pending -= 1
-        self._search.tell(result.candidate, result.microseconds)
+        tell_result(self._search, result)
         self._report(result)
+
+
+def tell_result(search: Search, result: TrialResult) -> None:
+    """Let a search know the result of a trial."""
+    if result.failure is not None and result.failure.kind in WRONG_RESULTS:
+        search.reject(result.candidate)
+    else:
+        search.tell(result.candidate, result.microseconds)
 
 
 # --- The trials of one task: its search, its turns and its progress ------------------------------
@@ -392,11 +383,14 @@ class TaskTrials:
         self._winners: set[str] = set()
         self._since = 0.0
         seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
+        self._search = self._new_search()
+        if at_any_speed and measured.failure is None:
+            self._search.reject(prepared.spaces.default)
         self._exploration = Exploration(
             prepared.template,
             tuner.compiler,
             tuner.devices,
-            self._search(),
+            self._search,
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
             default_us=math.inf if at_any_speed else default_us,
@@ -430,7 +424,7 @@ class TaskTrials:
         return self._exploration.compiling
 
     def prefer(self, candidates: Sequence[Candidate]) -> None:
-        self._exploration.prefer(candidates)
+        self._search.prefer(candidates)
 
     def begin(self, budget: Budget) -> None:
         self._exploration.begin(budget)
@@ -454,14 +448,18 @@ class TaskTrials:
         self.all[self.all.index(trial)] = rejected
         if self._tuner.journal:
             self._tuner.journal.record(self._prepared, rejected)
-        self._exploration.reject(trial.candidate)
+        tell_result(self._search, rejected)
         times = [other.microseconds for other in self.all if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
+
+    def confirm(self, trial: TrialResult) -> None:
+        """Mark the result of a measured candidate as right."""
+        self._search.confirm(trial.candidate)
 
     def close(self) -> None:
         self._exploration.close()
 
-    def _search(self) -> Search:
+    def _new_search(self) -> Search:
         """Return a search seeded with records of this task in other environments and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None

@@ -249,6 +249,7 @@ class TaskRun:
                 self._reject(best, failure)
                 continue
             self._right.add(best.candidate.key)
+            self.trials.confirm(best)
             self.is_repaired = True
             assert best.microseconds is not None
             # The time of a wrong default does not count.
@@ -337,6 +338,7 @@ class TaskRun:
             if failure is not None:
                 self._reject(best, failure)
                 continue
+            self.trials.confirm(best)
             result = self._short_race(self._result(budget), best, rules)
             if result.verdict is not TaskOutcome.WON:
                 self._undecided.add(best.candidate.key)

@@ -16,10 +16,6 @@ with lazy_imports(globals()):
         search_names as search_names,
     )
     from tuninglink.tuning.search.shapes import (
-        cpu_estimate as cpu_estimate,
-        cpu_shape_of as cpu_shape_of,
         fastest_first as fastest_first,
         features as features,
-        gpu_estimate as gpu_estimate,
-        shape_of as shape_of,
     )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from itertools import combinations
 from threading import Thread
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -32,12 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeasuredProblem:
-    """The measurements of another problem.
-
-    Attributes:
-        problem: the problem.
-        times: its candidates with their microseconds.
-    """
+    """The measurements of another problem: its candidates with their microseconds."""
 
     problem: SearchProblem
     times: tuple[tuple[Candidate, float], ...]
@@ -70,6 +66,135 @@ class CandidatePool(Protocol):
     def variants(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates that differ in one option that is independent of the knobs."""
 
+
+# --- Knobs that wrong results share, as rules for the rest of a run: candidates with them are not proposed again
+
+_REMAINING: Final = 1 / 4
+"""The least part of a pipeline's candidates that rules leave, to the power of the number of wrong results behind a rule:
+two of them have much in common by chance."""
+
+_IN_USE: Final = 2
+"""The least value of a knob that is in use at all, such as a number of subgroups or a tile."""
+
+_KEPT: Final = 16
+"""The number of trials without a wrong result after which the least plausible rule is lifted, if it is not the only
+one."""
+
+_Rule: TypeAlias = tuple[str, tuple[tuple[str, int, float], ...]]
+"""A pipeline, and one or two of its knobs, each with its least and its largest value."""
+
+
+def _covers(rule: _Rule, candidate: Candidate) -> bool:
+    pipeline, values = rule
+    return candidate.pipeline == pipeline and all(
+        low <= candidate.knobs.get(name, -math.inf) <= high for name, low, high in values
+    )
+
+
+class WrongKnobs:
+    """Rules for the values of knobs that at least two wrong candidates of a pipeline have, and no right one.
+
+    Several may be left, of which one is the cause: they are lifted one by one, the least plausible first, when trials
+    are right without them.
+    """
+
+    def __init__(self) -> None:
+        self._wrong: dict[str, Candidate] = {}
+        self._right: dict[str, Candidate] = {}
+        self._rules: list[_Rule] = []
+        self._lifted: set[_Rule] = set()
+        self._trials = 0
+
+    def add(self, candidate: Candidate, known: Iterable[Candidate], *, is_right: bool) -> None:
+        """Add a candidate whose result was checked.
+
+        Args:
+            candidate: the candidate.
+            known: all known candidates.
+            is_right: whether its result is right.
+        """
+        if is_right:
+            self._right[candidate.key] = candidate
+        else:
+            self._trials = 0
+            self._right.pop(candidate.key, None)
+            self._wrong[candidate.key] = candidate
+            self._lifted = {rule for rule in self._lifted if not _covers(rule, candidate)}
+        if self._wrong:
+            self._find_rules(known)
+
+    def excludes(self, candidate: Candidate) -> bool:
+        return any(_covers(rule, candidate) for rule in self._rules)
+
+    def lift(self) -> bool:
+        """Lift the least plausible rule; return whether there was one."""
+        if self._rules:
+            self._lifted.add(self._rules.pop())
+            return True
+        return False
+
+    def count(self, trials: int) -> None:
+        """Count trials; lift a rule among several after enough of them."""
+        self._trials += trials
+        if self._trials >= _KEPT and len(self._rules) > 1:
+            self._trials = 0
+            self.lift()
+
+    def _find_rules(self, known: Iterable[Candidate]) -> None:
+        """Find the rules, the most plausible first."""
+        wrong = list(self._wrong.values())
+        explained: dict[_Rule, frozenset[int]] = {}
+
+        def explain(rules: Iterable[_Rule]) -> None:
+            for rule in rules:
+                if not any(_covers(rule, other) for other in self._right.values()):
+                    covered = (index for index, other in enumerate(wrong) if _covers(rule, other))
+                    explained[rule] = frozenset(covered)
+
+        # A wrong candidate may be explained by a value, by the value or more, or by the use of a knob at all,
+        for candidate in wrong:
+            for name, value in candidate.knobs.items():
+                ranges = [(value, float(value))]
+                if value >= _IN_USE:
+                    ranges += [(value, math.inf), (_IN_USE, math.inf)]
+                explain((candidate.pipeline, ((name, *limits),)) for limits in ranges)
+        # or else, with another one, by a pair of values.
+        for pair in combinations(range(len(wrong)), 2):
+            one, other = (wrong[index] for index in pair)
+            is_explained = any(covered.issuperset(pair) for covered in explained.values())
+            if one.pipeline == other.pipeline and not is_explained:
+                common = sorted(one.knobs.items() & other.knobs.items())
+                values = ((name, value, float(value)) for name, value in common)
+                explain((one.pipeline, two) for two in combinations(values, 2))
+        # Drop what explains one candidate, or fewer than another rule does.
+        several = {covered for covered in explained.values() if len(covered) > 1}
+        largest = {covered for covered in several if not any(map(covered.__lt__, several))}
+        # Rank the others: what explains most, then the use of a knob, then what is rare.
+        left: dict[str, list[Candidate]] = {candidate.pipeline: [] for candidate in wrong}
+        for candidate in known:
+            left.get(candidate.pipeline, []).append(candidate)
+        counts = {pipeline: len(others) for pipeline, others in left.items()}
+        ranked = sorted(
+            (
+                -len(covered),
+                rule[1][0][1:] != (_IN_USE, math.inf),
+                sum(_covers(rule, other) for other in left[rule[0]]),
+                rule,
+            )
+            for rule, covered in explained.items()
+            if covered in largest and rule not in self._lifted
+        )
+        # Take them while enough candidates are left.
+        self._rules = []
+        for fewer, _, _, rule in ranked:
+            pipeline = rule[0]
+            rest = [candidate for candidate in left[pipeline] if not _covers(rule, candidate)]
+            if len(rest) >= counts[pipeline] * _REMAINING**-fewer:
+                self._rules.append(rule)
+                left[pipeline] = rest
+
+
+# --- The base class of searches, and those without a model
 
 FIRST_CANDIDATES: Final = 400
 """The number of candidates of the first draw, for which the device waits."""
@@ -121,6 +246,7 @@ class Search(ABC):
         self._chance = random.Random(seed)  # noqa: S311 - no secret
         self._times: dict[str, tuple[Candidate, float]] = {}
         self._failed: dict[str, Candidate] = {}
+        self._wrong = WrongKnobs()
         self._spills: dict[str, tuple[Candidate, float]] = {}
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
@@ -138,6 +264,7 @@ class Search(ABC):
             self._asked.add(pool.default.key)
             if default_microseconds is not None:
                 self.tell(pool.default, default_microseconds)
+                self._wrong.add(pool.default, [], is_right=True)
 
     def ask(self, count: int) -> list[Candidate]:
         """Return at most `count` next candidates; none if all were tried.
@@ -145,13 +272,17 @@ class Search(ABC):
         Times of earlier candidates may still be missing.
         """
         chosen = self._new(self._first, count)
-        self._vary()
+        if self._tried >= self._next_variants:
+            self._next_variants *= 2
+            best = self.best(_VARIED)
+            self._variants = [other for fast in best for other in self._pool.variants(fast)]
         chosen += self._new(self._variants, count - len(chosen))
         while len(chosen) < count:
             new = self._new(self.propose(count - len(chosen)), count - len(chosen))
-            if not new:
-                break
             chosen += new
+            if not new and (self.is_pending or not self._wrong.lift()):
+                break
+        self._wrong.count(len(chosen))
         return chosen
 
     def prefer(self, candidates: Iterable[Candidate]) -> None:
@@ -166,29 +297,30 @@ class Search(ABC):
         else:
             self._times[candidate.key] = (candidate, microseconds)
 
+    def reject(self, candidate: Candidate) -> None:
+        """Record that a candidate's result is wrong. What it shares with other wrong ones is not proposed again."""
+        self.tell(candidate, None)
+        self._wrong.add(candidate, self._known_candidates(), is_right=False)
+
+    def confirm(self, candidate: Candidate) -> None:
+        """Record that a candidate's result is right, as the default's is unless rejected: its knobs are not to blame."""
+        self._wrong.add(candidate, self._known_candidates(), is_right=True)
+
+    def _known_candidates(self) -> Iterator[Candidate]:
+        known = [self.drawn(FIRST_CANDIDATES), *self._known_neighbors.values()]
+        yield from {candidate.key: candidate for some in known for candidate in some}.values()
+
     def compiled(self, candidate: Candidate, spills: Spills | None) -> None:
         """Record the spills of a candidate's code, known before its time is; None if they are unknown."""
         if spills is not None:
             self._spills[candidate.key] = candidate, math.log2(1 + spills.words)
-
-    def _vary(self) -> None:
-        """Collect variants of the best few candidates, best candidate first, when a step is due."""
-        if len(self._times) + len(self._failed) >= self._next_variants:
-            self._next_variants *= 2
-            best = self.best(_VARIED)
-            self._variants = [other for fast in best for other in self._pool.variants(fast)]
 
     def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
         """Draw candidates that a later `ask` would have to wait for."""
 
     @abstractmethod
     def propose(self, count: int) -> Iterable[Candidate]:
-        """Return candidates, best first. Candidates returned before are skipped.
-
-        Args:
-            count: the requested number. The search may return more, or fewer at once; if all are old, the search
-                is over.
-        """
+        """Return about `count` candidates, best first. Old ones are skipped; if all are, the search is over."""
 
     def drawn(self, count: int) -> Sequence[Candidate]:
         """Return candidates from the spaces in random order, the same ones in every call."""
@@ -201,9 +333,7 @@ class Search(ABC):
     def further(self) -> list[Candidate]:
         """Return new candidates from the spaces, different ones each time.
 
-        Returns:
-            The candidates; none if several draws contain no new one, or if the next draw is not ready while results are
-            pending.
+        There are none if several draws have no new one, or if the next draw is not ready while results are pending.
         """
         for _ in range(_EMPTY_DRAWS):
             seed = self._seed + self._draws + 1
@@ -228,6 +358,10 @@ class Search(ABC):
         return self._known_neighbors[candidate.key]
 
     @property
+    def _tried(self) -> int:
+        return len(self._times) + len(self._failed)
+
+    @property
     def is_pending(self) -> bool:
         """Whether the times of candidates are missing."""
         default = self._pool.default
@@ -240,8 +374,8 @@ class Search(ABC):
         return [candidate for candidate, _ in ranked[:count]]
 
     def is_new(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was not returned before."""
-        return candidate.key not in self._asked
+        """Return whether a candidate was not returned before, and no rule excludes it."""
+        return candidate.key not in self._asked and not self._wrong.excludes(candidate)
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
         new: list[Candidate] = []
@@ -278,7 +412,7 @@ class NeighborSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
         """Return new neighbors of the best few candidates, or else new random candidates."""
-        if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
+        if self._tried >= _FIRST_SAMPLE or self._pool.default is not None:
             for fast in self.best(_CLIMBERS):
                 near = [neighbor for neighbor in self._neighbors(fast) if self.is_new(neighbor)]
                 if near:
@@ -287,11 +421,7 @@ class NeighborSearch(Search):
 
 
 def load_trees() -> Any:
-    """Load the trees of scikit-learn, which takes a second. A search of few trials ends before it needs them.
-
-    Raises:
-        TuninglinkError: scikit-learn is missing or damaged.
-    """
+    """Load the trees of scikit-learn, which takes a second; raise a `TuninglinkError` if they are missing or damaged."""
     try:
         import sklearn.tree  # noqa: PLC0415
     except ImportError as failure:
@@ -300,12 +430,7 @@ def load_trees() -> Any:
 
 
 def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
-    """Return the error for a part of the tuner that lacks scikit-learn.
-
-    Args:
-        user: the part of the tuner.
-        reason: the message of the failed import.
-    """
+    """Return the error of `user`, a part of the tuner, whose import of scikit-learn failed for a reason."""
     remedy = note("install the extra: pip install 'tuninglink[tune]'")
     return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
 
@@ -347,6 +472,10 @@ class Ensemble:
         return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
 
 
+def _table(described: Sequence[Mapping[str, float]], columns: Sequence[str]) -> Table:
+    return np.array([[row.get(name, -1.0) for name in columns] for row in described], np.float32)
+
+
 _DOUBT: Final = 4
 """The number of other problems at which their correction counts half: they may differ from this one."""
 
@@ -370,16 +499,14 @@ class Transfer:
         everything = [row for rows in described for row in rows]
         self._columns = sorted({name for row in everything for name in row})
         self._weight = len(measured) / (len(measured) + _DOUBT)
-        self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
-
-    def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
-        return self._weight * mean
-
-    def _table(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float32]:
-        return np.array(
-            [[row.get(name, -1.0) for name in self._columns] for row in described], np.float32
+        self._ensemble = Ensemble(
+            _table(everything, self._columns), np.concatenate(residuals), seed
         )
+
+    def corrections(self, described: Sequence[Mapping[str, float]]) -> Values:
+        guesses = self._ensemble.guesses(_table(described, self._columns))
+        mean: Values = guesses.mean(axis=0)
+        return self._weight * mean
 
 
 _FIRST: Final = 8
@@ -468,20 +595,16 @@ class ModelSearch(Search):
         if self._tried >= _FEWEST:
             self._pool.begin_sample(MOST_CANDIDATES, self._seed)
 
-    @property
-    def _tried(self) -> int:
-        return len(self._times) + len(self._failed)
-
     def _ranked(self) -> list[Candidate]:
         """Return untried candidates, best first; the ranking is updated after enough new measurements."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
-            rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
+            candidates = self._candidates()
+            rest = [candidate for candidate in candidates if candidate.key not in self._asked]
             if len(self._times) < _FEWEST or not rest:
                 self._chance.shuffle(rest)
             else:
-                rest = [
-                    rest[position] for position in np.argsort(self._scores(rest), kind="stable")
-                ]
+                order = np.argsort(self._scores(rest), kind="stable")
+                rest = [rest[position] for position in order]
             self._ranking = self._tried, rest
         return self._ranking[1]
 
@@ -490,15 +613,16 @@ class ModelSearch(Search):
         """The candidates that are tried before a model exists."""
         sampled = list(self.drawn(FIRST_CANDIDATES))
         estimated = fastest_first(self._pool.problem, sampled)
+        first = [*self._elsewhere, *estimated[:_FIRST]]
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
-            corrected = [sampled[position] for position in order]
-            return _unlike([*self._elsewhere, *estimated[:_FIRST], *corrected])
-        default = self._pool.default
-        near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
-        quarter = estimated[: max(_FIRST, len(estimated) // 4)]
-        others = self._chance.sample(quarter, min(len(quarter), _FIRST))
-        return _unlike([*self._elsewhere, *estimated[:_FIRST], *near, *others])
+            first += [sampled[position] for position in order]
+        else:
+            if self._pool.default is not None:
+                first += self._neighbors(self._pool.default)[:_NEAR_DEFAULT]
+            quarter = estimated[: max(_FIRST, len(estimated) // 4)]
+            first += self._chance.sample(quarter, min(len(quarter), _FIRST))
+        return list({candidate.key: candidate for candidate in first}.values())
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES
@@ -529,8 +653,11 @@ class ModelSearch(Search):
         expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
         expected += cost[len(cost) - len(rest) :]
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
-        if failed:
-            scores -= np.log2(self._compiling(table, len(measured), len(failed)))
+        if failed:  # Lower those that are like failed ones by the probability that they can be compiled and run.
+            outcomes = np.repeat([1.0, 0.0], [len(measured), len(failed)])
+            judge = Ensemble(table[: len(outcomes)], outcomes, self._seed)
+            probability = judge.guesses(unknown).mean(axis=0)
+            scores -= np.log2(np.maximum(probability, _LEAST_PROBABILITY))
         return scores
 
     def _spilled_words(self, candidates: Sequence[Candidate]) -> np.ndarray:
@@ -546,20 +673,9 @@ class ModelSearch(Search):
             guesses[position] = self._spills.get(candidate.key, (0, guesses[position]))[1]
         return guesses
 
-    def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
-        """Return the probability that each of the remaining candidates can be compiled and run."""
-        outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
-        judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
-        probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
-        likely: np.ndarray = np.maximum(probability, _LEAST_PROBABILITY)
-        return likely
-
-    def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
+    def _table(self, candidates: Sequence[Candidate]) -> Table:
         described = [self._features(candidate) for candidate in candidates]
-        columns = sorted({name for row in described for name in row})
-        return np.array(
-            [[row.get(name, -1.0) for name in columns] for row in described], np.float32
-        )
+        return _table(described, sorted({name for row in described for name in row}))
 
     def _features(self, candidate: Candidate) -> dict[str, float]:
         if candidate.key not in self._described:
@@ -573,18 +689,12 @@ class ModelSearch(Search):
             array = np.array([estimate(self._features(candidate)) for candidate in new])
             if self._transfer is not None:
                 array += self._transfer.corrections(list(map(self._features, new)))
-            self._estimated |= {
-                candidate.key: value for candidate, value in zip(new, array, strict=True)
-            }
+            self._estimated |= zip((candidate.key for candidate in new), array, strict=True)
         return np.array([self._estimated[candidate.key] for candidate in candidates])
 
     @cached_property
     def _transfer(self) -> Transfer | None:
         return Transfer(self._measured, self._seed) if self._measured else None
-
-
-def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return list({candidate.key: candidate for candidate in candidates}.values())
 
 
 # --- Searches, which choose the next candidates, by name: built-in ones, and those of plug-ins ---
@@ -599,10 +709,8 @@ _OWN: Final = {search.name: search for search in (ModelSearch, RandomSearch, Nei
 
 def search_names() -> list[str]:
     """Return the names of all searches, the default first."""
-    return [
-        DEFAULT_SEARCH,
-        *sorted({*_OWN, *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
-    ]
+    others = {*_OWN, *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}
+    return [DEFAULT_SEARCH, *sorted(others)]
 
 
 def search_named(name: str) -> type[Search]:
@@ -611,16 +719,24 @@ def search_named(name: str) -> type[Search]:
     Raises:
         TuninglinkError: the name is unknown, or its plug-in cannot be used.
     """
-    if name == DEFAULT_SEARCH:
-        _check_trees()
+    if name == DEFAULT_SEARCH and find_spec("sklearn") is None:
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
     if name in _OWN:
         return _OWN[name]
-    result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
-    if not result:
+    plug_in = next((plug_in for plug_in in _plug_ins() if plug_in.name == name), None)
+    if plug_in is None:
         available = note(f"known: {', '.join(search_names())}")
         hint = did_you_mean(name, search_names())
         raise UsageError(error(f"there is no search '{name}'{hint}", notes=[available]))
-    return _loaded(result[0])
+    subject = f"plug-in '{name}' ({plug_in.value})"
+    try:
+        loaded = plug_in.load()
+    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        raise TuninglinkError(error(f"{subject} cannot be loaded: {failure}")) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
+        expected = f"{Search.__module__}.{Search.__qualname__}"
+        raise TuninglinkError(error(f"{subject} is not a subclass of {expected}"))
+    return loaded
 
 
 _FEW_TRIALS: Final = 8
@@ -628,40 +744,15 @@ _FEW_TRIALS: Final = 8
 
 
 def begin_loading(name: str, trials: int | None) -> None:
-    """Load the libraries of a search in another thread, while the calling thread waits for the compiler.
+    """Load the libraries of a search for a number of trials in another thread, while this one waits for the compiler."""
 
-    Args:
-        name: the name, which `search_named` accepted.
-        trials: the limit on the candidates of a dispatch; None for no limit.
-    """
+    def load() -> None:
+        with suppress(TuninglinkError):  # The search reports it when it needs the trees.
+            load_trees()
+
     if name == DEFAULT_SEARCH and (trials is None or trials > _FEW_TRIALS):
-        Thread(target=_load_ahead, daemon=True).start()
-
-
-def _load_ahead() -> None:
-    with suppress(TuninglinkError):  # The search reports it when it needs the trees.
-        load_trees()
-
-
-def _check_trees() -> None:
-    if find_spec("sklearn") is None:
-        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+        Thread(target=load, daemon=True).start()
 
 
 def _plug_ins() -> Iterable[EntryPoint]:
     return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
-
-
-def _loaded(entry_point: EntryPoint) -> type[Search]:
-    try:
-        loaded = entry_point.load()
-    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
-        message = f"plug-in '{entry_point.name}' ({entry_point.value}) cannot be loaded: {failure}"
-        raise TuninglinkError(error(message)) from None
-    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
-        expected = f"{Search.__module__}.{Search.__qualname__}"
-        message = (
-            f"plug-in '{entry_point.name}' ({entry_point.value}) is not a subclass of {expected}"
-        )
-        raise TuninglinkError(error(message))
-    return loaded

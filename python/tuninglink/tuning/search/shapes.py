@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -24,16 +23,11 @@ from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, op
 from tuninglink.tuning.devices import COMPUTE_UNITS, TYPICAL
 
 _LEVELS: Final = {
-    "workgroup": "workgroup",
-    "distribution": "workgroup",
-    "reduction": "step",
-    "partial_reduction": "step",
+    **dict.fromkeys(("workgroup", "distribution"), "workgroup"),
+    **dict.fromkeys(("reduction", "partial_reduction", "cache_reduction"), "step"),
+    **dict.fromkeys(("thread", "vector_common_parallel", "vector_inner_parallel"), "inner"),
     "cache_parallel": "cache",
-    "cache_reduction": "step",
-    "thread": "inner",
     "subgroup": "subgroup",
-    "vector_common_parallel": "inner",
-    "vector_inner_parallel": "inner",
     "vector_reduction": "inner_step",
 }
 """The levels that the knobs of tiles describe, by the part of their name before the loop."""
@@ -42,7 +36,11 @@ _TILE: Final = re.compile(r"(.+)\[(\d+)\]")
 
 
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
-    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities."""
+    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities.
+
+    One of them may be the estimate: the logarithm of its time, up to a constant of the problem. It only has to identify
+    the candidates that are worth a trial.
+    """
     knobs = candidate.knobs
     result = {f"pipeline {candidate.pipeline}": 1.0}
     result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
@@ -55,55 +53,12 @@ def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
         extent = problem.sizes[int(matched[2])] or 1
         key = f"{level} {side}"
         result[key] = result.get(key, 0.0) + logarithm(value or extent)
-    threads = shape_of(problem, candidate)
-    vectors = cpu_shape_of(problem, candidate)
-    if threads is not None:
-        result |= _gpu_features(threads)
-    elif vectors is not None:
-        result |= _cpu_features(vectors)
+    sizes = [size for name, size in knobs.items() if name.startswith(WORKGROUP_SIZE)]
+    if sizes and math.prod(sizes) > 0 and None not in problem.sizes:
+        result |= _gpu_features(problem, candidate, math.prod(sizes))
+    elif any(name.startswith("vector_common_parallel[") for name in knobs):
+        result |= _cpu_features(problem, knobs)
     return result
-
-
-def _cpu_features(shape: CpuShape) -> dict[str, float]:
-    """Return the features derived from the tiles of a candidate."""
-    rows, columns, steps = shape.vector
-    task_rows, task_columns = shape.task
-    return {
-        "estimate": cpu_estimate(shape),
-        "accumulators": logarithm(shape.accumulators),
-        "lanes in use": columns / shape.lanes / math.ceil(columns / shape.lanes),
-        "unrolled": logarithm(shape.accumulators * steps),
-        "inner intensity": logarithm(rows * columns / (rows + columns)),
-        "block": logarithm(shape.block),
-        "tasks": logarithm(shape.tasks),
-        "task elements": logarithm(task_rows * task_columns),
-        "task intensity": logarithm(task_rows * task_columns / (task_rows + task_columns)),
-        "tiles of a task": logarithm(task_rows * task_columns / (rows * columns)),
-    }
-
-
-def _gpu_features(shape: Shape) -> dict[str, float]:
-    """Return the features derived from the tiles of a candidate."""
-    _, m, n, k = shape.tile
-    rows, columns = shape.subgroup
-    waves = shape.workgroups / shape.units
-    return {
-        "estimate": gpu_estimate(shape),
-        "threads": logarithm(shape.threads),
-        "workgroups": logarithm(shape.workgroups),
-        "tail": waves / math.ceil(waves),
-        "waves": logarithm(math.ceil(waves / shape.resident)),
-        "occupancy": logarithm(shape.resident * shape.subgroups),
-        "accumulators": logarithm(shape.accumulators),
-        "shared": logarithm(shape.shared_bytes),
-        "intensity": logarithm(m * n / (m + n)),
-        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
-        "aspect": logarithm(m / n),
-        "subgroup aspect": logarithm(rows / columns),
-        "steps": logarithm(shape.size[3] / k),
-        "flops per thread": logarithm(shape.accumulators * shape.size[3]),
-        "bytes per thread": logarithm(shape.shared_bytes / shape.threads),
-    }
 
 
 _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
@@ -117,21 +72,18 @@ def estimate(described: Mapping[str, float]) -> float:
 
 
 def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates in the order of their estimates."""
+    """Return candidates in the order of their estimates; pipelines take turns unless estimates compare them."""
     ordered = sorted(candidates, key=lambda candidate: estimate(features(problem, candidate)))
-    return ordered if problem.kind in _ESTIMATED_KINDS else _alternating(ordered)
-
-
-def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Interleave candidates of different pipelines; keep the order within a pipeline."""
+    if problem.kind in _ESTIMATED_KINDS:
+        return ordered
     by_pipeline: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
+    for candidate in ordered:
         by_pipeline.setdefault(candidate.pipeline, []).append(candidate)
     rounds = zip_longest(*by_pipeline.values())
     return [candidate for turn in rounds for candidate in turn if candidate is not None]
 
 
-# --- Tiles of threads on CPUs and of workgroups on GPUs, quantities derived from them, and a first estimate of the time
+# --- Quantities derived from the tiles of threads on CPUs and of workgroups on GPUs, in elements of the matrix product
 
 _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
@@ -149,32 +101,7 @@ _THREADS: Final = 16
 """Threads that share the workgroups. Their number is not known here: fewer workgroups idle on most machines."""
 
 
-@dataclass(frozen=True)
-class CpuShape:
-    """The tiles of a candidate on a CPU, in elements of the matrix product."""
-
-    size: tuple[int, int, int]
-    task: tuple[int, int]
-    vector: tuple[int, int, int]
-    lanes: float
-    block: int
-
-    @property
-    def accumulators(self) -> int:
-        rows, columns, _ = self.vector
-        return rows * math.ceil(columns / self.lanes)
-
-    @property
-    def tasks(self) -> int:
-        pairs = zip(self.size[:2], self.task, strict=True)
-        return math.prod(-(-size // tile) for size, tile in pairs)
-
-
-def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | None:
-    """Return the tiles of a candidate that is vectorized for a CPU; None for any other candidate."""
-    knobs = candidate.knobs
-    if not any(name.startswith("vector_common_parallel[") for name in knobs):
-        return None
+def _cpu_features(problem: SearchProblem, knobs: Mapping[str, int]) -> dict[str, float]:
     size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
     block = 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
@@ -187,32 +114,30 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
         if side == "k":
             block *= min(knobs.get(f"cache_reduction[{loop}]", 0) or whole, whole)
         vector[side] *= min(knobs.get(f"{level}[{loop}]", 0) or 1, whole)
-    return CpuShape(
-        (size["m"], size["n"], size["k"]),
-        (task["m"], task["n"]),
-        (vector["m"], vector["n"], vector["k"]),
-        max(1.0, _VECTOR_BYTES / operand_bytes(problem)),
-        block,
-    )
-
-
-def cpu_estimate(shape: CpuShape) -> float:
-    """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
-
-    It increases with vectors that are not full, operands that are loaded for few multiply-adds, sums that are kept for
-    few steps or do not fit into registers, and workgroups that are too small to be worth starting or too few for the
-    threads.
-    """
-    rows, columns, steps = shape.vector
-    vectors = math.ceil(columns / shape.lanes)
-    loads = rows + vectors
-    sums = 2 * shape.accumulators / steps
-    spilled = _CPU_SPILLING if shape.accumulators > _CPU_REGISTERS else 1
-    per_step = (shape.accumulators + 0.5 * loads + 0.25 * sums + 1) * spilled
-    work = math.prod(shape.size) * per_step / (rows * columns) * shape.lanes
-    started = shape.tasks * _TASK
-    idle = max(1.0, _THREADS / shape.tasks) ** 0.5
-    return math.log2((work + started) * idle)
+    rows, columns, steps = vector.values()
+    lanes = max(1.0, _VECTOR_BYTES / operand_bytes(problem))
+    accumulators = rows * math.ceil(columns / lanes)
+    tasks = math.prod(-(-size[side] // task[side]) for side in "mn")
+    # Estimate the time: steps that load operands for few multiply-adds, keep sums for few steps, or spill,
+    loads = rows + math.ceil(columns / lanes)
+    sums = 2 * accumulators / steps
+    spilled = _CPU_SPILLING if accumulators > _CPU_REGISTERS else 1
+    per_step = (accumulators + 0.5 * loads + 0.25 * sums + 1) * spilled
+    # and workgroups that are too small to be worth starting, or too few for the threads.
+    work = math.prod(size.values()) * per_step / (rows * columns) * lanes
+    idle = max(1.0, _THREADS / tasks) ** 0.5
+    return {
+        "estimate": math.log2((work + tasks * _TASK) * idle),
+        "accumulators": logarithm(accumulators),
+        "lanes in use": columns / lanes / math.ceil(columns / lanes),
+        "unrolled": logarithm(accumulators * steps),
+        "inner intensity": logarithm(rows * columns / (rows + columns)),
+        "block": logarithm(block),
+        "tasks": logarithm(tasks),
+        "task elements": logarithm(task["m"] * task["n"]),
+        "task intensity": logarithm(task["m"] * task["n"] / (task["m"] + task["n"])),
+        "tiles of a task": logarithm(task["m"] * task["n"] / (rows * columns)),
+    }
 
 
 _INTRINSIC_K: Final = 16
@@ -235,54 +160,12 @@ _BUSY_WARPS: Final = 8
 """Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The tiles of a candidate on a GPU, in elements of the matrix product."""
-
-    size: tuple[int, int, int, int]
-    tile: tuple[int, int, int, int]
-    subgroup: tuple[float, float]
-    thread: tuple[int, int]
-    threads: int
-    subgroups: int
-    workgroups: int
-    lanes: int
-    operand_bytes: float
-    intermediates: int
-    units: int
-    has_intrinsics: bool
-
-    @property
-    def idle_lanes(self) -> float:
-        return self.subgroups * self.lanes / self.threads
-
-    @property
-    def accumulators(self) -> float:
-        return (math.prod(self.tile[:3]) + self.intermediates) / self.threads
-
-    @property
-    def shared_bytes(self) -> float:
-        batch, m, n, k = self.tile
-        return batch * (m + n) * k * self.operand_bytes
-
-    @property
-    def resident(self) -> int:
-        registers = min(255, self.accumulators + sum(self.subgroup) / 4 + _BASE_REGISTERS)
-        by_registers = _REGISTERS / (registers * 32) // self.subgroups
-        return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
-
-
 _STEPS: Final = (REDUCTION_LEVEL, PARTIAL_REDUCTION)
 """The entries of a configuration with tiles of steps."""
 
 
-def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
-    """Return the tiles of a candidate with workgroups of threads; None for any other candidate."""
+def _gpu_features(problem: SearchProblem, candidate: Candidate, threads: int) -> dict[str, float]:
     knobs = candidate.knobs
-    sizes = [size for name, size in knobs.items() if name.startswith(WORKGROUP_SIZE)]
-    threads = math.prod(sizes)
-    if not sizes or threads <= 0 or None in problem.sizes:
-        return None
     lanes = max(1, knobs.get(SUBGROUP_SIZE, 32))
     subgroups = -(-threads // lanes)
     # Multiply sizes and tiles of all loops on each side of the product.
@@ -306,32 +189,59 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
             tile[side] *= part
             thread[side] *= max(1, knobs.get(f"thread[{loop}]", 1))
             workgroups *= -(-(extent or 1) // part)
+    batch, m, n, k = tile.values()
     # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
-    per_subgroup = max(1.0, tile["m"] * tile["n"] / subgroups)
+    per_subgroup = max(1.0, m * n / subgroups)
     sides = map(side_of, problem.roles)
     counts = [
         knobs.get(f"{SUBGROUP_BASIS}[{loop}]") for loop, side in enumerate(sides) if side == "m"
     ]
     if has_intrinsics and any(counts):
-        rows = max(1.0, tile["m"] / math.prod(filter(None, counts)))
+        rows = max(1.0, m / math.prod(filter(None, counts)))
     else:
-        aspect = _aspect(problem, knobs) or tile["m"] / tile["n"]
-        rows = math.sqrt(per_subgroup * aspect)
-    rows = min(rows, tile["m"])
-    return Shape(
-        size=(size["b"], size["m"], size["n"], size["k"]),
-        tile=(tile["b"], tile["m"], tile["n"], tile["k"]),
-        subgroup=(rows, per_subgroup / rows),
-        thread=(thread["m"], thread["n"]),
-        threads=threads,
-        subgroups=subgroups,
-        workgroups=workgroups,
-        lanes=lanes,
-        operand_bytes=operand_bytes(problem),
-        intermediates=tile["b"] * tile["m"] * tile["k"] if problem.kind == "attention" else 0,
-        units=problem.limits.get(COMPUTE_UNITS, TYPICAL),
-        has_intrinsics=has_intrinsics,
-    )
+        rows = math.sqrt(per_subgroup * (_aspect(problem, knobs) or m / n))
+    rows = min(rows, m)
+    columns = per_subgroup / rows
+    # Count what a thread and a compute unit hold.
+    scores = batch * m * k if problem.kind == "attention" else 0
+    accumulators = (batch * m * n + scores) / threads
+    shared_bytes = batch * (m + n) * k * operand_bytes(problem)
+    registers = min(255, accumulators + (rows + columns) / 4 + _BASE_REGISTERS)
+    by_registers = _REGISTERS / (registers * 32) // subgroups
+    resident = int(max(1, min(32, by_registers, _FEW_BYTES // max(shared_bytes, 1))))
+    # Estimate the time by a rough roofline: the padded work, made slower by operands that are read again by each
+    # subgroup, or each thread without intrinsics, and each workgroup, and by lanes without a thread and short steps,
+    if has_intrinsics:
+        per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
+    else:
+        reads = 1 / thread["m"] + 1 / thread["n"]
+        per_element = 1 + 4 * reads + 16 * (1 / m + 1 / n) + 32 / k
+        per_element *= _WITHOUT_INTRINSICS * (subgroups * lanes / threads)
+    # by a last wave that is not full, which is not quite lost,
+    waves = workgroups / problem.limits.get(COMPUTE_UNITS, TYPICAL)
+    rounds = max(1.0, (waves + math.ceil(waves)) / 2)
+    # by too few warps to hide latencies, and by spilled accumulators.
+    warps = min(resident, max(1.0, waves)) * subgroups
+    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
+    spilled = max(1.0, accumulators / _SPILLING) ** 3
+    work = batch * m * n * size["k"] * per_element
+    return {
+        "estimate": math.log2(work * rounds / throughput * spilled),
+        "threads": logarithm(threads),
+        "workgroups": logarithm(workgroups),
+        "tail": waves / math.ceil(waves),
+        "waves": logarithm(math.ceil(waves / resident)),
+        "occupancy": logarithm(resident * subgroups),
+        "accumulators": logarithm(accumulators),
+        "shared": logarithm(shared_bytes),
+        "intensity": logarithm(m * n / (m + n)),
+        "subgroup intensity": logarithm(rows * columns / (rows + columns)),
+        "aspect": logarithm(m / n),
+        "subgroup aspect": logarithm(rows / columns),
+        "steps": logarithm(size["k"] / k),
+        "flops per thread": logarithm(accumulators * size["k"]),
+        "bytes per thread": logarithm(shared_bytes / threads),
+    }
 
 
 def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
@@ -346,29 +256,3 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
     # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
     intrinsic = 2 if knobs.get(SUBGROUP_SIZE) == 32 else 1  # noqa: PLR2004
     return sides["m"] / sides["n"] * intrinsic if has_tiles else None
-
-
-def gpu_estimate(shape: Shape) -> float:
-    """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
-
-    A rough roofline: the padded work, made slower by operands that are read again by each subgroup, or each thread
-    without intrinsics, and each workgroup, by lanes without a thread, by short reduction steps, by too few warps to hide
-    latencies, by a last wave that is not full, and by spilled accumulators. It only has to identify the candidates that
-    are worth a trial.
-    """
-    batch, m, n, k = shape.tile
-    if shape.has_intrinsics:
-        rows, columns = shape.subgroup
-        per_element = 1 + 24 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 8 / k
-    else:
-        rows, columns = shape.thread
-        per_element = 1 + 4 * (1 / rows + 1 / columns) + 16 * (1 / m + 1 / n) + 32 / k
-        per_element *= _WITHOUT_INTRINSICS * shape.idle_lanes
-    waves = shape.workgroups / shape.units
-    # A last wave that is not full is not quite lost.
-    rounds = max(1.0, (waves + math.ceil(waves)) / 2)
-    warps = min(shape.resident, max(1.0, waves)) * shape.subgroups
-    throughput = min(1.0, warps / _BUSY_WARPS) ** 0.5
-    spilled = max(1.0, shape.accumulators / _SPILLING) ** 3
-    work = batch * m * n * shape.size[3] * per_element
-    return math.log2(work * rounds / throughput * spilled)
