@@ -45,19 +45,21 @@ def export(
 ) -> bytes:
     """Export a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
 
+    Norms, means and other sums of f16 and bf16 are computed in f32, as in PyTorch.
+
     Args:
         model: a module, or an exported program.
         arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
-    exported = aot.export(model, args=tuple(arguments) or None).mlir_module
-    table = _needed_decompositions(exported)
-    if table:
-        program = (
-            model
-            if isinstance(model, torch.export.ExportedProgram)
-            else torch.export.export(model, tuple(arguments))
-        )
-        exported = aot.export(program.run_decompositions(table)).mlir_module
+    if isinstance(model, torch.export.ExportedProgram):
+        program = model
+        table = _SUMS if _has_narrow_sums(program) else {}
+    else:
+        program = torch.export.export(model, tuple(arguments), strict=True)
+        table = aot.decompositions.current_aot_decompositions() | _SUMS
+    exported = aot.export(program.run_decompositions(table) if table else program).mlir_module
+    if needed := _needed_decompositions(exported):
+        exported = aot.export(program.run_decompositions(needed | _SUMS)).mlir_module
     return to_bytecode(exported)
 
 
@@ -66,12 +68,7 @@ def compile(  # noqa: A001 - as `tuninglink.compile`
     arguments: Sequence[torch.Tensor] = (),
     **options: Any,
 ) -> Compilation:
-    """Compile a model with tuning specs.
-
-    Args:
-        model: see `export`.
-        arguments: see `export`.
-        options: options of `tuninglink.compile`, such as `specs` and `flags`.
+    """Compile a model, see `export`, with tuning specs and the other options of `tuninglink.compile`.
 
     Raises:
         TuninglinkError: see `tuninglink.compile`.
@@ -84,12 +81,7 @@ def explain(
     arguments: Sequence[torch.Tensor] = (),
     **options: Any,
 ) -> Explanation:
-    """Explain the effect of specs on a model, dispatch by dispatch.
-
-    Args:
-        model: see `export`.
-        arguments: see `export`.
-        options: options of `tuninglink.explain`, such as `specs` and `flags`.
+    """Explain the effect of specs on a model, see `export`, dispatch by dispatch, with the options of `tuninglink.explain`.
 
     Raises:
         TuninglinkError: see `tuninglink.explain`.
@@ -268,7 +260,7 @@ def backend(
         boxed: Callable[..., Any] = make_boxed_func(call)
         return boxed
 
-    made: Callable[..., Any] = aot_autograd(fw_compiler=compile_graph)
+    made: Callable[..., Any] = aot_autograd(fw_compiler=compile_graph, decompositions=_SUMS)
     return made
 
 
@@ -355,3 +347,118 @@ def _squeezed(tensor: torch.Tensor, dims: Sequence[int]) -> torch.Tensor:
     removed = {dim % max(tensor.dim(), 1) for dim in dims}
     sizes = enumerate(tensor.shape)
     return tensor.reshape([size for dim, size in sizes if dim not in removed or size != 1])
+
+
+_NARROW: Final = (torch.float16, torch.bfloat16)
+
+
+def _has_narrow_sums(program: torch.export.ExportedProgram) -> bool:
+    return any(
+        node.target in _SUMS
+        and any(argument.meta["val"].dtype in _NARROW for argument in node.all_input_nodes)
+        for node in program.graph.nodes
+    )
+
+
+def _in_f32(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decomposition that computes an operator in f32 for operands of f16 and bf16."""
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.float() if value.dtype in _NARROW else value
+        return None if value in (*_NARROW, torch.float32) else value  # the type of the result
+
+    def computed(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+        if tensor.dtype not in _NARROW:
+            return NotImplemented
+        types = (value for value in (*arguments, *keywords.values()) if type(value) is torch.dtype)
+        dtype = next(types, tensor.dtype)
+        wide, options = tree_map(widened, ((tensor, *arguments), keywords))
+        return tree_map(lambda result: result.to(dtype), operator(*wide, **options))
+
+    return computed
+
+
+def _layer_norm(
+    tensor: torch.Tensor,
+    shape: Sequence[int],
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    eps: float = 1e-5,
+    *_: bool,
+) -> torch.Tensor:
+    if tensor.dtype not in _NARROW:
+        return NotImplemented
+    scale, shift = _standardization(tensor.float(), [*range(-len(shape), 0)], eps)
+    result = tensor.float() * scale + shift
+    result = result if weight is None else result * weight.float()
+    return (result if bias is None else result + bias.float()).to(tensor.dtype)
+
+
+def _group_norm(
+    tensor: torch.Tensor,
+    groups: int,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    eps: float = 1e-5,
+    *_: bool,
+) -> torch.Tensor:
+    if tensor.dtype not in _NARROW:
+        return NotImplemented
+    # The statistics are those of groups of channels; scale and shift are those of channels.
+    count, channels = tensor.shape[:2]
+    scale, shift = (
+        value.expand(count, groups, channels // groups).reshape(count, channels)
+        for value in _standardization(tensor.reshape(count, groups, -1).float(), [-1], eps)
+    )
+    if weight is not None:
+        scale, shift = scale * weight.float(), shift * weight.float()
+    shift = shift if bias is None else shift + bias.float()
+    shape = count, channels, *(1,) * (tensor.dim() - 2)
+    return (tensor.float() * scale.reshape(shape) + shift.reshape(shape)).to(tensor.dtype)
+
+
+def _instance_norm(
+    tensor: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    *options: Any,
+) -> torch.Tensor:
+    _, _, is_of_input, _, eps, _ = options
+    if not is_of_input:
+        return NotImplemented
+    return torch.nn.functional.group_norm(tensor, tensor.shape[1], weight, bias, eps)
+
+
+def _standardization(
+    tensor: torch.Tensor, dims: list[int], eps: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the factor and the addend that give a tensor a mean of 0 and a variance of 1 along dimensions."""
+    variance, mean = torch.var_mean(tensor, dims, correction=0, keepdim=True)
+    scale = torch.rsqrt(variance + eps)
+    return scale, -mean * scale
+
+
+_aten = torch.ops.aten
+_SUMS: Final = {
+    _aten.layer_norm.default: _layer_norm,
+    _aten.group_norm.default: _group_norm,
+    _aten.instance_norm.default: _instance_norm,
+    **{
+        operator: _in_f32(operator)
+        for operator in (
+            *(_aten.sum.default, _aten.sum.dim_IntList, _aten.mean.default, _aten.mean.dim),
+            *(_aten.cumsum.default, _aten.log_softmax.int, _aten._log_softmax.default),  # noqa: SLF001
+            *(_aten.var_mean.default, _aten.var_mean.dim, _aten.var_mean.correction),
+            *(_aten.linalg_vector_norm.default, _aten.cosine_similarity.default),
+            *(_aten.native_layer_norm.default, _aten.native_group_norm.default),
+            _aten.rms_norm.default,
+            *(_aten.avg_pool1d.default, _aten.avg_pool2d.default, _aten.avg_pool3d.default),
+            *(_aten.adaptive_avg_pool1d.default, _aten.adaptive_avg_pool2d.default),
+            *(_aten._adaptive_avg_pool2d.default, _aten._adaptive_avg_pool3d.default),  # noqa: SLF001
+        )
+    },
+}
+"""Decompositions of operators that PyTorch computes in f32, and the compiler (IREE 3.13) in the type of their operands: sums
+of f16 overflow at 65504. It computes products, convolutions, attention, `softmax` and `var` in f32 as well. The norms also
+take fewer passes over memory than by the compiler's decompositions."""

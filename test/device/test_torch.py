@@ -14,6 +14,7 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding import TuningSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
@@ -70,6 +71,71 @@ def test_a_module_and_its_exported_program_compute_the_same(make: object) -> Non
         tuninglink.torch.compile(exported, flags=CPU),
     ):
         np.testing.assert_allclose(run(program.output, inputs), expected, **CLOSE)
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return self.function(values)
+
+
+SUMS = {
+    "mean": lambda x: x.mean((2, 3)),
+    "typed mean": lambda x: x.mean((2, 3), dtype=torch.float32),
+    "cumulative sum": lambda x: x.flatten(2)[:, :, :20000].mul(0.1).cumsum(-1),
+    "variance and mean": lambda x: torch.cat(torch.var_mean(x, (2, 3)), 1),
+    "vector norm": lambda x: torch.linalg.vector_norm(x.flatten(2), dim=-1),
+    "log of softmax": lambda x: torch.log_softmax(x.flatten(2) * 0, -1),
+    "cosine": lambda x: torch.cosine_similarity(x.flatten(2), x.flatten(2)[:, :1], -1),
+    "pool": lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 1),
+    "layer": torch.nn.LayerNorm((256, 320)),
+    "group": torch.nn.GroupNorm(2, 4),
+    "group without weights": torch.nn.GroupNorm(2, 4, affine=False),
+    "instance": torch.nn.InstanceNorm2d(4),
+    "root mean square": torch.nn.RMSNorm((256, 320)),
+}
+"""Sums of 81,920 numbers around 3, which overflow in f16."""
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_f16_are_computed_in_f32(name: str) -> None:
+    torch.manual_seed(0)
+    values = (torch.randn(1, 4, 256, 320) + 3).half()
+    model = Function(copy.deepcopy(SUMS[name])).eval()
+    with torch.no_grad():
+        expected = model(values.float()).numpy()
+    result = tuninglink.torch.compile(model.half(), (values,), flags=CPU)
+    np.testing.assert_allclose(run(result.output, [values.numpy()]), expected, rtol=2e-3, atol=2e-3)
+
+
+def norms() -> tuple[torch.nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    layers = (
+        *(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.GroupNorm(2, 8), torch.nn.LayerNorm(96)),
+        *(torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.RMSNorm(8)),
+    )
+    return torch.nn.Sequential(*layers).eval().half(), 100 * torch.randn(2, 3, 128, 96).half()
+
+
+def test_an_exported_program_of_a_dynamic_size_sums_in_f32() -> None:
+    model, values = norms()
+    sizes = {"input": {0: torch.export.Dim("batch", min=2, max=8)}}
+    exported = torch.export.export(model, (values,), dynamic_shapes=sizes)
+    with torch.no_grad():
+        expected = copy.deepcopy(model).float()(values.float()).numpy()
+    result = tuninglink.torch.compile(exported, flags=CPU)
+    np.testing.assert_allclose(run(result.output, [values.numpy()]), expected, rtol=0.01, atol=0.01)
+
+
+def test_a_graph_sums_in_f32() -> None:
+    model, values = norms()
+    compiled = torch.compile(model, backend=tuninglink.torch.backend(flags=CPU), dynamic=False)
+    with torch.no_grad():
+        expected = copy.deepcopy(model).float()(values.float())
+        np.testing.assert_allclose(compiled(values).float(), expected, rtol=0.01, atol=0.01)
 
 
 def test_a_tuned_module_computes_the_same() -> None:
