@@ -36,26 +36,23 @@ GROUP: Final = "tuninglink.specs"
 
 
 def library_files(name: str) -> tuple[SpecFile, ...]:
-    """Return the specs of a library.
-
-    Args:
-        name: the name of a shipped library, of another package's library, or of one spec in the latter: `acme/gfx942`.
-    """
+    """Return the specs of a shipped library, of another package's, or one spec of the latter: `acme/gfx942`."""
     library, _, only = name.partition("/")
     shipped = _specs_in(shipped_directory())
     if name in shipped:
         return (_read_library_file(name, shipped[name]),)
-    files_by_name = {
-        f"{library}/{stem}": files
-        for entry_point in _entry_points().select(name=library)
-        for stem, files in _specs_in(resources.files(entry_point.module)).items()
-        if only in ("", stem)
-    }
+    files_by_name: dict[str, dict[str, Traversable]] = {}
+    for entry_point in _entry_points().select(name=library):
+        try:
+            specs = _specs_in(resources.files(entry_point.module))
+        except Exception as failure:  # noqa: BLE001 - importing a package may raise anything
+            message = f"library '{library}' ({entry_point.value}) cannot be loaded: {failure}"
+            raise SpecError(error(message)) from None
+        files_by_name |= {f"{library}/{stem}": specs[stem] for stem in specs if only in ("", stem)}
     if not files_by_name:
-        hint = did_you_mean(name, library_names())
         names = library_names()
-        known = f"the libraries are: {', '.join(names)}" if names else "no library is installed"
-        raise SpecError(error(f"there is no library '{name}'{hint}", notes=[note(known)]))
+        message = f"there is no library '{name}'{did_you_mean(name, names)}"
+        raise SpecError(error(message, notes=[note(f"the libraries are: {', '.join(names)}")]))
     return tuple(_read_library_file(stem, files) for stem, files in sorted(files_by_name.items()))
 
 

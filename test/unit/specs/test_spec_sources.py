@@ -203,6 +203,9 @@ def test_a_package_is_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SpecError, match="there is no library 'acme/third'"):
         read("library:acme/third")
     sys.modules.pop("acme_specs", None)
+    (package / "__init__.py").write_text("raise RuntimeError('not today')")
+    with pytest.raises(SpecError, match=r"'acme' \(acme_specs\) cannot be loaded: not today"):
+        read("library:acme")
 
 
 @pytest.mark.parametrize("path", ["bomb", "endless"])
