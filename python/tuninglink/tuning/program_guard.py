@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
@@ -146,11 +146,12 @@ class ProgramGuard:
         self._has_repairs = self._has_wrong_defaults
         seconds, program_us = self._compile_seconds, _program_us(self._defaults)
         dispatches = len(self._defaults.measured) + len(self._defaults.waiting)
-        self._price = guard_seconds(seconds, dispatches, program_us)
+        price = partial(guard_seconds, is_local=self._context.is_local)
+        self._price = price(seconds, dispatches, program_us)
         if self._has_repairs:
             # The other entries are compared with the repairs alone, too.
-            self._price += guard_seconds(_REPAIRED_SECONDS, dispatches, program_us)
-        self._least_price = guard_seconds(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
+            self._price += price(_REPAIRED_SECONDS, dispatches, program_us)
+        self._least_price = price(seconds, dispatches, program_us, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds_left)
         if not self._ledger.reserve(Account.GUARD, self._price):

@@ -190,9 +190,10 @@ _SERIAL: Final = 0.1
 """The approximate serial fraction of a compilation."""
 
 _LOADING_SECONDS: Final = 2.0
+_LOCAL_LOADING_SECONDS: Final = 0.5
 _LOADING_DISPATCH_SECONDS: Final = 0.04
-"""The time for starting compiler processes and loading both programs, at least this for each dispatch: CUDA's driver
-compiled two programs of 141 dispatches in 5.9 s."""
+"""The time for starting compiler processes and loading both programs, on a GPU at least this for each dispatch: CUDA's
+driver compiled two programs of 141 dispatches in 5.9 s."""
 
 
 def task_race_seconds(
@@ -259,7 +260,12 @@ def program_compile_seconds(compile_seconds: Sequence[float], jobs: int) -> floa
 
 
 def guard_seconds(
-    compile_seconds: float, dispatches: int, program_us: float, rounds: int = MODEL_ROUNDS
+    compile_seconds: float,
+    dispatches: int,
+    program_us: float,
+    rounds: int = MODEL_ROUNDS,
+    *,
+    is_local: bool = False,
 ) -> float:
     """Return the price of comparing the whole program: its compilation, loading, and the rounds.
 
@@ -268,8 +274,13 @@ def guard_seconds(
         dispatches: the number of its different dispatches.
         program_us: the time of all calls of all dispatches, in microseconds.
         rounds: the rounds, warm-up calls included.
+        is_local: whether the program runs on the CPU, whose code needs no driver to compile it.
     """
-    loading = max(_LOADING_SECONDS, _LOADING_DISPATCH_SECONDS * dispatches)
+    loading = (
+        _LOCAL_LOADING_SECONDS
+        if is_local
+        else max(_LOADING_SECONDS, _LOADING_DISPATCH_SECONDS * dispatches)
+    )
     both_calls = 2 * program_us * 1e-6
     running = min(max(rounds * both_calls, _LEAST_MODEL_SECONDS), _MOST_MODEL_SECONDS)
     # The fewest rounds are run however long they take, after a call of each program for its outputs.
