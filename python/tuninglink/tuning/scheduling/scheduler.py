@@ -345,8 +345,8 @@ class Scheduler:
         unfinished = sum(
             max(0.0, slowdown * task.race_price - task.race_taken) for task in self.racing
         )
-        rules = self._context.rules(self._ledger.whole, default_is_wrong=False)
-        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
+        # The pauses of several races overlap.
+        pauses = max(task.pause_seconds for task in [*begun, *self.racing])
         return unfinished + slowdown * sum(task.race_seconds for task in begun) + pauses
 
     def _decide_all(self) -> None:

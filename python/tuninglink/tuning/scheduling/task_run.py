@@ -68,6 +68,9 @@ _LEAD: Final = 1.3
 _NEW_LEAD: Final = 1.1
 """The speedup over the standing winner from which a new best candidate is compared with the default, too."""
 
+_CLEAR_LEAD: Final = 1.2
+"""The lower bound of the standing winner's speedup from which its race needs one block of rounds only."""
+
 _STANDING_SECONDS: Final = 0.5
 _STANDING_PART: Final = 0.02
 """The time for such a comparison: this number of seconds, or this part of the remaining time if that is longer."""
@@ -388,7 +391,20 @@ class TaskRun:
 
     @property
     def _rules(self) -> RaceRules:
-        return self._context.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
+        return self._rules_for(Budget(), FINALISTS)
+
+    def _rules_for(self, budget: Budget, places: int) -> RaceRules:
+        """Return the rules of a race: one block of rounds is enough if the standing winner leads clearly."""
+        rules = self._context.rules(budget, places, default_is_wrong=self.default_is_wrong)
+        decision = self.standing.decision if self.standing is not None else None
+        if decision is not None and decision.speedup.low > _CLEAR_LEAD:
+            return replace(rules, blocks=1, passes=1)
+        return rules
+
+    @property
+    def pause_seconds(self) -> float:
+        """The pauses between the blocks of its race, in which other work is done."""
+        return (self._rules.blocks - 1) * self._rules.gap_seconds
 
     @property
     def _verified_ahead(self) -> WinnerVerification:
@@ -460,7 +476,7 @@ class TaskRun:
         # Elsewhere, verification does not disturb the race, and begins at once.
         for trial in () if context.is_local else ranked[:places]:
             verification.begin(trial.candidate)
-        rules = context.rules(budget, places, default_is_wrong=result.default_is_wrong)
+        rules = self._rules_for(budget, places)
         self._race = Race(checks.device, default, draw(), failure, rules, timeline=context.timeline)
         self._pending, self._sizes = result, sizes
 
