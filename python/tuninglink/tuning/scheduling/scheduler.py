@@ -200,13 +200,14 @@ class Scheduler:
 
     def _give_turn(self, task: TaskRun) -> None:
         """Give a task a turn; decide it after its last one."""
-        began, is_repair = time.monotonic(), task.needs_repair
+        began, is_repair, standing = time.monotonic(), task.needs_repair, task.standing
         try:
             self._begin(task)
             if task in self.open:
                 # Explore candidates, then make sure that the best one is right and fast.
                 self._explore(task)
-                if task.check_best(self._ledger.budget(Account.TASKS)):
+                task.check_best(self._ledger.budget(Account.TASKS))
+                if task.standing is not standing:
                     self._keep(self._standing)
                 if task.trials.ending(self._budget()) is not None:
                     self._decide(task)

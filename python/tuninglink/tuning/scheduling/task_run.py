@@ -40,6 +40,7 @@ from tuninglink.tuning.search import FIRST_CANDIDATES
 if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate, TunableTask
     from tuninglink.tuning.deciding import JudgedOutputs, WinnerVerification
+    from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
 
@@ -98,8 +99,8 @@ class TaskRun:
 
     Attributes:
         measured: the task with the compiler's choice and the task's share of the program's time.
-        standing: the result if the run ended now: with a right candidate that was faster in a short race; None without
-            one.
+        standing: the result if the run ended now: with a right candidate that was faster in a short race, or that replaces
+            a wrong default; None without one.
         is_repaired: whether a right candidate replaces a wrong default.
         due: the earliest time of the next step of the race, in seconds of `time.monotonic()`.
         race_taken: the seconds that the race has taken.
@@ -257,6 +258,7 @@ class TaskRun:
             assert best.microseconds is not None
             # The time of a wrong default does not count.
             self.trials.progress.withdraw(best.microseconds)
+            self.standing = self._repaired(self._result(budget), best)
             self._share_best(ranked)
             if not self._context.is_local:
                 self._verified_ahead.begin(best.candidate)
@@ -297,7 +299,7 @@ class TaskRun:
 
     # --- The standing winner -----------------------------------------------------------------------------------
 
-    def check_best(self, budget: Budget, *, is_last: bool = False) -> bool:
+    def check_best(self, budget: Budget, *, is_last: bool = False) -> None:
         """Compare the best candidate with the default if it is far faster, so that the end of the time does not lose it.
 
         Wrong candidates would lead the search astray: they are dropped until the best one is right. A right one that is
@@ -308,16 +310,13 @@ class TaskRun:
             budget: the time limit for starting another comparison.
             is_last: whether the task gets no race, so that the comparison may take longer.
 
-        Returns:
-            Whether there is a new standing winner.
-
         Raises:
             DeviceError: the device is lost.
             DatabaseError: a result cannot be stored.
         """
         # `repair` checks candidates against the reference, and the race compares times at all sizes.
         if self.default_is_wrong or self._ends_after_trials or self.prepared.task.is_dynamic:
-            return False
+            return
         best_us = self._default_us / _LEAD
         if self.standing is not None and self.standing.winner is not None:
             assert self.standing.winner.microseconds is not None
@@ -327,17 +326,17 @@ class TaskRun:
             ranked = best_trials(self.trials.all, best_us)
             best = ranked[0] if ranked else None
             if best is None or best.microseconds is None or best.microseconds > best_us:
-                return False
+                return
             # Results of earlier runs have their race in the database, if there was one.
             if not best.seconds or best.candidate.key in self._undecided:
-                return False
+                return
             price = task_race_seconds(self._default, [contestant(best, self._default)], rules)
             limit = max(_STANDING_SECONDS, _STANDING_PART * budget.remaining)
             if price > (budget.remaining if is_last else limit):
-                return False
+                return
             failure = self._failure(best, waits=False)
             if self.default_is_wrong:  # the check has found that out
-                return False
+                return
             if failure is not None:
                 self._reject(best, failure)
                 continue
@@ -345,11 +344,10 @@ class TaskRun:
             result = self._short_race(self._result(budget), best, rules)
             if result.verdict is not TaskOutcome.WON:
                 self._undecided.add(best.candidate.key)
-                return False
+                return
             self.standing = result
             self._share_best(ranked)
-            return True
-        return False
+            return
 
     def _short_race(self, result: TaskResult, best: TrialResult, rules: RaceRules) -> TaskResult:
         """Return the result of a short race of a right candidate with the default."""
@@ -507,16 +505,20 @@ class TaskRun:
     def _unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
         """Return the result with a right candidate that wins without a race, by the samples of its trial."""
         self._release_reference()
-        if self.measured.failure is not None:  # there is no default to compare with
-            return self._verify(replace(result, verdict=TaskOutcome.WON, winner=best))
-        timing = best.timing
-        assert timing is not None
-        samples = tuple((result.default_us, microseconds) for microseconds in timing.samples)
-        settings = self._context.settings
-        decision = decide([samples], settings.min_gain, settings.seed)
-        rounds = Rounds(samples, (timing.batch, timing.batch))
-        race = RaceResult(0, decision, {}, {0: timing}, confirmation=(rounds,))
-        return self._verify(raced(self._context, result, [best], race))
+        result, timing = self._repaired(result, best), best.timing
+        if result.decision is not None and timing is not None and self._context.journal:
+            rounds = Rounds(_pairs(result, timing), (timing.batch, timing.batch))
+            race = RaceResult(0, result.decision, {}, {0: timing}, confirmation=(rounds,))
+            self._context.journal.record_race(self.prepared, [best], race, result.judgement)
+        return self._verify(result)
+
+    def _repaired(self, result: TaskResult, best: TrialResult) -> TaskResult:
+        """Return the result with a right candidate, by the samples of its trial if there is a default to compare with."""
+        result = replace(result, verdict=TaskOutcome.WON, winner=best)
+        if self.measured.failure is not None or best.timing is None:
+            return result
+        settings, pairs = self._context.settings, _pairs(result, best.timing)
+        return replace(result, decision=decide([pairs], settings.min_gain, settings.seed))
 
     def _release_reference(self) -> None:
         if self._context.references:
@@ -560,7 +562,7 @@ class TaskRun:
 
     def end_standing(self) -> TaskResult | None:
         """Return the result with the standing winner, for the end of a run without a race; None without one."""
-        if self.standing is None or self.default_is_wrong:
+        if self.standing is None or (self.default_is_wrong and not self.is_repaired):
             return None
         return self._with_standing(self._result(Budget(0.0)))
 
@@ -568,7 +570,8 @@ class TaskRun:
         """Return the result of a race, or the standing winner if the race could not be measured."""
         standing = self.standing
         has_decision = result.verdict is not TaskOutcome.UNDECIDED or result.decision is not None
-        if has_decision or standing is None or standing.winner is None or self.default_is_wrong:
+        is_void = self.default_is_wrong and not self.is_repaired
+        if has_decision or is_void or standing is None or standing.winner is None:
             return result
         failed = {candidate.key for candidate, _ in result.failures}
         return result if standing.winner.candidate.key in failed else self._with_standing(result)
@@ -593,6 +596,10 @@ class TaskRun:
     @property
     def _ends_after_trials(self) -> bool:
         return self._context.settings.stop_after is not None
+
+
+def _pairs(result: TaskResult, timing: Timing) -> tuple[tuple[float, float], ...]:
+    return tuple((result.default_us, microseconds) for microseconds in timing.samples)
 
 
 def raced(
