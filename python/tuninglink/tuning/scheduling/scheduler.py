@@ -20,6 +20,7 @@ from tuninglink.tuning.deciding import (
 from tuninglink.tuning.devices import Stage
 from tuninglink.tuning.programs import FatalError, Omission, reason_of
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+from tuninglink.tuning.scheduling.exploration import FIRST_TRIALS
 from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
 from tuninglink.tuning.search import FIRST_CANDIDATES, search_named
 
@@ -46,7 +47,7 @@ _AHEAD: Final = 4
 _MOST_FIRST: Final = 0.75
 """The fraction of the candidates of a first turn that it waits for; stragglers are measured later."""
 
-_LATEST: Final = 3.0
+_LATEST: Final = 2.0
 """The multiple of its time after which a turn ends although it had few trials."""
 
 _LEAST_SECONDS: Final = 3.0
@@ -164,7 +165,8 @@ class Scheduler:
             self._advance_races()
             self._context.announce_wrong_defaults()
             self._admit()
-            is_late = self._budget().remaining < _LEAST_SECONDS
+            self._choice.seconds = self._budget().remaining
+            is_late = self._choice.seconds < _LEAST_SECONDS
             tasks = [task for task in self.open if task.is_begun or not is_late]
             chosen = next(iter(self._choice.ranked(tasks)), None)
             if chosen is not None:
@@ -244,17 +246,17 @@ class Scheduler:
         budget, is_over = self._budget(), self._turn_end(task)
         if task.default_is_wrong:
             if task.needs_repair:
-                task.compile_ahead(budget, self._first_trials)
+                task.compile_ahead(budget, self._first_trials(task))
                 self._compile_ahead(task)
             task.repair(budget, is_over, self._work_aside)
-        elif task.is_new and task.is_promising and not self._context.is_local:
+        elif self._choice.is_first(task) and not self._context.is_local:
             # Try the first candidates, and compile those of the next task as soon as processes are free.
-            before = len(task.trials)
+            before, first = len(task.trials), self._first_trials(task)
 
             def is_enough() -> bool:
-                return len(task.trials) >= before + _MOST_FIRST * self._first_trials or is_over()
+                return len(task.trials) >= before + _MOST_FIRST * first or is_over()
 
-            limit = budget.limited(before + self._first_trials)
+            limit = budget.limited(before + first)
             task.trials.explore(
                 limit, is_enough, lambda: self._compile_ahead(task) or self._work_aside()
             )
@@ -268,16 +270,17 @@ class Scheduler:
         if len(self.open) > 1:
             seconds = self._choice.pace.turn_seconds(task.progress)
         if task.is_new:
-            new = sum(other.is_new and other.is_promising for other in self.open)
+            new = sum(map(self._choice.is_first, self.open))
             seconds = min(seconds, self._budget().remaining / (new + 1))
         limit = _LATEST * seconds if task.is_new else seconds
         due = min((racing.due for racing in self.racing), default=math.inf)
         end = min(time.monotonic() + limit, due)
         return lambda: time.monotonic() > end or task.progress.trials >= trials
 
-    @property
-    def _first_trials(self) -> int:
-        return max(TURN_TRIALS, self._context.compiler.jobs)
+    def _first_trials(self, task: TaskRun) -> int:
+        """Return the candidates of a first turn: the few best guesses for a task of little weight."""
+        is_light = task.promise < SMALL
+        return FIRST_TRIALS if is_light else max(TURN_TRIALS, self._context.compiler.jobs)
 
     def _compile_ahead(self, current: TaskRun) -> bool:
         """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
@@ -289,7 +292,7 @@ class Scheduler:
             (
                 task
                 for task in others
-                if not task.is_begun and (task.needs_repair or (task.is_new and task.is_promising))
+                if not task.is_begun and (task.needs_repair or self._choice.is_first(task))
             ),
             None,
         )
@@ -300,7 +303,7 @@ class Scheduler:
         try:
             self._begin(following)
             if following.is_begun:
-                following.compile_ahead(self._budget(), self._first_trials)
+                following.compile_ahead(self._budget(), self._first_trials(following))
         except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
@@ -574,9 +577,13 @@ class TaskChoice:
 
     Right results come before speed: all tasks with a wrong default get a turn before any other. If no right candidate
     was among the first ones of a small task, its further turns come first for half of the time only.
+
+    Attributes:
+        seconds: the remaining time for turns.
     """
 
     def __init__(self) -> None:
+        self.seconds = math.inf
         self._progress: list[Progress] = []
         self._start_seconds = 0.0
         self._turn_seconds = 0.0
@@ -611,6 +618,16 @@ class TaskChoice:
         starts = self._start_seconds / len(self._progress)
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 
+    def is_first(self, task: TaskRun) -> bool:
+        """Return whether the first candidates of a task come before further ones of others.
+
+        They do if the task is heavy, or if they take a smaller part of the remaining time than the task of the program's.
+        """
+        pace = self.pace
+        seconds = pace.start_seconds - _RACE_SECONDS + FIRST_TRIALS * pace.trial_seconds
+        least = min(SMALL, seconds / self.seconds) if self.seconds > 0 else SMALL
+        return task.is_new and task.promise >= least
+
     def ranked(self, tasks: Sequence[TaskRun]) -> list[TaskRun]:
         """Return tasks, most promising first."""
         pace = self.pace
@@ -618,7 +635,7 @@ class TaskChoice:
 
         def promise(task: TaskRun) -> tuple[bool, bool, bool, bool, float]:
             measured, progress = task.measured, task.progress
-            is_new = task.is_new and task.is_promising
+            is_new = self.is_first(task)
             is_first = not task.is_begun or task.is_first_repair
             may_wait = has_repaired_enough and measured.is_small and not is_first
             is_urgent = task.needs_repair and not may_wait

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.database import MOST_RELATED
 from tuninglink.tuning.deciding import (
     FINALISTS,
-    SMALL,
     Budget,
     Contestant,
     Decision,
@@ -176,8 +175,9 @@ class TaskRun:
         return self._trials is None or len(self._trials) < FIRST_TRIALS
 
     @property
-    def is_promising(self) -> bool:
-        return self.measured.share * self.measured.potential >= SMALL
+    def promise(self) -> float:
+        """The part of the program's time that tuning may save."""
+        return self.measured.share * self.measured.potential
 
     @property
     def gain(self) -> float:
