@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3429, 183),
     "tuning.database": (2338, 117),
     "tuning.flag_sets": (1600, 88),
-    "tuning.scheduling": (2290, 169),
+    "tuning.scheduling": (2307, 170),
     "tuning": (4089, 177),
     "doctor": (256, 11),
     "cli": (5558, 219),
