@@ -150,10 +150,13 @@ class _Guards:
                         gap = Gap.ANY
                     state.gap = max(state.gap, own_gap, gap)
                     operands = [*operation.operands, state.before]
-                    if _consumes(operation):
-                        self._give_up(operation, state)
                     failures = FAILURES_PROPAGATE if propagates else FAILURES_SUPPRESS
-                    state.decided.append(include_instead(operation, name, operands, failures))
+                    decided = include_instead(operation, name, operands, failures)
+                    including = mlir.OpResult(decided).owner.operation
+                    if _consumes(including):  # and so may not read ops inside of that
+                        self._give_up(including, state)
+                        including.operands[len(operands) - 1] = state.before
+                    state.decided.append(decided)
             elif operation.name == names.FOREACH_MATCH:
                 self._list(operation, state)
             elif not only_reads(operation) and not adds_symbol(operation):
@@ -603,16 +606,13 @@ class ModuleSequences:
             create(names.HAS_NO_LOWERING_CONFIG, [op])
             return [op]
 
-        def configured_in(root: Handle) -> Sequence[Handle]:
-            return walk([root], one * 2, attributes)[1:]
-
         one = (self._op,)
         unconfigured = self._add("is_unconfigured", one, 1, is_unconfigured, is_entry=False)
         matches_any = self._add("is_any", one, 1, lambda op: [op], is_entry=False)
         keep = self._add("keep", one, 1, lambda op: [op])
-        attributes = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
-        attributes |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
-        return self._add("configured_in", one, 1, configured_in)
+        pairs = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
+        pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
+        return self._add("configured_in", one, 1, lambda root: walk([root], one * 2, pairs)[1:])
 
     def _add(
         self, name: str, arguments: Types, results: int, build: Body, *, is_entry: bool = True
