@@ -27,7 +27,7 @@ LIMITS: Final = {
     "upgrading": (4009, 208),
     "spaces.cpu": (1379, 62),
     "spaces.gpu": (3782, 204),
-    "specs": (5042, 319),
+    "specs": (5042, 318),
     "matching": (5389, 264),
     "spaces.spirv": (882, 39),
     "specs.verification": (1742, 73),
