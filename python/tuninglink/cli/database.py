@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.database import (
         Database,
-        EnvironmentRecord,
         History,
         HistoryPoint,
         Insights,
@@ -181,17 +180,18 @@ def open_database(path: str, *, read_only: bool = False) -> Database:
 def show_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink database show` with the remaining arguments, and return the exit code."""
     values, (file,) = USAGES["show"].parse(arguments)
+    from tuninglink.tuning.database import grouped_trials  # noqa: PLC0415
+
     with open_database(file, read_only=True) as opened:
-        result = list(opened.all_trials())
+        groups = grouped_trials(opened.all_trials())
     # A table of the problems in each environment and, with --trials, a table of each problem's trials.
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for trial in result:
-        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
     columns = ("problem", "target", "device", "compiler", "trials", "failed")
     times = ("default µs", "best µs", "speedup", "not checked")
-    print_table((*columns, *times), [_summary(group) for group in groups.values()])
-    for group in groups.values() if values.get("trials") else ():
-        _print_trials(group)
+    print_table((*columns, *times), list(map(_summary, groups)))
+    for group in groups if values.get("trials") else ():
+        sys.stdout.write("\n")
+        headings = ("µs", "result", "stage", "origin", "pipeline", "knobs")
+        print_table(headings, _trial_rows(group), title=group[0].problem.description)
     return process.SUCCESS
 
 
@@ -297,16 +297,14 @@ def import_command(arguments: Sequence[str]) -> int:
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
     from tuninglink.tuning.database import NOT_CHECKED, results_of, winners_among  # noqa: PLC0415
 
-    first = group[0]
+    environment = group[0].environment
     unchecked = list(results_of(group).values()).count(NOT_CHECKED)
     (winner,) = winners_among(group) or (None,)
     best = winner.trial.median if winner else None
     default = winner.default_us if winner else None
     return (
-        first.problem.description,
-        first.environment.target,
-        first.environment.device,
-        first.environment.compiler,
+        group[0].problem.description,
+        *(environment.target, environment.device, environment.compiler),
         str(len(group)),
         str(sum(trial.failure is not None for trial in group)),
         _figure(default),
@@ -316,34 +314,19 @@ def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
     )
 
 
-def _print_trials(group: Sequence[Trial]) -> None:
+def _trial_rows(group: Sequence[Trial]) -> list[tuple[str, ...]]:
     from tuninglink.tuning.database import RIGHT, results_of  # noqa: PLC0415
 
     results = results_of(group)
-
-    def rank(trial: Trial) -> tuple[bool, bool, float]:
-        is_right = results[trial.configuration.key] == RIGHT
-        return trial.median is None, not is_right, trial.median or 0.0
-
-    # Right and fast configurations come first.
-    ranked = sorted(group, key=rank)
-    rows = [
-        (
-            _figure(trial.median) or (trial.failure.kind.value if trial.failure else ""),
-            results[trial.configuration.key],
-            trial.stage,
-            trial.origin,
-            trial.configuration.pipeline,
-            ", ".join(f"{name} = {value}" for name, value in trial.configuration.knobs.items()),
-        )
-        for trial in ranked
-    ]
-    sys.stdout.write("\n")
-    print_table(
-        ("µs", "result", "stage", "origin", "pipeline", "knobs"),
-        rows,
-        title=group[0].problem.description,
-    )
+    rows = []
+    for trial in group:
+        configuration, result = trial.configuration, results[trial.configuration.key]
+        knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items())
+        time = _figure(trial.median) or (trial.failure.kind.value if trial.failure else "")
+        row = (time, result, trial.stage, trial.origin, configuration.pipeline, knobs)
+        # Right and fast configurations come first.
+        rows.append(((trial.median is None, result != RIGHT, trial.median or 0.0), row))
+    return [row for _, row in sorted(rows, key=lambda ranked: ranked[0])]
 
 
 def _figure(microseconds: float | None) -> str:

@@ -31,14 +31,12 @@ from tuninglink.mlir import error
 from tuninglink.plain_data import to_json
 from tuninglink.specs import SpecFiles, read_specs, spec_names
 from tuninglink.tuning import (
-    COLUMNS,
     EntryResult,
     EntryVerdict,
     Retuner,
     RetuningResult,
     open_context,
     retuned_spec,
-    rows,
     target_of,
 )
 from tuninglink.tuning.deciding import Budget, MeasuringOptions
@@ -151,7 +149,7 @@ def retune_command(arguments: Sequence[str]) -> int:
         report = to_json(result)
     else:
         report = "\n".join(
-            render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout)
+            render_table(_COLUMNS, list(map(_row, result.of(spec))), spec.source, sys.stdout)
             if spec.entries
             else f"{escaped(spec.source)}: the spec has no entries\n"
             for spec in specs
@@ -160,6 +158,24 @@ def retune_command(arguments: Sequence[str]) -> int:
     if result.failure is not None:
         raise result.failure
     return process.SUCCESS
+
+
+_COLUMNS: Final = ("line", "verdict", "default us", "tuned us", "speedup", "entry", "what changed")
+
+
+def _row(result: EntryResult) -> tuple[str, ...]:
+    decisions = (comparison.decision for comparison in result.comparisons)
+    figures: tuple[str, ...] = ("", "", "")
+    if decision := next(filter(None, decisions), None):
+        times = f"{decision.default_us:.4g}", f"{decision.tuned_us:.4g}"
+        figures = (*times, str(decision.speedup))
+    return (
+        str(result.line() or "?"),
+        result.verdict.value,
+        *figures,
+        result.entry.matcher,
+        "; ".join(filter(None, (result.reason, *result.changes))),
+    )
 
 
 def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:

@@ -33,7 +33,6 @@ with lazy_imports(globals()):
         write_report as write_report,
     )
     from tuninglink.tuning.retuning import (
-        COLUMNS as COLUMNS,
         EntryProblems as EntryProblems,
         EntryResult as EntryResult,
         EntryVerdict as EntryVerdict,
@@ -42,7 +41,6 @@ with lazy_imports(globals()):
         RetuningResult as RetuningResult,
         Standing as Standing,
         retuned_spec as retuned_spec,
-        rows as rows,
         target_of as target_of,
     )
     from tuninglink.tuning.stages import (

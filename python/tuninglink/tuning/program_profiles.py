@@ -135,36 +135,29 @@ def _time(
 
 def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:
     """Return a program with the times of its dispatches in a profile."""
-    counts = {task.key: _count(task, profile) for task in program.tasks}
-    counted = {key: count for key, count in counts.items() if count is not None}
-    calls = {task.key: task.calls for task in program.tasks}
-    runs = profile.runs or runs_of(counted, calls)
-    tasks = tuple(
-        replace(task, profiled_us=_time_in_run(task, profile, runs)) for task in program.tasks
-    )
-    return replace(program, tasks=tasks)
 
+    def values(
+        task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]
+    ) -> list[float]:
+        pairs = zip(task.dispatches, task.functions, strict=True)
+        found = (lookup(dispatch, (function,)) for dispatch, function in pairs)
+        return [value for value in found if value is not None]
 
-def _time_in_run(task: TuningTask, profile: Profile, runs: float) -> float | None:
-    """Return the time of all calls of a task in a run of the program; None if the profile lacks it."""
-    times = _values(task, profile.time_of)
-    if not times:
-        return None
-    counts = _values(task, profile.count_of)
-    if len(counts) == len(times) and runs:
-        return sum(time * count for time, count in zip(times, counts, strict=True)) / runs
-    return task.calls * sum(times) / len(times)
-
-
-def _count(task: TuningTask, profile: Profile) -> float | None:
-    counts = _values(task, profile.count_of)
-    return sum(counts) if counts else None
-
-
-def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
-    pairs = zip(task.dispatches, task.functions, strict=True)
-    values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
-    return [value for value in values if value is not None]
+    # Profiles of several runs count the calls of all.
+    counts = {task.key: values(task, profile.count_of) for task in program.tasks}
+    counted = {key: sum(count) for key, count in counts.items() if count}
+    runs = profile.runs or runs_of(counted, {task.key: task.calls for task in program.tasks})
+    tasks = []
+    for task in program.tasks:
+        times, count = values(task, profile.time_of), counts[task.key]
+        if not times:
+            tasks.append(replace(task, profiled_us=None))
+        elif len(count) == len(times) and runs:
+            total = sum(time * calls for time, calls in zip(times, count, strict=True))
+            tasks.append(replace(task, profiled_us=total / runs))
+        else:
+            tasks.append(replace(task, profiled_us=task.calls * sum(times) / len(times)))
+    return replace(program, tasks=tuple(tasks))
 
 
 # --- Recording -------------------------------------------------------------------------------------------
@@ -225,85 +218,65 @@ def record_profile(calls: ProgramCalls, image: bytes, uri: str, seed: int = 0) -
         ) from None
 
 
-@dataclass
-class _Total:
-    """The time of a dispatch in a run of the program, and its calls."""
-
-    microseconds: float = 0.0
-    calls: float = 0.0
-
-
 def _record_all(
     programs: Sequence[tuple[CompiledProgram, int]], uri: str, seed: int, directory: Path
 ) -> Profile:
-    totals: defaultdict[str, _Total] = defaultdict(_Total)
+    """Run functions with the runtime's own tool, each with its weight."""
+    output = directory / "program.ireeprof"
+    times: defaultdict[str, float] = defaultdict(float)
+    counts: defaultdict[str, float] = defaultdict(float)
     for program, weight in programs:
-        recorder = _Recorder(program, uri, seed, directory)
-        for name, total in recorder.totals().items():
-            totals[name].microseconds += weight * total.microseconds
-            totals[name].calls += weight * total.calls
-    return Profile(
-        {name: total.microseconds / total.calls for name, total in totals.items()},
-        {name: total.calls for name, total in totals.items()},
-        runs=1.0,
-        device=describe(uri).name,
-    )
-
-
-class _Recorder:
-    """Records profiles of a function of a program."""
-
-    def __init__(self, program: CompiledProgram, uri: str, seed: int, directory: Path) -> None:
-        self._uri = uri
-        self._output = directory / "program.ireeprof"
-        self._command = [
+        command = [
             str(runtime_tool("iree-benchmark-module")),
             f"--device={runtime_uri(uri)}",
             f"--function={program.function}",
             f"--device_profiling_mode={_RECORDED[driver_of(uri)]}",
-            f"--device_profiling_output={self._output}",
+            f"--device_profiling_output={output}",
             *_arguments(program, seed, directory),
         ]
         if driver_of(uri) == THREADED_DRIVER:
             cores = ",".join(map(str, physical_cores()))
-            self._command.append(f"--task_topology_cpu_ids={cores}")
+            command.append(f"--task_topology_cpu_ids={cores}")
 
-    def totals(self) -> dict[str, _Total]:
-        """Return the time of each dispatch in a run, by the name of its function."""
-        events = self._run(1)
-        # The start of the tool and the loading of modules count in no run.
-        seconds = sum(event.microseconds for event in events) / 1e6
-        runs = min(int(_SECONDS / max(seconds, 1e-3)), _MOST_RUNS)
-        if not runs:
-            return _totals(events, 1)
+        def run(runs: int, command: Sequence[str] = command) -> list[DispatchEvent]:
+            all_runs = [*command, f"--benchmark_min_time={runs}x"]
+            done = subprocess.run(all_runs, capture_output=True, text=True, check=False)  # noqa: S603
+            if reason := _failure(done):
+                remedy = note("the program must be compiled for the device that runs it")
+                message = f"the program does not run on device '{uri}': {reason}"
+                raise TuninglinkError(error(message, notes=[remedy]))
+            return list(dispatch_events(str(output)))
+
+        for name, (microseconds, calls) in run_for_seconds(run).items():
+            times[name] += weight * microseconds
+            counts[name] += weight * calls
+    by_name = {name: time / counts[name] for name, time in times.items()}
+    return Profile(by_name, dict(counts), runs=1.0, device=describe(uri).name)
+
+
+def run_for_seconds(
+    run: Callable[[int], Sequence[DispatchEvent]],
+) -> dict[str, tuple[float, float]]:
+    """Return the median time of each dispatch in a run and its calls there, by the name of its function."""
+    events, runs = run(1), 1
+    # The start of the tool and the loading of modules count in no run.
+    seconds = sum(event.microseconds for event in events) / 1e6
+    more = min(int(_SECONDS / max(seconds, 1e-3)), _MOST_RUNS)
+    if more:
         # The first run also pays for code and pages that are not there yet.
-        return _totals(self._run(runs + 1), runs + 1)
-
-    def _run(self, runs: int) -> list[DispatchEvent]:
-        command = [*self._command, f"--benchmark_min_time={runs}x"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        if reason := _failure(done):
-            remedy = note("the program must be compiled for the device that runs it")
-            message = f"the program does not run on device '{self._uri}': {reason}"
-            raise TuninglinkError(error(message, notes=[remedy]))
-        return list(dispatch_events(str(self._output)))
-
-
-def _totals(events: Sequence[DispatchEvent], runs: int) -> dict[str, _Total]:
-    """Return the median time of each dispatch in a run."""
+        runs = more + 1
+        events = run(runs)
     durations: defaultdict[str, list[float]] = defaultdict(list)
     for event in events:
         durations[event.function].append(event.microseconds)
-    totals = {}
+    totals: dict[str, tuple[float, float]] = {}
     for name, times in durations.items():
         calls, rest = divmod(len(times), runs)
-        if (
-            rest or not calls
-        ):  # dispatches of the initialization, or calls that depend on earlier runs
-            totals[name] = _Total(sum(times) / runs, len(times) / runs)
+        if rest or not calls:  # of the initialization, or calls that depend on earlier runs
+            totals[name] = sum(times) / runs, len(times) / runs
             continue
         sums = [sum(times[start : start + calls]) for start in range(0, len(times), calls)]
-        totals[name] = _Total(median(sums[1:] or sums), calls)
+        totals[name] = median(sums[1:] or sums), calls
     return totals
 
 
@@ -453,10 +426,8 @@ class ProgramMeasurement:
         return replace(timed, notes=(*timed.notes, source, *notes, *remarks))
 
     def _recorded(self, image: bytes) -> Profile:
-        options = self.options
-        calls = program_calls(
-            self.path, first=options.compile_from, sizes=options.sizes, options=self.calls
-        )
+        first, sizes = self.options.compile_from, self.options.sizes
+        calls = program_calls(self.path, first=first, sizes=sizes, options=self.calls)
         if calls is None:
             message = "the functions of the program can no longer be read: it is compiled too far"
             raise TuninglinkError(error(message))

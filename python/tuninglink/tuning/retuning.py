@@ -1,4 +1,4 @@
-"""The retuner: measures the entries of specs again, and decides which are dropped, kept or improved."""
+"""Retuning: measures the entries of specs again, and decides which are dropped, kept or improved."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from tuninglink.tuning.candidates import (
     apply_specs,
     configure,
     rewriting_candidate,
+    tunable_parts,
 )
 from tuninglink.tuning.deciding import (
     Decision,
     MeasuredTask,
-    Outcome,
     TaskOutcome,
     TaskResult,
     TrialResult,
@@ -60,17 +60,12 @@ from tuninglink.tuning.programs import (
 from tuninglink.tuning.scheduling import compare_candidate, tune_task
 
 if TYPE_CHECKING:
-    from tuninglink.payloads import Payload
     from tuninglink.tuning.deciding import Budget
     from tuninglink.tuning.scheduling import TuningContext
 
 
-_CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
-"""The provenance fields whose changes since the last measurement are reported."""
-
-
 class Standing(Enum):
-    """The standing of an entry against the compiler's choice on one problem."""
+    """The standing of an entry against the compiler's choice on one problem: an `Outcome`, or more."""
 
     FASTER = "faster"
     NOT_FASTER = "not-faster"
@@ -85,6 +80,37 @@ class Standing(Enum):
     """Its configuration does not compile, fails, or computes a wrong result."""
 
 
+class ProblemSource(Enum):
+    """The source of a problem."""
+
+    PAYLOAD = "payload"
+    MODEL = "model"
+
+
+@dataclass(frozen=True)
+class EntryTask(TunableTask):
+    """A task configured by an entry.
+
+    Attributes:
+        source: the source of the problem.
+        own: the configuration of the entry.
+        single: a spec with the entry alone.
+        is_exact: whether the entry applies to problems of these sizes only.
+    """
+
+    source: ProblemSource
+    own: Candidate
+    single: Spec
+    is_exact: bool = False
+
+    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
+        """See `TunableTask`."""
+        revision = Revision(self.single)
+        revision.configure(0, candidate.attributes)
+        revision.set_provenance(0, provenance)
+        return revision.finish([0]).text()
+
+
 @dataclass(frozen=True)
 class EntryComparison:
     """The comparison of an entry with the compiler's choice on one problem."""
@@ -94,7 +120,7 @@ class EntryComparison:
     measured: MeasuredTask = field(metadata=HIDDEN)
     decision: Decision | None = field(default=None, metadata=FLAT)
     benchmark: Benchmark | None = field(default=None, metadata=HIDDEN)
-    failure: Failure | None = field(default=None, metadata=HIDDEN)
+    failure: str | None = None
 
     @written()
     def problem(self) -> str:
@@ -108,17 +134,9 @@ class EntryComparison:
     def default_us(self) -> float:
         return self.decision.default_us if self.decision else self.measured.default_us
 
-    @written("failure")
-    def failure_message(self) -> str | None:
-        return self.failure.message if self.failure else None
-
     def __str__(self) -> str:
-        problem = f"{self.task.spaces.problem} ({self.task.source.value})"
-        if self.failure is not None:
-            return f"{problem}: {self.failure.message}"
-        if self.decision is not None:
-            return f"{problem}: {self.decision}"
-        return problem
+        result = self.failure or self.decision
+        return f"{self.problem()} ({self.task.source.value}){f': {result}' if result else ''}"
 
 
 class EntryVerdict(Enum):
@@ -134,15 +152,17 @@ class EntryVerdict(Enum):
     """It stays, since it was not measured."""
 
 
+_CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
+"""The provenance fields whose changes since the last measurement are reported."""
+
+
 @dataclass(frozen=True)
 class EntryResult:
     """The result for an entry.
 
     Attributes:
-        spec: its spec.
         position: its position in the spec.
-        verdict: the verdict.
-        reason: the reason; empty if the comparisons show it.
+        reason: the reason for the verdict; empty if the comparisons show it.
         before: its previous provenance.
         after: its provenance with the new measurements.
         comparisons: the comparisons with the compiler's choice.
@@ -179,15 +199,14 @@ class EntryResult:
         return self.entry.place.line if self.entry.place else None
 
     @property
-    def stays(self) -> bool:
-        """Whether the entry is in the new spec."""
-        return self.verdict is not EntryVerdict.DROPPED
-
-    @property
     def changes(self) -> list[str]:
         """The changes since the last measurement of the entry, in words."""
+
+        def shown(value: object) -> str:
+            return f"{value:.4g} us" if isinstance(value, float) else str(value)
+
         return [
-            f"{name} {_shown(self.before[name])} -> {_shown(self.after[name])}"
+            f"{name} {shown(self.before[name])} -> {shown(self.after[name])}"
             for name in _CHANGING
             if name in self.before and name in self.after and self.before[name] != self.after[name]
         ]
@@ -235,14 +254,6 @@ def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
     raise ValueError("there is no verdict without a comparison")
 
 
-def _shown(value: object) -> str:
-    return f"{value:.4g} us" if isinstance(value, float) else str(value)
-
-
-COLUMNS: Final = ("line", "verdict", "default us", "tuned us", "speedup", "entry", "what changed")
-_UNKNOWN: Final = ""
-
-
 def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
     """Return a spec with the outcomes for its entries, as text.
 
@@ -256,7 +267,7 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results
     ):
         return spec.text()
-    kept = [result.position for result in results if result.stays]
+    kept = [result.position for result in results if result.verdict is not EntryVerdict.DROPPED]
     if not kept:
         return write_spec(spec.name, [])
     revision = Revision(spec)
@@ -266,36 +277,6 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         if result.verdict in (EntryVerdict.KEPT, EntryVerdict.IMPROVED):
             revision.set_provenance(result.position, result.after)
     return revision.finish(kept).text()
-
-
-def rows(results: Sequence[EntryResult]) -> list[tuple[str, ...]]:
-    """Return the report as rows of a table, under `COLUMNS`."""
-    return [_row(result) for result in results]
-
-
-def _row(result: EntryResult) -> tuple[str, ...]:
-    decision = next(
-        (comparison.decision for comparison in result.comparisons if comparison.decision), None
-    )
-    place = result.entry.place
-    return (
-        str(place.line) if place else "?",
-        result.verdict.value,
-        f"{decision.default_us:.4g}" if decision else _UNKNOWN,
-        f"{decision.tuned_us:.4g}" if decision else _UNKNOWN,
-        str(decision.speedup) if decision else _UNKNOWN,
-        result.entry.matcher,
-        "; ".join(filter(None, (result.reason, *result.changes))),
-    )
-
-
-# --- The retuner: measures the entries of specs again, and decides which are dropped, kept or improved
-
-_STANDINGS: Final = {
-    Outcome.FASTER: Standing.FASTER,
-    Outcome.NOT_FASTER: Standing.NOT_FASTER,
-    Outcome.UNDECIDED: Standing.UNDECIDED,
-}
 
 
 def target_of(flags: Sequence[str]) -> Target:
@@ -309,6 +290,9 @@ def target_of(flags: Sequence[str]) -> Target:
     return Target.from_attribute(executable_target(own, thread_context()))
 
 
+# --- The retuner: measures entries, and improves those that win -----------------------------------
+
+
 @dataclass
 class Retuner:
     """Measures the entries of specs against the compiler's choices, and improves those that win.
@@ -318,7 +302,7 @@ class Retuner:
     Attributes:
         specs: the specs.
         flags: compiler flags; process-wide flags must already be set.
-        tuner: compares and searches.
+        context: compares and searches.
         budget: the time limit.
         target: the target.
         model: a program on whose dispatches entries are also measured; None for none.
@@ -329,21 +313,13 @@ class Retuner:
 
     specs: Sequence[Spec]
     flags: Sequence[str]
-    tuner: TuningContext
+    context: TuningContext
     budget: Budget
     target: Target
     model: DispatchedProgram | None = None
     improves: bool = True
     warn: Callable[[Diagnostic], None] = lambda _: None
     tell: Callable[[EntryResult], None] = lambda _: None
-    _results: list[EntryResult] = field(default_factory=list)
-    _problems: EntryProblems = field(init=False)
-
-    def __post_init__(self) -> None:
-        device = self.tuner.devices.first.description
-        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
-        registry = ProviderRegistry(self.warn)
-        self._problems = EntryProblems(self.flags, self.target, registry, limits)
 
     def run(self) -> RetuningResult:
         """Decide on entries until the budget ends or is stopped. Remaining entries stay unchanged.
@@ -351,105 +327,107 @@ class Retuner:
         Raises:
             TuninglinkError: the devices do not run code for the target.
         """
-        driver = self.tuner.devices.first.description.driver
-        if not may_run(driver, self.target.backend):
-            message = f"driver '{driver}' does not run what '{self.target.backend}' compiles"
+        device = self.context.devices.first.description
+        if not may_run(device.driver, self.target.backend):
+            message = f"driver '{device.driver}' does not run what '{self.target.backend}' compiles"
             raise TuninglinkError(error(message))
+        limits = {} if device.is_local else {COMPUTE_UNITS: compute_units(device.name)}
+        problems = EntryProblems(self.flags, self.target, ProviderRegistry(self.warn), limits)
         if self.model is not None:
-            self._problems.add_model(self.model, self.specs)
+            problems.add_model(self.model, self.specs)
         entries = [(spec, position) for spec in self.specs for position in range(len(spec.entries))]
+        results: list[EntryResult] = []
         failure = None
         try:
             for done, (spec, position) in enumerate(entries):
                 budget = self.budget.part(1 / (len(entries) - done))
-                self._add(self._decided(spec, position, budget))
+                try:
+                    result = self._decided(spec, position, problems, budget)
+                except FatalError:
+                    raise
+                except Exception as lost:  # noqa: BLE001 - an error loses one entry only
+                    result = _untouched(spec, position, reason_of(lost))
+                results.append(result)
+                self.tell(result)
             if self.improves:
-                self._improve_all()
+                self._improve_all(results)
         except FatalError as gone:
-            # Keep the decisions so far.
-            failure = gone
-        for spec, position in entries[len(self._results) :]:
-            self._add(self._untouched(spec, position, "retuning ended before its turn"))
-        return RetuningResult(self._results, failure)
+            failure = gone  # the decisions so far are kept
+        for spec, position in entries[len(results) :]:
+            results.append(_untouched(spec, position, "retuning ended before its turn"))
+            self.tell(results[-1])
+        return RetuningResult(results, failure)
 
-    # --- Deciding --------------------------------------------------------------------------------------------
-
-    def _add(self, result: EntryResult) -> None:
-        self._results.append(result)
-        self.tell(result)
-
-    def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
-        """Measure an entry; an error affects only this entry."""
-        try:
-            return self._decide(spec, position, budget)
-        except FatalError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one entry only
-            return self._untouched(spec, position, reason_of(failure))
-
-    def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
+    def _decided(
+        self, spec: Spec, position: int, problems: EntryProblems, budget: Budget
+    ) -> EntryResult:
         """Measure an entry."""
         # Entries for other targets, and those without time, stay unchanged.
         exclusion = Applicability(spec, self.target).exclusion(position)
         if exclusion is not None:
-            return self._untouched(
-                spec, position, f"it is not for '{self.target}': {exclusion.reason}"
-            )
+            reason = f"it is not for '{self.target}': {exclusion.reason}"
+            return _untouched(spec, position, reason)
         if self.budget.is_over:
             why = "retuning was interrupted" if self.budget.is_stopped else "the budget was over"
-            return self._untouched(spec, position, f"{why} before its turn")
+            return _untouched(spec, position, f"{why} before its turn")
         # Find the problems of the entry.
         try:
-            tasks = self._problems.of(spec, position)
-        except RefusedError as failure:
-            reason = f"the compiler rejects its configuration: {failure}"
-            return replace(self._untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
-        except PayloadError as failure:
-            return self._untouched(spec, position, failure.reason)
+            tasks = problems.of(spec, position)
+        except RefusedError as refusal:
+            reason = f"the compiler rejects its configuration: {refusal}"
+            return replace(_untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
+        except PayloadError as lack:
+            return _untouched(spec, position, lack.reason)
         # Compare it with the compiler's choice on all of them.
         comparisons = []
         for task in tasks:
             compared = self._compare(task, budget)
             if isinstance(compared, Failure):
                 reason = f"the compiler's own choice fails: {compared.message}"
-                return self._untouched(spec, position, reason)
+                return _untouched(spec, position, reason)
             comparisons.append(compared)
         verdict, reason = judge(comparisons)
-        before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
-        after = {**before, **self._provenance(comparisons)}
+        before = _provenance(spec, position)
+        after = {**before, **self._measured_provenance(comparisons)}
         return EntryResult(spec, position, verdict, reason, before, after, tuple(comparisons))
-
-    def _untouched(self, spec: Spec, position: int, reason: str) -> EntryResult:
-        before = provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
-        return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
 
     def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
         """Compare an entry with the compiler's choice on one problem; return the reason if that is impossible."""
-        tuner = self.tuner
-        seconds = tuner.settings.timeout
-        programs = ("", task.single.text())
+        context = self.context
         jobs = [
-            tuner.compiler.submit_program(task.task.source, program, seconds)
-            for program in programs
+            context.compiler.submit_program(task.task.source, program, context.settings.timeout)
+            for program in ("", task.single.text())
         ]
         default, own = (job.result() for job in jobs)
-        measured = measure_default(task.task, default, tuner.devices)
+        measured = measure_default(task.task, default, context.devices)
         if isinstance(measured, Failure):
             return measured
+        benchmark = decision = failure = None
         if isinstance(own, Failure):
-            return EntryComparison(task, _failed(own), measured, failure=own)
-        benchmark = task.task.benchmark(own.image)
-        if own.image == measured.benchmark.image:
-            return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
-        trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
-        pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
-        result = compare_candidate(tuner, pending, measured.benchmark, trial, budget)
-        if result.failures:
-            failure = result.failures[0][1]
-            return EntryComparison(task, _failed(failure), measured, None, benchmark, failure)
-        return EntryComparison(task, _standing(result), measured, result.decision, benchmark)
+            failure = own
+        else:
+            benchmark = task.task.benchmark(own.image)
+            if own.image == measured.benchmark.image:
+                return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
+            trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
+            pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
+            result = compare_candidate(context, pending, measured.benchmark, trial, budget)
+            if result.failures:
+                failure = result.failures[0][1]
+            else:
+                decision = result.decision
+        if failure is not None:
+            is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
+            standing = Standing.UNDECIDED if is_late else Standing.FAILED
+        elif decision is None:
+            standing = Standing.UNDECIDED
+        else:
+            is_slower = decision.speedup.high < 1
+            standing = Standing.SLOWER if is_slower else Standing(decision.outcome.value)
+        message = failure.message if failure else None
+        return EntryComparison(task, standing, measured, decision, benchmark, message)
 
-    def _provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
+    def _measured_provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
         """Return the new provenance of an entry, from the problem on which it wins, if any."""
         decided = [comparison for comparison in comparisons if comparison.decision is not None]
         if not decided:
@@ -458,81 +436,78 @@ class Retuner:
         first = (won or decided)[0]
         us, verdict = first.measured.default_us, TaskOutcome.WON
         result = TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
-        values = result.provenance(self.tuner.devices.first.description)
+        values = result.provenance(self.context.devices.first.description)
         del values["trials"]  # they belong to the original search
         return values
 
-    # --- Improving -------------------------------------------------------------------------------------------
-
-    def _improve_all(self) -> None:
-        """Search for better configurations of the entries that win."""
-        kept = [
-            position
-            for position, result in enumerate(self._results)
-            if result.verdict is EntryVerdict.KEPT and _improvable(result)
-        ]
-        for done, position in enumerate(kept):
+    def _improve_all(self, results: list[EntryResult]) -> None:
+        """Search for better configurations of the entries that win, and replace their results."""
+        improvable = []
+        for position, result in enumerate(results):
+            if result.verdict is EntryVerdict.KEPT:
+                task = result.comparisons[0].task
+                own = Revision(task.single).configures_with(0)
+                if task.is_exact and own == set(task.own.attributes):
+                    improvable.append(position)
+        for done, position in enumerate(improvable):
             if self.budget.is_over:
                 return
-            budget = self.budget.part(1 / (len(kept) - done))
+            budget = self.budget.part(1 / (len(improvable) - done))
             try:
-                improved = self._improve(self._results[position], budget)
+                improved = self._improved(results[position], budget)
             except FatalError:
                 raise
-            except Exception as failure:  # noqa: BLE001 - an error loses one improvement only
-                self.warn(Diagnostic(Severity.WARNING, f"no search: {reason_of(failure)}"))
+            except Exception as lost:  # noqa: BLE001 - an error loses one improvement only
+                self.warn(Diagnostic(Severity.WARNING, f"no search: {reason_of(lost)}"))
                 continue
             if improved is not None:
-                self._results[position] = improved
+                results[position] = improved
                 self.tell(improved)
 
-    def _improve(self, result: EntryResult, budget: Budget) -> EntryResult | None:
+    def _improved(self, result: EntryResult, budget: Budget) -> EntryResult | None:
         """Search for a configuration that is clearly faster than that of an entry."""
-        compared, tuner = result.comparisons[-1], self.tuner
+        # Tune with the entry's own configuration as the default.
+        compared = result.comparisons[-1]
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
-        search = tune_task(tuner, compared.task.around_own(), own, budget)
+        around = replace(compared.task, spaces=compared.task.spaces.around(compared.task.own))
+        search = tune_task(self.context, around, own, budget)
         if search.winner is None or search.decision is None:
             return None
-        improved = [
-            self._compare(comparison.task.configured(search.winner.candidate), budget)
-            for comparison in result.comparisons
-        ]
-        comparisons = tuple(
-            comparison for comparison in improved if isinstance(comparison, EntryComparison)
-        )
-        if len(comparisons) < len(improved) or judge(comparisons)[0] is not EntryVerdict.KEPT:
+        # Compare the winner with the compiler's choice on all problems.
+        winner = search.winner.candidate
+        comparisons = []
+        for task in (comparison.task for comparison in result.comparisons):
+            revision = Revision(task.single)
+            revision.configure(0, winner.attributes)
+            single = revision.finish([0])
+            comparison = self._compare(replace(task, own=winner, single=single), budget)
+            if isinstance(comparison, Failure):
+                return None
+            comparisons.append(comparison)
+        if judge(comparisons)[0] is not EntryVerdict.KEPT:
             return None
-        after = {**result.before, **self._provenance(comparisons), "trials": len(search.trials)}
-        reason = f"another configuration is faster than its own: {search.decision.speedup}"
+        trials = {"trials": len(search.trials)}
         return replace(
             result,
             verdict=EntryVerdict.IMPROVED,
-            reason=reason,
-            after=after,
-            comparisons=comparisons,
-            configuration=search.winner.candidate,
+            reason=f"another configuration is faster than its own: {search.decision.speedup}",
+            after={**result.before, **self._measured_provenance(comparisons), **trials},
+            comparisons=tuple(comparisons),
+            configuration=winner,
         )
 
 
-def _failed(failure: Failure) -> Standing:
-    is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
-    return Standing.UNDECIDED if is_late else Standing.FAILED
+def _untouched(spec: Spec, position: int, reason: str) -> EntryResult:
+    before = _provenance(spec, position)
+    return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
 
 
-def _standing(result: TaskResult) -> Standing:
-    decision = result.decision
-    if decision is None:
-        return Standing.UNDECIDED
-    return Standing.SLOWER if decision.speedup.high < 1 else _STANDINGS[decision.outcome]
+def _provenance(spec: Spec, position: int) -> dict[str, object]:
+    return provenance_of(spec.anatomy.table, spec.anatomy.pairs[position][0])
 
 
-def _improvable(result: EntryResult) -> bool:
-    first = result.comparisons[0].task
-    return first.is_exact and first.takes(first.own)
-
-
-# --- Retuning: comparison of specs' entries with the current compiler's choices ------------------
+# --- The problems on which an entry is measured ----------------------------------------------------
 
 _NO_PREPROCESSING: Final = (
     *("--iree-preprocessing-pass-pipeline=", "--iree-preprocessing-pdl-spec-filename="),
@@ -543,41 +518,6 @@ _NO_PREPROCESSING: Final = (
 
 class RefusedError(Exception):
     """An error for an entry whose configuration the compiler rejects; the message is the reason."""
-
-
-class ProblemSource(Enum):
-    """The source of a problem."""
-
-    PAYLOAD = "payload"
-    MODEL = "model"
-
-
-@dataclass(frozen=True)
-class EntryTask(TunableTask):
-    """A task configured by an entry."""
-
-    source: ProblemSource
-    own: Candidate
-    single: Spec
-    is_exact: bool = False
-
-    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
-        """See `TunableTask`."""
-        revision = Revision(self.single)
-        revision.configure(0, candidate.attributes)
-        revision.set_provenance(0, provenance)
-        return revision.finish([0]).text()
-
-    def takes(self, candidate: Candidate) -> bool:
-        return Revision(self.single).configures_with(0) == set(candidate.attributes)
-
-    def configured(self, candidate: Candidate) -> EntryTask:
-        revision = Revision(self.single)
-        revision.configure(0, candidate.attributes)
-        return replace(self, own=candidate, single=revision.finish([0]))
-
-    def around_own(self) -> EntryTask:
-        return replace(self, spaces=self.spaces.around(self.own))
 
 
 @dataclass(frozen=True)
@@ -634,37 +574,34 @@ class EntryProblems:
             if result and is_exact:
                 # Their ops around the root op, which the payload lacks, may decide which configuration is faster.
                 return [replace(task, is_exact=True) for task in result]
-            return [self._payload_task(payload, single, is_exact=is_exact), *result]
+            task = self._payload_task(payload.text, single)
         except (PayloadError, NotTunableError):
             if not result:
                 raise
             return result
+        return [replace(task, is_exact=is_exact), *result]
 
-    def _payload_task(self, payload: Payload, single: Spec, *, is_exact: bool) -> EntryTask:
-        reasons = []
+    def _payload_task(self, payload: str, single: Spec) -> EntryTask:
+        """Return the dispatch that an entry configures in the program that was made for it."""
         with temporary_directory() as directory:
             path = directory / "payload.mlir"
-            path.write_text(payload.text)
+            path.write_text(payload)
             program = read_program(str(path), [*self.flags, *_NO_PREPROCESSING])
         if not program.tasks:
             raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
-        dispatches = program.tasks
-        for dispatch in dispatches:
+        reasons = []
+        for dispatch in program.tasks:
             try:
-                task = self._prepared(dispatch, ProblemSource.PAYLOAD, single)
+                return self._prepared(dispatch, ProblemSource.PAYLOAD, single)
             except NotTunableError as failure:
                 reasons.append(str(failure))
-            else:
-                return replace(task, is_exact=is_exact)
         raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
 
     def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:
-        # Determine the configuration of an entry in a task, and the other candidates.
+        """Determine the configuration of an entry in a task, and the other candidates."""
         flags = self.flags
         configured = configure(task.source, flags)
-        dispatch, default = configured.dispatch, configured.configuration
-        if dispatch is None or default is None or default.pipeline is None:
-            raise NotTunableError("the compiler gives none of its operations a configuration")
+        dispatch, default = tunable_parts(configured)
         try:
             applied = apply_specs(task.source, flags, [single]).applied
             own = configure(task.source, flags, single).configuration
@@ -674,12 +611,13 @@ class EntryProblems:
             raise NotTunableError("the entry does not configure it")
         template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
         copies = unrolled_loops(single.anatomy.table, single.anatomy.pairs[0][1])
-        if copies:
-            spaces = CandidateSpaces(dispatch, default, [], self.registry, self.limits)
-            candidate = rewriting_candidate(spaces.default, copies)
-            return EntryTask(task, template, spaces, source, candidate, single)
-        if own is None or own.pipeline is None:
+        has_pipeline = own is not None and own.pipeline is not None
+        if not copies and not has_pipeline:
             raise NotTunableError("the entry gives it no pipeline")
-        spaces = CandidateSpaces(dispatch, default, [own], self.registry, self.limits)
-        candidate = spaces.given[0] if spaces.given else spaces.default
+        given = [] if copies or own is None else [own]
+        spaces = CandidateSpaces(dispatch, default, given, self.registry, self.limits)
+        if copies:
+            candidate = rewriting_candidate(spaces.default, copies)
+        else:
+            candidate = spaces.given[0] if spaces.given else spaces.default
         return EntryTask(task, template, spaces, source, candidate, single)

@@ -42,4 +42,5 @@ with lazy_imports(globals()):
         PreparedTask as PreparedTask,
         TunableTask as TunableTask,
         prepare as prepare,
+        tunable_parts as tunable_parts,
     )

@@ -280,8 +280,7 @@ def _form(
         if len(applied) == 1 and applied[0].is_own:
             return form
         reasons.append("the compiler changes the operation after it has asked specs")
-    reason = reasons[0] if reasons else none_fits
-    raise NotTunableError(f"a spec cannot configure it: {reason}")
+    raise NotTunableError(f"a spec cannot configure it: {reasons[0] if reasons else none_fits}")
 
 
 # --- Draws of candidates in separate processes: the process that feeds the devices does not wait for the solver

@@ -14,6 +14,7 @@ with lazy_imports(globals()):
         ProblemRecord as ProblemRecord,
         Trial as Trial,
         Winner as Winner,
+        grouped_trials as grouped_trials,
         open_database as open_database,
         results_of as results_of,
         winners_among as winners_among,

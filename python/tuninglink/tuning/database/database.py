@@ -39,7 +39,6 @@ class ProblemRecord:
 
     Attributes:
         key: the hash of the stripped dispatch and its target.
-        kind: the kind of the root op, such as `contraction`.
         description: the problem in words.
         program: the function of the dispatch, or the program, as MLIR text.
     """
@@ -57,10 +56,7 @@ class EnvironmentRecord:
     Attributes:
         target: the target architecture, such as `gfx942`.
         sku: the target product, such as `mi300x`; empty if unknown.
-        device: the name of the device that ran it.
         driver: the driver of the runtime, with the version of the vendor's driver.
-        compiler: the version of the compiler.
-        runtime: the version of the runtime.
         flags: the flags of the compiler, in order, separated by spaces.
         cores: the number of threads of a CPU device; 0 for other devices.
         protocol: the version of the measurement protocol.
@@ -101,9 +97,6 @@ class Trial:
     """One attempt with a configuration.
 
     Attributes:
-        problem: the problem.
-        environment: the other conditions of the result.
-        configuration: the configuration.
         stage: the step of the tuner: `screen`, `race` or `final`.
         origin: where the candidate came from: `default`, `space` or `spec`.
         samples: microseconds per iteration, one value for each batch; empty if the trial failed.
@@ -149,7 +142,7 @@ class Winner:
     """The fastest configuration of a problem in an environment among those whose results were compared.
 
     Attributes:
-        trial: the trial of the winner in the latest recorded stage.
+        trial: its trial in the latest recorded stage.
         default_us: the median time of the compiler's own choice, None if it was not measured.
     """
 
@@ -249,11 +242,7 @@ class Database:
             return self.record_all(other.all_trials())
 
     def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
-        """Return the trials of a problem, in the order in which they were recorded.
-
-        Args:
-            problem_key: the problem.
-            environment: the environment of the trials; by default, all environments.
+        """Return the trials of a problem, in one environment or in all, in the order in which they were recorded.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -279,7 +268,7 @@ class Database:
             return [str(value) for (value,) in self._connection.execute(query)]
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Return the measurements of each problem of a kind, in each environment with a target; see `ranked_among`.
+        """Return `ranked_among` of the trials of a kind of problems, in environments with a target.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -287,7 +276,7 @@ class Database:
         return ranked_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
-        """Return the winner of each problem of a kind, in each environment with a target; see `winners_among`.
+        """Return `winners_among` of these trials.
 
         Raises:
             DatabaseError: the file cannot be read.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -14,7 +14,12 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import thread_context
 from tuninglink.tuning.candidates import Candidate, SearchProblem, distance, operand_bytes
-from tuninglink.tuning.database.database import Database, EnvironmentRecord, Trial
+from tuninglink.tuning.database.database import (
+    ConfigurationRecord,
+    Database,
+    EnvironmentRecord,
+    Trial,
+)
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
 from tuninglink.tuning.programs import read_program
 from tuninglink.tuning.search import MeasuredProblem
@@ -65,13 +70,7 @@ class PriorData:
     def read(
         cls, database: Database, problem: SearchProblem, key: str, environment: EnvironmentRecord
     ) -> Self:
-        """Read the prior data of a problem.
-
-        Args:
-            database: the database with the prior data.
-            problem: the problem that is being tuned.
-            key: the key of the problem.
-            environment: the environment of tuning. Its own measurements are not prior data.
+        """Read the prior data of a problem; measurements in the environment of tuning are none.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -89,57 +88,48 @@ class PriorData:
 
     def winners(self, candidates: KnownCandidates) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem, then those of each other problem."""
-        by_rank = chain.from_iterable(zip_longest(*self.others))
-        return self._candidates(candidates, chain(self.same, filter(None, by_rank)), _MOST_WINNERS)
+        by_rank = filter(None, chain.from_iterable(zip_longest(*self.others)))
+        trials = chain(self.same, by_rank)
+        return _valid(candidates, (trial.configuration for trial in trials), _MOST_WINNERS)
 
     def winners_elsewhere(self, candidates: KnownCandidates) -> list[Candidate]:
         """Return the fastest valid configurations of the same problem in other environments."""
-        return self._candidates(candidates, self.same, _MOST_SAME)
-
-    @staticmethod
-    def _candidates(
-        candidates: KnownCandidates, trials: Iterable[Trial], most: int
-    ) -> list[Candidate]:
-        result: dict[str, Candidate] = {}
-        for trial in trials:
-            configuration = trial.configuration
-            candidate = candidates.candidate(configuration.pipeline, configuration.knobs)
-            if candidate is not None:
-                result.setdefault(candidate.key, candidate)
-            if len(result) == most:
-                break
-        return list(result.values())
+        return _valid(candidates, (trial.configuration for trial in self.same), _MOST_SAME)
 
     def measured(self) -> list[MeasuredProblem]:
         """Return the problems to learn from: those with a stored program and operands of the same width."""
         result: list[MeasuredProblem] = []
         left = _MOST_TRIALS
         for group in filter(None, (self.same, *self.others)):
-            problem = self._measured(group[:left])
-            if problem is not None:
-                result.append(problem)
-                left -= len(problem.times)
+            times = tuple(
+                (recorded_candidate(configuration.pipeline, configuration.knobs), trial.median)
+                for trial in group[:left]
+                if (configuration := trial.configuration).knobs and trial.median
+            )
+            if len(times) < _FEWEST_TRIALS:
+                continue
+            try:
+                problem = problem_of_program(group[0].problem.program, group[0].environment.device)
+            except TuninglinkError:
+                continue  # older databases keep the names of programs only
+            if operand_bytes(problem) == operand_bytes(self.problem):
+                result.append(MeasuredProblem(problem, times))
+                left -= len(times)
         return result
 
-    def _measured(self, trials: Sequence[Trial]) -> MeasuredProblem | None:
-        times = tuple(_times(trials))
-        if len(times) < _FEWEST_TRIALS:
-            return None
-        try:
-            first = trials[0]
-            problem = problem_of_program(first.problem.program, first.environment.device)
-        except TuninglinkError:
-            return None  # older databases keep the names of programs only
-        if operand_bytes(problem) != operand_bytes(self.problem):
-            return None
-        return MeasuredProblem(problem, times)
 
-
-def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
-    for trial in trials:
-        configuration, median = trial.configuration, trial.median
-        if configuration.knobs and median:
-            yield recorded_candidate(configuration.pipeline, configuration.knobs), median
+def _valid(
+    candidates: KnownCandidates, others: Iterable[ConfigurationRecord | Candidate], most: int
+) -> list[Candidate]:
+    """Return the first valid candidates with the knobs of others."""
+    result: dict[str, Candidate] = {}
+    for other in others:
+        candidate = candidates.candidate(other.pipeline, other.knobs)
+        if candidate is not None:
+            result.setdefault(candidate.key, candidate)
+        if len(result) == most:
+            break
+    return list(result.values())
 
 
 @dataclass(frozen=True)
@@ -159,7 +149,9 @@ class RecordedTimes:
         return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
 
     def _time(self, dispatch: DispatchReport, configuration: ConfigurationText) -> float | None:
-        return self.by_dispatch.get(dispatch.name, {}).get(_key(configuration))
+        parts = configuration.translation_info, configuration.lowering_config
+        times = self.by_dispatch.get(dispatch.name, {})
+        return times.get((*parts, configuration.decomposition_config))
 
 
 def recorded_times(
@@ -172,7 +164,7 @@ def recorded_times(
     Args:
         database: the database.
         program: the path of the program.
-        flags: flags of the compiler; those of the whole process must have been set before.
+        flags: flags of the compiler; process-wide flags must already be set.
         first: the phase that the program has gone through already.
 
     Raises:
@@ -180,31 +172,20 @@ def recorded_times(
         DatabaseError: the database cannot be read.
     """
     tasks = read_program(program, flags, first=first).tasks
-    trials = {task.key: database.trials(task.key) for task in tasks}
-    result = {key: _times_by_configuration(recorded) for key, recorded in trials.items()}
-    devices = {trial.environment.device for recorded in trials.values() for trial in recorded}
+    times: dict[str, dict[tuple[str, str, str], float]] = {}
+    devices = set()
+    for task in tasks:
+        own = times[task.key] = {}
+        for trial in database.trials(task.key):
+            devices.add(trial.environment.device)
+            attribute = trial.configuration.attribute
+            info = mlir.Attribute.parse(attribute, thread_context()) if attribute else None
+            if trial.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
+                parts = str(info.translation_info), str(info.lowering_config)
+                own[(*parts, trial.configuration.decomposition)] = trial.median
     return RecordedTimes(
-        {name: result[task.key] for task in tasks for name in task.dispatches},
+        {name: times[task.key] for task in tasks for name in task.dispatches},
         devices.pop() if len(devices) == 1 else "",
-    )
-
-
-def _times_by_configuration(trials: Iterable[Trial]) -> Times:
-    times: dict[tuple[str, str, str], float] = {}
-    for trial in trials:
-        attribute = trial.configuration.attribute
-        info = mlir.Attribute.parse(attribute, thread_context()) if attribute else None
-        if trial.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
-            parts = str(info.translation_info), str(info.lowering_config)
-            times[(*parts, trial.configuration.decomposition)] = trial.median
-    return times
-
-
-def _key(configuration: ConfigurationText) -> tuple[str, str, str]:
-    return (
-        configuration.translation_info,
-        configuration.lowering_config,
-        configuration.decomposition_config,
     )
 
 
@@ -233,23 +214,12 @@ class RelatedTrials:
         self._fast[str(problem)] = problem, tuple(candidates)
 
     def candidates(self, problem: SearchProblem, valid: KnownCandidates) -> list[Candidate]:
-        """Return candidates of the nearest related tasks that are valid for another one.
-
-        Args:
-            problem: the problem of the other task.
-            valid: its candidates.
-        """
+        """Return candidates of the nearest related tasks that are valid for another problem."""
         groups = sorted(
             (distance(str(problem), str(other)), number, candidates)
             for number, (other, candidates) in enumerate(self._fast.values())
             if other.roles == problem.roles
         )
         near = [candidates for far, _, candidates in groups if math.isfinite(far)][:_NEAREST]
-        result: dict[str, Candidate] = {}
-        for other in chain.from_iterable(zip_longest(*near)):
-            candidate = valid.candidate(other.pipeline, other.knobs) if other else None
-            if candidate is not None:
-                result.setdefault(candidate.key, candidate)
-            if len(result) == MOST_RELATED:
-                break
-        return list(result.values())
+        ranked = filter(None, chain.from_iterable(zip_longest(*near)))
+        return _valid(valid, ranked, MOST_RELATED)
