@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from iree.compiler import ir as mlir
 from iree.compiler.tools import compile_str
 from iree.runtime import Config, VmModule, load_vm_module
 
@@ -14,8 +15,7 @@ from tuninglink.tuning.problems import (
     Convolution,
     Gradient,
     Layout,
-    ScaledProduct,
-    convolution_parts,
+    Product,
     function_name,
     program_of,
     read_words,
@@ -194,12 +194,12 @@ def test_scaled_products_multiply_blocks_by_their_scales() -> None:
     generator = np.random.default_rng(2)
     for words, (bits, exponent) in SCALED.items():
         problem = problems[words]
-        assert isinstance(problem, ScaledProduct)
+        assert isinstance(problem, Product)
         lead = () if problem.batch is None else (problem.batch,)
         matrices, scales, wide = [], [], []
         for rows in (problem.m, problem.n):
             # The largest exponents have infinities and NaNs.
-            shape = (*lead, rows, problem.blocks, 32)
+            shape = (*lead, rows, problem.k // 32, 32)
             codes = generator.integers(0, 1 << (bits - 2), shape, np.uint8)
             codes |= generator.integers(0, 2, shape, np.uint8) << (bits - 1)
             scale = generator.integers(120, 130, shape[:-1], np.uint8)
@@ -279,8 +279,10 @@ def _operands(problem: Convolution) -> list[np.ndarray]:
             operands, expected = (result, filters), sums[0]
         case Gradient.WEIGHTS:
             operands, expected = (image, result), sums[1]
-    program_shapes, _ = convolution_parts(problem)
-    return [*map(np.reshape, operands, program_shapes), expected]
+    with mlir.Context():
+        (function,) = mlir.Module.parse(program_of([problem])).body.operations
+        shapes = [kind.shape for kind in function.type.inputs]
+    return [*map(np.reshape, operands, shapes), expected]
 
 
 def _sums(problem: Convolution, *given: np.ndarray) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Reading command lines that MIOpen logs for its driver, and those of BOO and Fusilli in the same form."""
+"""Reading command lines and logs of other tools: MIOpen, BOO, Fusilli, TunableOp, hipBLASLt, rocBLAS and PyTorch."""
 
 from __future__ import annotations
 
@@ -6,31 +6,131 @@ import ast
 import math
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from tuninglink.tuning.problems.problem import (
     LARGEST_SIZE,
     Attention,
-    CommandFlags,
     Convolution,
     ElementType,
     Gradient,
     Layout,
-    MappingEntries,
     Mask,
-    Norm,
-    Normalization,
+    MatrixOperation,
+    MatrixProblem,
     Problem,
     ProblemError,
     Product,
-    RowOperation,
-    Rows,
     UnsupportedError,
     read_size,
 )
+
+_Value = TypeVar("_Value")
+
+
+class CommandFlags:
+    """The flags of a command line with their values; the command may begin anywhere in a line.
+
+    Args:
+        command: the command in its line; the flags follow.
+        long_names: the flags' other names.
+    """
+
+    _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
+
+    def __init__(self, command: re.Match[str], long_names: Mapping[str, str]) -> None:
+        self._end = len(command.string.rstrip()) + 1
+        self._names = set(self._NAME.findall(command.string, command.end()))
+        self._values = {
+            long_names.get(match[1], match[1]): match
+            for match in self._VALUE.finditer(command.string, command.end())
+        }
+
+    def has(self, switch: str) -> bool:
+        return switch in self._names
+
+    def text(self, name: str, default: str) -> str:
+        match = self._values.get(name)
+        return match[2] if match else default
+
+    def column(self, name: str) -> int:
+        match = self._values.get(name)
+        return match.start(2) + 1 if match else self._end
+
+    def unsupported(self, name: str, message: str) -> UnsupportedError:
+        return UnsupportedError(message, self.column(name))
+
+    def _given(self, name: str, default: str) -> str:
+        """Return the value of a flag; without a default it must be given."""
+        text = self.text(name, default)
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        return text
+
+    def _invalid(self, name: str, form: str) -> ProblemError:
+        """Return the error for the value of a flag, which it names as the line does."""
+        match = self._values.get(name)
+        flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
+        message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
+        return ProblemError(message, self.column(name))
+
+    def choice(
+        self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
+    ) -> _Value:
+        """Return the meaning of a flag's value."""
+        text = self._given(name, default)
+        if text not in choices:
+            raise UnsupportedError.unknown(noun, text, choices, self.column(name))
+        return choices[text]
+
+    def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
+        """Return the type of both operands of a product."""
+        types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
+        if len(types) > 1:
+            raise self.unsupported("b_type", _DIFFERENT_TYPES)
+        return types.pop()
+
+    def number(self, name: str, least: int, default: int | None = None) -> int:
+        number = read_size(self._given(name, "" if default is None else str(default)), least)
+        if number is None:
+            raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
+        return number
+
+    def batch(self, name: str) -> int | None:
+        """Return the number of products; None for a single one."""
+        count = self.number(name, 1, 1)
+        return count if count > 1 else None
+
+    def normalized_sizes(self) -> tuple[int, ...]:
+        """Return the sizes of an operand that is normalized."""
+        if self.number("F", 0, 1) != 1:
+            raise self.unsupported("F", "only forward layer normalizations are supported ('-F 1')")
+        sizes = [read_size(part) for part in self.text("X", "").split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) < _FEWEST_SIZES:
+            form = (
+                f"at least {_FEWEST_SIZES} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
+            )
+            raise self._invalid("X", form)
+        return valid
+
+
+class MappingEntries(CommandFlags):
+    """The entries of a mapping on one line, as in YAML."""
+
+    _NAME: ClassVar = re.compile(r"\b(\w+)\s*:")
+    _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")
+
+
+_FEWEST_SIZES: Final = 2
+_DIFFERENT_TYPES: Final = "operands of different types are not supported"
+
+
+# --- MIOpen's driver, and the lines of BOO and Fusilli in the same form
 
 _MIOPEN_TYPES: Final = {
     "": ElementType.F32,
@@ -40,7 +140,7 @@ _MIOPEN_TYPES: Final = {
 }
 """The types of operands by the ends of operations' names."""
 
-_MIOPEN_NAMES: Final = {
+_CONVOLUTION_NAMES: Final = {
     "batchsize": "n",
     "in_d": "!",
     "fil_d": "@",
@@ -74,8 +174,6 @@ _MIOPEN_NAMES: Final = {
     "fil_layout": "f",
     "out_layout": "O",
 }
-"""The long names of the flags of convolutions that are read."""
-
 _PRODUCT_NAMES: Final = {
     "m": "a_h",
     "k": "a_w",
@@ -86,10 +184,7 @@ _PRODUCT_NAMES: Final = {
     "isColMajor": "C",
     "forw": "F",
 }
-"""The other names of the flags of products that are read."""
-
 _NORMALIZATION_NAMES: Final = {"input": "X", "forw": "F", "mode": "m", "normalized_dim": "o"}
-"""The long names of the flags of normalizations that are read."""
 
 _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
 """The directions by the bits of `-F`. 0 stands for all."""
@@ -97,20 +192,18 @@ _DIRECTIONS: Final = {1: None, 2: Gradient.DATA, 4: Gradient.WEIGHTS}
 _TRANSPOSED_DIRECTIONS: Final = {1: Gradient.DATA, 2: None, 4: Gradient.WEIGHTS}
 """The same of a transposed convolution, which is the gradient of a convolution's image."""
 
-
 _LAYER_NORM: Final = "layernorm"
 _NAME: Final = rf"(?:conv|gemm|{_LAYER_NORM})(?:fp16|bfp16|int8)?"
 _TYPE_OF_FUSILLI: Final = r"(?:.*\s)?(?:-t|--type)[\s=]+b?f\d"
 
-MIOPEN_COMMAND: Final = re.compile(
+_MIOPEN: Final = re.compile(
     r"MIOpenDriver(?:\.exe)?\s+(?P<driver>\S+)"
     rf"|(?<!\S)(?!{_LAYER_NORM}\s{_TYPE_OF_FUSILLI})(?P<alone>{_NAME})(?=\s+-)"
 )
 """The operation of MIOpen's driver, after the name of the driver or without it, anywhere in a line."""
 
 
-def read_miopen(line: str, command: re.Match[str]) -> tuple[Problem, ...]:
-    """Read an operation of MIOpen's driver: a convolution and its gradients, a product or a normalization."""
+def _read_miopen(command: re.Match[str]) -> Problem | tuple[Problem, ...]:
     operation = command["driver"] or command["alone"]
     operations = {
         name + end: (read, element)
@@ -122,27 +215,46 @@ def read_miopen(line: str, command: re.Match[str]) -> tuple[Problem, ...]:
         column = command.start("driver" if command["driver"] else "alone") + 1
         raise UnsupportedError.unknown("operation", operation, operations, column)
     read, element = operations[operation]
-    return read(line, command, element)
+    return read(command, element)
 
 
-def _read_convolutions(
-    line: str, command: re.Match[str], element: ElementType
-) -> tuple[Convolution, ...]:
-    flags = CommandFlags(line, command.end(), _MIOPEN_NAMES)
-    rank = _rank(flags)
+def _read_convolutions(command: re.Match[str], element: ElementType) -> tuple[Problem, ...]:
+    """Read a convolution and its gradients."""
+    flags = CommandFlags(command, _CONVOLUTION_NAMES)
+    # The number of an image's extents follows from the layouts.
+    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
+    rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
+    if rank not in _AXES:
+        message = "only convolutions in one to three dimensions are supported"
+        raise flags.unsupported("_", message)
 
     def extents(names: str, least: int, default: int | None = None) -> tuple[int, ...]:
-        return flags.numbers(names[-rank:], least, default)
+        return tuple(flags.number(name, least, default) for name in names[-rank:])
 
-    images, channels = flags.numbers("nc", 1)
+    images, channels = flags.number("n", 1), flags.number("c", 1)
     size, kernel = extents("!HW", 1), extents("@yx", 1)
     strides, dilations = extents("#uv", 1, 1), extents("^lj", 1, 1)
-    padding = _padding(flags, extents("$pq", 0, 0))
-    outputs, layout = flags.number("k", 1), _layout(flags, rank)
+    padding = extents("$pq", 0, 0)
+    modes = dict.fromkeys(("default", "conv"), padding) | {"valid": (0,) * rank}
+    padding = flags.choice("z", modes, "default", noun="padding mode")
+    for name in "URT":
+        if flags.text(name, ""):
+            raise flags.unsupported(name, "casts of operands are not supported")
+    outputs = flags.number("k", 1)
+    # N and C are filters and channels in filters, and images and filters in results.
+    default = f"NC{_AXES[rank]}"
+    orders = [flags.text(name, default) for name in "IfO"]
+    for name, order in zip("IfO", orders, strict=True):
+        if sorted(order) != sorted(default):
+            form = f"the letters of {default} in any order"
+            raise flags.unsupported(name, f"unknown layout '{order}': expected {form}")
+    image, filters, result = (order.lower() for order in orders)
+    layout = Layout(image, filters.replace("n", "f"), result.replace("c", "f"))
+    # Fusilli has the long name of the mode for the directions.
     mode = flags.text("m", "conv")
-    if mode not in ("conv", "trans") and not mode.isdecimal():
-        raise UnsupportedError.unknown("mode", mode, ["conv", "trans"], flags.column("m"))
-    is_transposed = mode == "trans"
+    is_transposed = not mode.isdecimal() and flags.choice(
+        "m", {"conv": False, "trans": True}, "conv", noun="mode"
+    )
     if is_transposed:
         # The operands exchange their roles.
         channels, outputs, layout = outputs, channels, layout.transposed
@@ -154,115 +266,63 @@ def _read_convolutions(
         if min(size) < 1:
             raise ProblemError("the padding exceeds the result", flags.column("p"))
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
-    given = [switched for name, switched in switches.items() if flags.has(name)]
-    switched_type = given[0] if given else element
+    element = next((kind for name, kind in switches.items() if flags.has(name)), element)
     convolution = Convolution(
-        *(images, channels, size, outputs, kernel, switched_type),
+        *(images, channels, size, outputs, kernel, element),
         *(strides, padding, dilations, layout, flags.number("g", 1, 1)),
     )
-    gradients = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
-    chosen = _directions(flags)
+    # The directions are a sum of bits; the default is the forward direction, as in BOO.
+    directions = _TRANSPOSED_DIRECTIONS if is_transposed else _DIRECTIONS
+    name = "m" if mode.isdecimal() else "F"
+    chosen, every = flags.number(name, 0, 1), sum(directions)
+    if chosen > every:
+        form = "a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), or 0 for all"
+        message = f"direction {chosen} is not supported: expected {form}"
+        raise flags.unsupported(name, message)
     return tuple(
         replace(convolution, gradient=gradient)
-        for bit, gradient in gradients.items()
-        if bit & chosen
+        for bit, gradient in directions.items()
+        if bit & (chosen or every)
     )
-
-
-def _read_gemm(line: str, command: re.Match[str], element: ElementType) -> tuple[Product, ...]:
-    flags = CommandFlags(line, command.end(), _PRODUCT_NAMES)
-    if flags.number("F", 0, 1) != 1:
-        raise UnsupportedError("only forward products are supported ('-F 1')", flags.column("F"))
-    if flags.number("C", 0, 0):
-        raise UnsupportedError("matrices stored by columns are not supported", flags.column("C"))
-    height, width, columns = (flags.number(name, 1) for name in ("a_h", "a_w", "b_w"))
-    # BOO, whose lines lack the name of the driver, takes the width for the rows.
-    rows, terms = (height, width) if command["driver"] else (width, height)
-    transposes = (bool(flags.number(name, 0, 0)) for name in ("transA", "transB"))
-    batch = flags.number("b", 1, 1)
-    return (Product(rows, columns, terms, element, batch if batch > 1 else None, *transposes),)
-
-
-def _read_layer_norm(
-    line: str, command: re.Match[str], element: ElementType
-) -> tuple[Normalization, ...]:
-    flags = CommandFlags(line, command.end(), _NORMALIZATION_NAMES)
-    if flags.number("F", 0, 1) != 1:
-        message = "only forward layer normalizations are supported ('-F 1')"
-        raise UnsupportedError(message, flags.column("F"))
-    sizes, first = flags.sizes("X", 2), flags.number("o", 0, 3)
-    if first >= len(sizes):
-        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
-        raise ProblemError(message, flags.column("o"))
-    rows, columns = math.prod(sizes[:first]), math.prod(sizes[first:])
-    return (Normalization(Norm.LAYER, rows, columns, element, bool(flags.number("m", 0, 0))),)
-
-
-_MIOPEN_READERS: Final[
-    dict[str, Callable[[str, re.Match[str], ElementType], tuple[Problem, ...]]]
-] = {
-    "conv": _read_convolutions,
-    "gemm": _read_gemm,
-    "layernorm": _read_layer_norm,
-}
-"""Readers by the beginnings of operations' names."""
-
-
-def _directions(flags: CommandFlags) -> int:
-    """Return the directions as a sum of bits; the default is the forward direction, as in BOO."""
-    # Fusilli has another long name for this flag.
-    name = "m" if flags.text("m", "").isdecimal() else "F"
-    value, every = flags.number(name, 0, 1), sum(_DIRECTIONS)
-    if value > every:
-        form = "a sum of 1 (forward), 2 (gradient of the data) and 4 (of the weights), or 0 for all"
-        raise UnsupportedError(
-            f"direction {value} is not supported: expected {form}", flags.column(name)
-        )
-    return value or every
-
-
-def _padding(flags: CommandFlags, padding: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the padding, which is 0 in the mode `valid`. Casts of operands are rejected."""
-    modes = ("default", "conv", "valid")
-    if (mode := flags.text("z", modes[0])) not in modes:
-        raise UnsupportedError.unknown("padding mode", mode, modes, flags.column("z"))
-    for name in "URT":
-        if flags.text(name, ""):
-            raise UnsupportedError("casts of operands are not supported", flags.column(name))
-    return (0,) * len(padding) if mode == "valid" else padding
 
 
 _AXES: Final = {1: "W", 2: "HW", 3: "DHW"}
 """The letters of an image's extents in layouts, by their number."""
 
 
-def _rank(flags: CommandFlags) -> int:
-    """Return the number of an image's extents, which follows from the layouts."""
-    implied = (len(flags.text(name, "")) - 2 for name in "IfO")
-    rank = flags.number("_", 1, next(filter(_AXES.__contains__, implied), 2))
-    if rank not in _AXES:
-        message = "only convolutions in one to three dimensions are supported"
-        raise UnsupportedError(message, flags.column("_"))
-    return rank
+def _read_gemm(command: re.Match[str], element: ElementType) -> Product:
+    flags = CommandFlags(command, _PRODUCT_NAMES)
+    if flags.number("F", 0, 1) != 1:
+        raise flags.unsupported("F", "only forward products are supported ('-F 1')")
+    if flags.number("C", 0, 0):
+        raise flags.unsupported("C", "matrices stored by columns are not supported")
+    height, width, columns = (flags.number(name, 1) for name in ("a_h", "a_w", "b_w"))
+    # BOO, whose lines lack the name of the driver, takes the width for the rows.
+    rows, terms = (height, width) if command["driver"] else (width, height)
+    transposes = [bool(flags.number(name, 0, 0)) for name in ("transA", "transB")]
+    return Product(rows, columns, terms, element, flags.batch("b"), *transposes)
 
 
-def _layout(flags: CommandFlags, rank: int) -> Layout:
-    """Return the layout; N and C are filters and channels in filters, and images and filters in results."""
-    default = f"NC{_AXES[rank]}"
-    given = [flags.text(name, default) for name in "IfO"]
-    for name, layout in zip("IfO", given, strict=True):
-        if sorted(layout) != sorted(default):
-            form = f"the letters of {default} in any order"
-            message = f"unknown layout '{layout}': expected {form}"
-            raise UnsupportedError(message, flags.column(name))
-    image, filters, result = (layout.lower() for layout in given)
-    return Layout(image, filters.replace("n", "f"), result.replace("c", "f"))
+def _read_layer_norm(command: re.Match[str], element: ElementType) -> MatrixProblem:
+    flags = CommandFlags(command, _NORMALIZATION_NAMES)
+    sizes, first = flags.normalized_sizes(), flags.number("o", 0, 3)
+    if first >= len(sizes):
+        message = f"dimension {first} of {len(sizes)} cannot be normalized ('-o')"
+        raise ProblemError(message, flags.column("o"))
+    shape = math.prod(sizes[:first]), math.prod(sizes[first:])
+    is_affine = bool(flags.number("m", 0, 0))
+    return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
 
 
-# --- Reading command lines of Fusilli's benchmarks, whose convolutions have the form of MIOpen's driver
+_MIOPEN_READERS: Final[
+    dict[str, Callable[[re.Match[str], ElementType], Problem | tuple[Problem, ...]]]
+] = {"conv": _read_convolutions, "gemm": _read_gemm, _LAYER_NORM: _read_layer_norm}
+"""Readers by the beginnings of operations' names."""
 
-FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
-"""The operation of a benchmark of Fusilli."""
+
+# --- Fusilli's benchmarks, whose convolutions have the form of MIOpen's driver
+
+_FUSILLI: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa|layernorm)(?=\s+-)")
 
 _FUSILLI_TYPES: Final = {
     element.value: element for element in (ElementType.F32, ElementType.F16, ElementType.BF16)
@@ -282,30 +342,21 @@ _FUSILLI_NAMES: Final = {
 }
 
 
-def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention | Normalization:
-    """Read a benchmark of Fusilli."""
-    flags = CommandFlags(line, command.end(), _FUSILLI_NAMES)
-    return _FUSILLI_READERS[command["operation"]](flags)
-
-
-def _fusilli_product(flags: CommandFlags) -> Product:
-    element = flags.operand_type(_FUSILLI_TYPES)
-    batch = flags.number("B", 1, 1)
-    return Product(
-        flags.number("M", 1),
-        flags.number("N", 1),
-        flags.number("K", 1),
-        element,
-        batch if batch > 1 else None,
-        transposes_a=flags.has("transA"),
-        transposes_b=flags.has("transB"),
-    )
-
-
-def _fusilli_attention(flags: CommandFlags) -> Attention:
+def _read_fusilli(command: re.Match[str]) -> Problem:
+    flags = CommandFlags(command, _FUSILLI_NAMES)
+    if command["operation"] == "matmul":
+        element, batch = flags.operand_type(_FUSILLI_TYPES), flags.batch("B")
+        m, n, k = (flags.number(name, 1) for name in "MNK")
+        return Product(m, n, k, element, batch, flags.has("transA"), flags.has("transB"))
+    if command["operation"] == _LAYER_NORM:
+        # It normalizes over all dimensions but the first.
+        rows, *columns = flags.normalized_sizes()
+        shape = rows, math.prod(columns)
+        element, is_affine = flags.choice("t", _FUSILLI_TYPES), flags.has("elementwise_affine")
+        return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, element, is_affine=is_affine)
     if (dropout := flags.text("p", "0")) not in ("0", "0.0"):
         message = f"dropout of {dropout} is not supported: results would be random"
-        raise UnsupportedError(message, flags.column("p"))
+        raise flags.unsupported("p", message)
     batch, queries, keys = (flags.number(name, 1) for name in ("B", "heads_q", "heads_kv"))
     if queries % keys or (queries != keys and not flags.has("gqa")):
         message = f"{queries} heads of queries and {keys} of keys need '--gqa', and a whole ratio"
@@ -313,51 +364,16 @@ def _fusilli_attention(flags: CommandFlags) -> Attention:
     given, causal = flags.has("mask"), flags.has("causal")
     if given and causal:
         raise ProblemError("'--mask' and '--causal' exclude each other", flags.column("causal"))
+    length, kv_length, features = (flags.number(name, 1) for name in ("seq_q", "seq_kv", "d"))
     return Attention(
-        batch * queries,
-        *(flags.number("seq_q", 1), flags.number("seq_kv", 1), flags.number("d", 1)),
+        *(batch * queries, length, kv_length, features),
         flags.choice("t", _FUSILLI_TYPES),
         Mask.GIVEN if given else Mask.CAUSAL if causal else None,
         batch * keys if queries != keys else None,
     )
 
 
-def _fusilli_layer_norm(flags: CommandFlags) -> Normalization:
-    """Read a layer normalization over all dimensions but the first."""
-    if flags.number("F", 0, 1) != 1:
-        message = "only forward layer normalizations are supported ('-F 1')"
-        raise UnsupportedError(message, flags.column("F"))
-    rows, *columns = flags.sizes("X", 2)
-    element = flags.choice("t", _FUSILLI_TYPES)
-    return Normalization(
-        Norm.LAYER, rows, math.prod(columns), element, flags.has("elementwise_affine")
-    )
-
-
-_FUSILLI_READERS: Final[
-    dict[str, Callable[[CommandFlags], Product | Attention | Normalization]]
-] = {
-    "matmul": _fusilli_product,
-    "sdpa": _fusilli_attention,
-    "layernorm": _fusilli_layer_norm,
-}
-"""Readers of the flags of an operation."""
-
-
-# --- Reading products that libraries of linear algebra log: lines of TunableOp, and of rocBLAS and hipBLASLt
-
-_BLAS_TYPES: Final = {
-    "f32_r": ElementType.F32,
-    "f16_r": ElementType.F16,
-    "bf16_r": ElementType.BF16,
-    "i8_r": ElementType.I8,
-    "f8_r": ElementType.F8E4M3FN,
-    "bf8_r": ElementType.F8E5M2,
-    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
-    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
-    "s": ElementType.F32,
-    "h": ElementType.F16,
-}
+# --- Products that libraries of linear algebra log: lines of TunableOp, and of rocBLAS and hipBLASLt
 
 _LIBRARY_TYPES: Final = {
     "float": ElementType.F32,
@@ -373,26 +389,18 @@ _SCALED: Final = "ScaledGemmTunableOp"
 _SCALED_TYPES: Final = re.compile(r"(Float8_[^_]+)_(Float8_[^_]+)_\w+")
 """The types of the operands and of the result. Scales are applied to the result, in operations after the product."""
 
-_OPERATIONS: Final = (
-    *("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp"),
-    _SCALED,
-)
 _BATCHED: Final = "GemmStridedBatchedTunableOp"
-
+_OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", _BATCHED, _SCALED)
 _SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
 
 VALIDATOR: Final = "Validator,"
 """The beginning of lines with the versions of the libraries."""
 
-TUNABLE_OP: Final = re.compile(r"^\s*(\w+TunableOp)_")
-"""The beginning of a line with a problem."""
 
-
-def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
-    """Read a line of TunableOp, which `TUNABLE_OP` matches."""
-    indent = len(line) - len(line.lstrip())
-    # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.
-    operation_text, _, rest = line.strip().partition(",")
+def _read_tunable_op(command: re.Match[str]) -> Product:
+    """Read a line `OPERATION_TYPE_LETTERS,LETTERS_SIZES`."""
+    indent = len(command.string) - len(command.string.lstrip())
+    operation_text, _, rest = command.string.strip().partition(",")
     sizes_text = rest.partition(",")[0]
     operation, _, type_and_letters = operation_text.partition("_")
     if operation not in _OPERATIONS:
@@ -402,7 +410,7 @@ def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
     if operation == _SCALED and (operands := _SCALED_TYPES.fullmatch(type_text)):
         type_text = operands[1]
         if operands[2] != type_text:
-            raise UnsupportedError("operands of different types are not supported", column)
+            raise UnsupportedError(_DIFFERENT_TYPES, column)
     if type_text not in _LIBRARY_TYPES:
         raise UnsupportedError.unknown("type", type_text, _LIBRARY_TYPES, column)
     # Read the letters of transposition, and the sizes.
@@ -417,25 +425,22 @@ def read_tunable_op(line: str, _line: re.Match[str]) -> Product:
         raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
     # The operands are column-major: rows and columns are exchanged.
     columns, rows, terms, *batch = valid
-    return Product(
-        rows,
-        columns,
-        terms,
-        _LIBRARY_TYPES[type_text],
-        batch[0] if batch else None,
-        transposes_a=second == "t",
-        transposes_b=first == "t",
-    )
+    element, count = _LIBRARY_TYPES[type_text], batch[0] if batch else None
+    return Product(rows, columns, terms, element, count, second == "t", first == "t")
 
 
-HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
-"""The name of hipBLASLt's benchmark, anywhere in a line."""
-
-ROCBLAS_COMMAND: Final = re.compile(r"(?<![\w-])rocblas-bench(?=\s)")
-"""The name of rocBLAS's benchmark, anywhere in a line."""
-
-LOGGED_FUNCTION: Final = re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)")
-"""The beginning of a line of the logs of both libraries in YAML."""
+_BLAS_TYPES: Final = {
+    "f32_r": ElementType.F32,
+    "f16_r": ElementType.F16,
+    "bf16_r": ElementType.BF16,
+    "i8_r": ElementType.I8,
+    "f8_r": ElementType.F8E4M3FN,
+    "bf8_r": ElementType.F8E5M2,
+    "f8_fnuz_r": ElementType.F8E4M3FNUZ,
+    "bf8_fnuz_r": ElementType.F8E5M2FNUZ,
+    "s": ElementType.F32,
+    "h": ElementType.F16,
+}
 
 _BLAS_NAMES: Final = {
     "r": "precision",
@@ -454,66 +459,45 @@ _BLAS_NAMES: Final = {
 
 _FUNCTION: Final = re.compile(r"matmul|(?:rocblas_)?gemm(?:_strided)?(?:_batched)?(?:_ex)?(?:_64)?")
 
-_SCALES_OF_RESULTS: Final = ("0", "1", "2", "s", "v")
-"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases."""
+_SCALES_OF_RESULTS: Final = dict.fromkeys(("0", "1", "2", "s", "v"))
+"""The scales of `hipblaslt-bench` for none, a scalar and a vector, in new and old releases. They are those of whole
+matrices and of rows, which are applied after the product."""
 
 
-def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `hipblaslt-bench`."""
-    flags = CommandFlags(line, command.end(), _BLAS_NAMES)
+def _read_hipblaslt(command: re.Match[str]) -> Product:
+    flags = CommandFlags(command, _BLAS_NAMES)
     for name in ("scaleA", "scaleB"):
-        # Scales of whole matrices and of rows are applied after the product.
-        if (scale := flags.text(name, "0")) not in _SCALES_OF_RESULTS:
-            raise UnsupportedError.unknown("scale", scale, _SCALES_OF_RESULTS, flags.column(name))
+        flags.choice(name, _SCALES_OF_RESULTS, "0", noun="scale")
     if flags.has("grouped_gemm"):
-        raise UnsupportedError("grouped products are not supported", flags.column("grouped_gemm"))
+        raise flags.unsupported("grouped_gemm", "grouped products are not supported")
     return _read_product(flags)
 
 
-def read_rocblas(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `rocblas-bench`."""
-    flags = CommandFlags(line, command.end(), _BLAS_NAMES)
-    _check_function(flags)
-    return _read_product(flags)
-
-
-def read_logged_function(line: str, start: re.Match[str]) -> Product:
-    """Read a product of a log in YAML."""
-    entries = MappingEntries(line, start.end(), _BLAS_NAMES)
-    _check_function(entries)
-    return _read_product(entries)
-
-
-def _check_function(flags: CommandFlags) -> None:
+def _read_rocblas(kind: type[CommandFlags], command: re.Match[str]) -> Product:
+    """Read a command of rocBLAS, or an entry of a log of rocBLAS or hipBLASLt."""
+    flags = kind(command, _BLAS_NAMES)
     function = flags.text("f", "")
     if not _FUNCTION.fullmatch(function):
-        message = (
-            f"function '{function}' is not supported: expected gemm, gemm_ex or another product"
-        )
-        raise UnsupportedError(message, flags.column("f"))
+        form = "gemm, gemm_ex or another product"
+        message = f"function '{function}' is not supported: expected {form}"
+        raise flags.unsupported("f", message)
+    return _read_product(flags)
 
 
 def _read_product(flags: CommandFlags) -> Product:
     letters = {"N": False, "T": True}
-    transposed = [
-        flags.choice(name, letters, "N", noun=f"--{name}") for name in ("transA", "transB")
-    ]
+    names = ("transA", "transB")
+    first, second = (flags.choice(name, letters, "N", noun=f"--{name}") for name in names)
     element = flags.operand_type(_BLAS_TYPES, flags.text("precision", "f32_r"))
-    batch = flags.number("batch_count", 1, 1)
-    return Product(
-        flags.number("n", 1),
-        flags.number("m", 1),
-        flags.number("k", 1),
-        element,
-        batch if batch > 1 else None,
-        transposes_a=transposed[1],
-        transposes_b=transposed[0],
-    )
+    batch = flags.batch("batch_count")
+    # The operands are column-major: rows and columns are exchanged.
+    rows, columns, terms = (flags.number(name, 1) for name in "nmk")
+    return Product(rows, columns, terms, element, batch, second, first)
 
 
-# --- Reading operations of PyTorch with the shapes of their operands, in the form of BOO's driver and of profiles
+# --- Operations of PyTorch with the shapes of their operands, in the form of BOO's driver and of profiles
 
-ATEN_COMMAND: Final = re.compile(r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)")
+_ATEN: Final = re.compile(r"(?<!\S)aten::(?P<operation>[\w.]+)(?=\s|$)")
 """An operation of PyTorch, anywhere in a line."""
 
 _ATEN_TYPES: Final = {
@@ -538,89 +522,79 @@ class _Tensor:
         for index in reversed(order):
             # The stride of a dimension with one element is arbitrary.
             if strides[index] != step and shape[index] > 1:
-                message = (
-                    f"strides {[*strides]} of a tensor of {[*shape]} are not supported: it has gaps"
-                )
-                raise UnsupportedError(message)
+                has_gaps = f"of a tensor of {[*shape]} are not supported: it has gaps"
+                raise UnsupportedError(f"strides {[*strides]} {has_gaps}")
             step *= shape[index]
         return cls(tuple(shape), tuple(order))
+
+    def _check_order(self, *supported: tuple[int, ...]) -> None:
+        if self.order not in supported:
+            message = f"dimensions stored in the order {[*self.order]} are not supported"
+            raise UnsupportedError(message)
 
     @property
     def is_transposed(self) -> bool:
         """Whether the last two dimensions are stored in reverse order."""
         *outer, row, column = range(len(self.shape))
-        if self.order not in ((*outer, row, column), (*outer, column, row)):
-            raise UnsupportedError(
-                f"dimensions stored in the order {[*self.order]} are not supported"
-            )
+        self._check_order((*outer, row, column), (*outer, column, row))
         return self.order[-1] == row
 
     def rows(self, first: int) -> tuple[int, int]:
         """Return the sizes of the matrix whose rows are the dimensions from `first` on, stored in order."""
-        if self.order != tuple(range(len(self.shape))):
-            raise UnsupportedError(
-                f"dimensions stored in the order {[*self.order]} are not supported"
-            )
+        self._check_order(tuple(range(len(self.shape))))
         return math.prod(self.shape[:first]), math.prod(self.shape[first:])
 
 
-@dataclass(frozen=True)
+_MOST_ARGUMENTS: Final = 9
+
+
 class _Call:
-    """The arguments of an operation."""
+    """The arguments of an operation; None for those that are absent."""
 
-    arguments: tuple[Any, ...]
-    element: ElementType
-
-    def tensors(self, *positions: int) -> list[_Tensor]:
-        """Return the tensors at the given positions."""
-        tensors = [self.value(position) for position in positions]
-        if not all(isinstance(tensor, _Tensor) for tensor in tensors):
-            raise ProblemError(f"expected tensors as arguments {', '.join(map(str, positions))}")
-        return tensors
-
-    def value(self, position: int, default: Any = None) -> Any:
-        return self.arguments[position] if position < len(self.arguments) else default
-
-
-def read_aten(line: str, command: re.Match[str]) -> Problem:
-    """Read an operation of PyTorch."""
-    column = command.start() + 1
-    read = _ATEN_READERS.get(command["operation"])
-    if read is None:
-        names = [f"aten::{name}" for name in _ATEN_READERS]
-        raise UnsupportedError.unknown("operation", command[0], names, column)
-    arguments_column = command.end() + 2
-    try:
-        # Read the arguments of an operation: quoted lists of their shapes, types, strides and values.
-        text = line[command.end() :]
+    def __init__(self, text: str) -> None:
+        """Read quoted lists of shapes, types, strides and values."""
         shapes, types, strides, values = map(ast.literal_eval, shlex.split(text)[:4])
-        elements, arguments = [], []
+        elements: list[ElementType] = []
+        self.values: list[Any] = []
         for shape, kind, steps, value in zip(shapes, types, strides, values, strict=True):
             if value != "":
-                arguments.append(ast.literal_eval(value))
+                self.values.append(ast.literal_eval(value))
             elif not shape and kind not in _ATEN_TYPES:
-                # An optional argument that is absent.
-                arguments.append(None)
+                self.values.append(None)
             else:
                 if kind not in _ATEN_TYPES:
                     raise UnsupportedError.unknown("type", kind, _ATEN_TYPES)
                 if not all(isinstance(size, int) and 0 < size <= LARGEST_SIZE for size in shape):
-                    raise ProblemError(
-                        f"invalid shape {shape}: expected numbers from 1 to {LARGEST_SIZE}"
-                    )
+                    form = f"numbers from 1 to {LARGEST_SIZE}"
+                    raise ProblemError(f"invalid shape {shape}: expected {form}")
                 elements.append(_ATEN_TYPES[kind])
-                arguments.append(_Tensor.of(shape, steps))
+                self.values.append(_Tensor.of(shape, steps))
         if len(set(elements)) > 1:
-            raise UnsupportedError("operands of different types are not supported")
-        read_call = _Call(tuple(arguments), elements[0])
-        return read(read_call)
+            raise UnsupportedError(_DIFFERENT_TYPES)
+        self.element = elements[0]
+        self.values += [None] * (_MOST_ARGUMENTS - len(self.values))
+
+    def tensors(self, *positions: int) -> list[_Tensor]:
+        """Return the tensors at the given positions."""
+        tensors = [self.values[position] for position in positions]
+        if not all(isinstance(tensor, _Tensor) for tensor in tensors):
+            raise ProblemError(f"expected tensors as arguments {', '.join(map(str, positions))}")
+        return tensors
+
+
+def _read_aten(command: re.Match[str]) -> Problem:
+    read = _ATEN_READERS.get(command["operation"])
+    if read is None:
+        names = [f"aten::{name}" for name in _ATEN_READERS]
+        raise UnsupportedError.unknown("operation", command[0], names, command.start() + 1)
+    column = command.end() + 2
+    try:
+        return read(_Call(command.string[command.end() :]))
     except ProblemError as failure:
-        raise type(failure)(str(failure), arguments_column) from None
+        raise type(failure)(str(failure), column) from None
     except (ValueError, TypeError, IndexError, SyntaxError):
-        message = (
-            "expected lists of shapes, types, strides and values, each quoted, for the arguments"
-        )
-        raise ProblemError(f"{message} of '{command[0]}'", arguments_column) from None
+        form = "lists of shapes, types, strides and values, each quoted, for the arguments"
+        raise ProblemError(f"expected {form} of '{command[0]}'", column) from None
 
 
 def _product(call: _Call, first: int) -> Product:
@@ -650,21 +624,24 @@ def _attention(call: _Call) -> Attention:
     *_, length, features = queries.shape
     if value_size != math.prod(keys.shape[2:]):
         raise UnsupportedError("values whose size differs from that of keys are not supported")
-    if call.value(4):
+    mask, dropout, is_causal = call.values[3:6]
+    if dropout:
         raise UnsupportedError("dropout is not supported: results would be random")
-    given = isinstance(call.value(3), _Tensor)
     return Attention(
         *(heads, length, keys.shape[2], features, call.element),
-        Mask.GIVEN if given else Mask.CAUSAL if call.value(5) else None,
+        Mask.GIVEN if isinstance(mask, _Tensor) else Mask.CAUSAL if is_causal else None,
         kv_heads if kv_heads != heads else None,
     )
 
 
+_FLAT_GROUPS: Final = 6
+"""The position of the groups in a `conv2d`; a `convolution` has the flag `transposed` there."""
+
+
 def _convolution(call: _Call, groups: int) -> Convolution:
-    """Read a convolution."""
     image, filters = call.tensors(0, 1)
-    strides, padding, dilations = (tuple(call.value(position)) for position in (3, 4, 5))
-    if groups > _FLAT_GROUPS and call.value(_FLAT_GROUPS):
+    strides, padding, dilations = map(tuple, call.values[3:6])
+    if groups > _FLAT_GROUPS and call.values[_FLAT_GROUPS]:
         raise UnsupportedError("transposed convolutions are not supported: use words")
     default = Layout.default(len(image.shape) - 2)
     image_order, filters_order = (
@@ -673,37 +650,25 @@ def _convolution(call: _Call, groups: int) -> Convolution:
     )
     # PyTorch stores channels last if it does so in an operand.
     is_last = image_order[-1] == "c" or filters_order[-1] == "c"
-    result = f"n{default.axes}f" if is_last else default.result
+    layout = Layout(image_order, filters_order, f"n{default.axes}f" if is_last else default.result)
     (images, channels, *size), (outputs, _, *kernel) = image.shape, filters.shape
-    return Convolution(
-        *(images, channels, tuple(size), outputs, tuple(kernel), call.element),
-        *(
-            strides,
-            padding,
-            dilations,
-            Layout(image_order, filters_order, result),
-            call.value(groups),
-        ),
-    )
+    sizes = (images, channels, tuple(size), outputs, tuple(kernel), call.element)
+    return Convolution(*sizes, strides, padding, dilations, layout, call.values[groups])
 
 
-_FLAT_GROUPS: Final = 6
-"""The position of the groups in a `conv2d`; a `convolution` has the flag `transposed` there."""
-
-
-def _layer_norm(call: _Call) -> Normalization:
+def _normalization(call: _Call) -> MatrixProblem:
     (matrix,) = call.tensors(0)
-    rows, columns = matrix.rows(len(matrix.shape) - len(call.value(1)))
-    is_affine = isinstance(call.value(2), _Tensor)
-    return Normalization(Norm.LAYER, rows, columns, call.element, is_affine)
+    shape = matrix.rows(len(matrix.shape) - len(call.values[1]))
+    is_affine = isinstance(call.values[2], _Tensor)
+    return MatrixProblem(MatrixOperation.LAYER_NORM, *shape, call.element, is_affine=is_affine)
 
 
-def _of_rows(call: _Call, operation: RowOperation) -> Rows:
+def _of_rows(call: _Call, operation: MatrixOperation) -> MatrixProblem:
     (matrix,) = call.tensors(0)
-    rank, dimension = len(matrix.shape), call.value(1)
+    rank, dimension = len(matrix.shape), call.values[1]
     if dimension not in (rank - 1, -1):
         raise UnsupportedError(f"dimension {dimension} is not supported: expected the last one")
-    return Rows(operation, *matrix.rows(rank - 1), call.element)
+    return MatrixProblem(operation, *matrix.rows(rank - 1), call.element)
 
 
 _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
@@ -715,10 +680,25 @@ _ATEN_READERS: Final[dict[str, Callable[[_Call], Problem]]] = {
     "scaled_dot_product_attention": _attention,
     "convolution": partial(_convolution, groups=8),
     **{f"conv{rank}d": partial(_convolution, groups=_FLAT_GROUPS) for rank in (1, 2, 3)},
-    "layer_norm": _layer_norm,
-    "native_layer_norm": _layer_norm,
-    "argmax": partial(_of_rows, operation=RowOperation.ARG_COMPARE),
-    "softmax": partial(_of_rows, operation=RowOperation.SOFTMAX),
-    "_softmax": partial(_of_rows, operation=RowOperation.SOFTMAX),
+    "layer_norm": _normalization,
+    "native_layer_norm": _normalization,
+    "argmax": partial(_of_rows, operation=MatrixOperation.ARG_COMPARE),
+    "softmax": partial(_of_rows, operation=MatrixOperation.SOFTMAX),
+    "_softmax": partial(_of_rows, operation=MatrixOperation.SOFTMAX),
 }
-"""Readers of the arguments of an operation."""
+
+_Read: TypeAlias = Callable[[re.Match[str]], Problem | tuple[Problem, ...]]
+
+COMMANDS: Final[Sequence[tuple[re.Pattern[str], _Read]]] = (
+    (re.compile(r"^\s*(\w+TunableOp)_"), _read_tunable_op),
+    (
+        re.compile(r"^\s*-\s*\{(?=.*\bfunction\s*:|.*\brocblas_function\s*:)"),
+        partial(_read_rocblas, MappingEntries),
+    ),
+    (_ATEN, _read_aten),
+    (re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)"), _read_hipblaslt),
+    (re.compile(r"(?<![\w-])rocblas-bench(?=\s)"), partial(_read_rocblas, CommandFlags)),
+    (_MIOPEN, _read_miopen),
+    (_FUSILLI, _read_fusilli),
+)
+"""The beginnings of commands and entries, some of them anywhere in a line, and their readers."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
 from tuninglink.errors import did_you_mean
 
@@ -51,11 +50,6 @@ def joined_sizes(*sizes: int) -> str:
     return "x".join(map(str, sizes))
 
 
-def shortest(value: tuple[int, ...]) -> tuple[int, ...]:
-    """Return only the first number if all are equal."""
-    return value[:1] if len(set(value)) == 1 else value
-
-
 class ElementType(Enum):
     """The type of the operands. The values are the words for them, and MLIR's names."""
 
@@ -80,11 +74,6 @@ class ScaledType(Enum):
     F4E2M1FN = "f4E2M1FN"
     F8E4M3FN = "f8E4M3FN"
     F8E5M2 = "f8E5M2"
-
-    @property
-    def bits(self) -> int:
-        """The size of an element in bits."""
-        return 4 if self is ScaledType.F4E2M1FN else 8
 
 
 SCALED_BLOCK: Final = 32
@@ -113,7 +102,7 @@ class Layout:
 
     def __str__(self) -> str:
         parts = (self.image, self.filters, self.result)
-        return "_".join(parts[:2] if self.result == _of_result(self.image) else parts)
+        return "_".join(parts[:2] if self.result == self.image.replace("c", "f") else parts)
 
     @property
     def axes(self) -> str:
@@ -143,7 +132,7 @@ class Layout:
             ProblemError: an order has a missing or an unknown dimension.
         """
         image, *orders = text.split("_")
-        filters, result = (*orders, _of_result(image))[:2] if orders else ("", "")
+        filters, result = (*orders, image.replace("c", "f"))[:2] if orders else ("", "")
         expected = next(
             (axes for axes in _AXES.values() if sorted(image) == sorted(f"nc{axes}")), ""
         )
@@ -157,95 +146,6 @@ class Layout:
             form = "the orders of image and filters, such as nhwc_fhwc, or also of the result, as in nhwc_fhwc_nfhw"
             raise ProblemError(f"invalid layout '{text}': expected {form}", column)
         return cls(image, filters, result)
-
-
-def _of_result(image: str) -> str:
-    return image.replace("c", "f")
-
-
-_Value = TypeVar("_Value")
-
-
-class CommandFlags:
-    """The flags of a command line with their values; the command may begin anywhere in a line."""
-
-    _NAME: ClassVar = re.compile(r"(?<!\S)-{1,2}([A-Za-z_!@#$^%]\w*)")
-    _VALUE: ClassVar = re.compile(_NAME.pattern + r"(?:=|\s+)(?!-[A-Za-z_!@#$^%-])(\S+)")
-
-    def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
-        self._values: dict[str, re.Match[str]] = {}
-        self._end = len(line.rstrip()) + 1
-        self._names = set(self._NAME.findall(line, start))
-        for match in self._VALUE.finditer(line, start):
-            name = long_names.get(match[1], match[1])
-            self._values[name] = match
-
-    def has(self, switch: str) -> bool:
-        return switch in self._names
-
-    def text(self, name: str, default: str) -> str:
-        match = self._values.get(name)
-        return match[2] if match else default
-
-    def column(self, name: str) -> int:
-        match = self._values.get(name)
-        return match.start(2) + 1 if match else self._end
-
-    def _invalid(self, name: str, form: str) -> ProblemError:
-        """Return the error for the value of a flag, which it names as the line does."""
-        match = self._values.get(name)
-        flag = match.string[match.start() : match.end(1)] if match else f"-{name}"
-        message = f"invalid value '{self.text(name, '')}' for '{flag}': expected {form}"
-        return ProblemError(message, self.column(name))
-
-    def choice(
-        self, name: str, choices: Mapping[str, _Value], default: str = "", *, noun: str = "type"
-    ) -> _Value:
-        """Return the meaning of a flag's value; without a default it must be given."""
-        text = self.text(name, default)
-        if not text:
-            raise ProblemError(f"flag '-{name}' is missing", self._end)
-        if text not in choices:
-            raise UnsupportedError.unknown(noun, text, choices, self.column(name))
-        return choices[text]
-
-    def operand_type(self, choices: Mapping[str, _Value], default: str = "") -> _Value:
-        """Return the type of both operands of a product."""
-        types = {self.choice(name, choices, default) for name in ("a_type", "b_type")}
-        if len(types) > 1:
-            message = "operands of different types are not supported"
-            raise UnsupportedError(message, self.column("b_type"))
-        return types.pop()
-
-    def number(self, name: str, least: int, default: int | None = None) -> int:
-        """Return the value of a flag as a number; without a default it must be given."""
-        text = self.text(name, "" if default is None else str(default))
-        if not text:
-            raise ProblemError(f"flag '-{name}' is missing", self._end)
-        number = read_size(text, least)
-        if number is None:
-            raise self._invalid(name, f"a number from {least} to {LARGEST_SIZE}")
-        return number
-
-    def numbers(self, names: str, least: int, default: int | None = None) -> tuple[int, ...]:
-        return tuple(self.number(name, least, default) for name in names)
-
-    def sizes(self, name: str, least: int) -> tuple[int, ...]:
-        """Return the value of a flag as at least so many sizes."""
-        text = self.text(name, "")
-        sizes = [read_size(part) for part in text.split("x")]
-        valid = tuple(size for size in sizes if size is not None)
-        if len(valid) < len(sizes) or len(sizes) < least:
-            form = f"at least {least} numbers from 1 to {LARGEST_SIZE} with 'x' between them"
-            raise self._invalid(name, form)
-        return valid
-
-
-class MappingEntries(CommandFlags):
-    """The entries of a mapping on one line, as in YAML."""
-
-    _NAME: ClassVar = re.compile(r"\b(\w+)\s*:")
-    _VALUE: ClassVar = re.compile(_NAME.pattern + r"\s*['\"]?([^\s,'\"}]+)")
 
 
 # --- Problems whose windows slide over images: convolutions with their gradients, and poolings ---
@@ -283,28 +183,21 @@ class _Windows:
     def _steps(self, stride: tuple[int, ...] = (1,)) -> Iterator[str]:
         """Yield the words for steps that differ from the defaults; `stride` is the default stride."""
         steps = {"stride": (self.strides, stride), "padding": (self.padding, (0,))}
-        for word, (value, default) in {**steps, "dilation": (self.dilations, (1,))}.items():
-            if shortest(value) != shortest(default):
-                yield f"{word}={joined_sizes(*shortest(value))}"
+        for word, values in {**steps, "dilation": (self.dilations, (1,))}.items():
+            # One number stands for all extents.
+            value, default = (each[:1] if len(set(each)) == 1 else each for each in values)
+            if value != default:
+                yield f"{word}={joined_sizes(*value)}"
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The places of elements in a longer dimension."""
 
     first: int
-    count: int
+    kept: int
     stride: int
     start: int
     extent: int
-
-    @classmethod
-    def whole(cls, size: int) -> Spread:
-        return cls(0, size, 1, 0, size)
-
-    @property
-    def margins(self) -> tuple[int, int]:
-        return self.start, self.extent - self.start - self.count
 
 
 class Gradient(Enum):
@@ -353,7 +246,7 @@ class Convolution(_Windows):
             counts = f"{self.channels} channels and {self.outputs} filters"
             raise ProblemError(f"{counts} cannot be divided into {self.groups} groups")
         self._check_fit("filter")
-        is_padding = any(self.spread(axis).count < 1 for axis in self.layout.axes)
+        is_padding = any(self.spread(axis).kept < 1 for axis in self.layout.axes)
         if self.gradient is Gradient.DATA and is_padding:
             raise ProblemError("no window contains an element of the image: its gradient is zero")
 
@@ -422,7 +315,7 @@ class Pooling(_Windows):
         return " ".join([*words, *self._steps(self.kernel), *last])
 
 
-# --- Kinds of problems that are given without a program, as words or as lines of other tools -----
+# --- Products, attentions, and operations on matrices
 
 
 @dataclass(frozen=True)
@@ -433,7 +326,8 @@ class Product:
         m: the rows of the result.
         n: the columns of the result.
         k: the terms of each sum.
-        element: the type of the operands.
+        element: the type of the operands. Those of a scaled type have a scale for each block of a row, and the right-hand
+            side has a row for each column.
         batch: the number of products; None for one without its own dimension.
         transposes_a: whether the left-hand side is stored as k by m.
         transposes_b: whether the right-hand side is stored as n by k.
@@ -442,51 +336,24 @@ class Product:
     m: int
     n: int
     k: int
-    element: ElementType
+    element: ElementType | ScaledType
     batch: int | None = None
     transposes_a: bool = False
     transposes_b: bool = False
 
+    def __post_init__(self) -> None:
+        if isinstance(self.element, ScaledType) and self.k % SCALED_BLOCK:
+            raise ProblemError(f"{self.k} terms are not whole blocks of {SCALED_BLOCK}")
+
     def __str__(self) -> str:
+        kind = "matmul" if self.batch is None else "batch_matmul"
+        if isinstance(self.element, ScaledType):
+            kind = "scaled_matmul"
         batch = () if self.batch is None else (self.batch,)
-        kind = "batch_matmul" if batch else "matmul"
         sizes = joined_sizes(*batch, self.m, self.n, self.k)
         transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
         words = [word for word, is_given in transposes.items() if is_given]
         return " ".join([kind, sizes, self.element.value, *words])
-
-
-@dataclass(frozen=True)
-class ScaledProduct:
-    """A product of matrices with a scale for each block of a row: the right-hand side has a row for each column.
-
-    Attributes:
-        m: the rows of the result.
-        n: the columns of the result.
-        k: the terms of each sum.
-        element: the type of the operands.
-        batch: the number of products; None for one without its own dimension.
-    """
-
-    m: int
-    n: int
-    k: int
-    element: ScaledType
-    batch: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.k % SCALED_BLOCK:
-            raise ProblemError(f"{self.k} terms are not whole blocks of {SCALED_BLOCK}")
-
-    @property
-    def blocks(self) -> int:
-        """The number of blocks in a row."""
-        return self.k // SCALED_BLOCK
-
-    def __str__(self) -> str:
-        batch = () if self.batch is None else (self.batch,)
-        sizes = joined_sizes(*batch, self.m, self.n, self.k)
-        return f"scaled_matmul {sizes} {self.element.value}"
 
 
 class Mask(Enum):
@@ -530,158 +397,51 @@ class Attention:
         return " ".join(["attention", sizes, self.element.value, *mask, *kv_heads])
 
 
-class RowOperation(Enum):
-    """An operation on each row of a matrix. The values are the words for it."""
+class MatrixOperation(Enum):
+    """An operation on a matrix, mostly on each of its rows. The values are the words for it."""
 
     SUM = "sum"
     SOFTMAX = "softmax"
     ARG_COMPARE = "arg_compare"
+    LAYER_NORM = "layer_norm"
+    RMS_NORM = "rms_norm"
+    TOPK = "topk"
+    ADD = "add"
+    TRANSPOSE = "transpose"
+    GATHER = "gather"
+    SCATTER = "scatter"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """An operation on each row of a matrix.
+class MatrixProblem:
+    """An operation on a matrix.
 
     Attributes:
         operation: the operation.
         rows: the number of rows.
         columns: the size of a row.
         element: the type of the matrix.
-    """
-
-    operation: RowOperation
-    rows: int
-    columns: int
-    element: ElementType
-
-    def __str__(self) -> str:
-        return (
-            f"{self.operation.value} {joined_sizes(self.rows, self.columns)} {self.element.value}"
-        )
-
-
-class MatrixOperation(Enum):
-    """An operation on the elements of matrices. The values are the words for it."""
-
-    ADD = "add"
-    TRANSPOSE = "transpose"
-
-
-@dataclass(frozen=True)
-class Elementwise:
-    """An operation on each element of a matrix, or of two.
-
-    Attributes:
-        operation: the operation.
-        rows: the number of rows of an operand.
-        columns: the size of a row of an operand.
-        element: the type of the matrices.
+        count: the number of elements that are selected from a row, or of rows that are read or written; None for
+            operations without one.
+        is_affine: whether normalized rows are multiplied by weights, and biases are added after subtracting means.
     """
 
     operation: MatrixOperation
     rows: int
     columns: int
     element: ElementType
-
-    def __str__(self) -> str:
-        sizes = joined_sizes(self.rows, self.columns)
-        return f"{self.operation.value} {sizes} {self.element.value}"
-
-
-class MoveOperation(Enum):
-    """A movement of rows. The values are the words for it."""
-
-    GATHER = "gather"
-    SCATTER = "scatter"
-
-
-@dataclass(frozen=True)
-class RowMove:
-    """A read or a write of rows at positions of a matrix; the positions are an operand.
-
-    Attributes:
-        operation: whether rows are read or written.
-        rows: the number of rows of the matrix.
-        columns: the size of a row.
-        count: the number of rows that are moved.
-        element: the type of the matrix.
-    """
-
-    operation: MoveOperation
-    rows: int
-    columns: int
-    count: int
-    element: ElementType
-
-    def __str__(self) -> str:
-        sizes = joined_sizes(self.rows, self.columns, self.count)
-        return f"{self.operation.value} {sizes} {self.element.value}"
-
-
-class Norm(Enum):
-    """The measure by which a normalization divides. The values are the words for it."""
-
-    LAYER = "layer_norm"
-    RMS = "rms_norm"
-
-
-@dataclass(frozen=True)
-class Normalization:
-    """A normalization of each row of a matrix.
-
-    Attributes:
-        norm: the standard deviation, after subtracting the mean, or the root of the mean square.
-        rows: the number of rows.
-        columns: the size of a row.
-        element: the type of the matrix.
-        is_affine: whether rows are multiplied by weights, and biases are added after subtracting means.
-    """
-
-    norm: Norm
-    rows: int
-    columns: int
-    element: ElementType
+    count: int | None = None
     is_affine: bool = False
 
-    def __str__(self) -> str:
-        sizes = joined_sizes(self.rows, self.columns)
-        affine = ["affine"] if self.is_affine else []
-        return " ".join([self.norm.value, sizes, self.element.value, *affine])
-
-
-@dataclass(frozen=True)
-class TopK:
-    """The largest elements of each row of a matrix, and their positions.
-
-    Attributes:
-        rows: the number of rows.
-        columns: the size of a row.
-        count: the number of elements selected from a row.
-        element: the type of the matrix.
-    """
-
-    rows: int
-    columns: int
-    count: int
-    element: ElementType
-
     def __post_init__(self) -> None:
-        if self.count > self.columns:
+        if self.operation is MatrixOperation.TOPK and (self.count or 0) > self.columns:
             raise ProblemError(f"rows of {self.columns} do not have {self.count} elements")
 
     def __str__(self) -> str:
-        return f"topk {joined_sizes(self.rows, self.columns, self.count)} {self.element.value}"
+        count = () if self.count is None else (self.count,)
+        sizes = joined_sizes(self.rows, self.columns, *count)
+        affine = ["affine"] if self.is_affine else []
+        return " ".join([self.operation.value, sizes, self.element.value, *affine])
 
 
-Problem: TypeAlias = (
-    Product
-    | ScaledProduct
-    | Convolution
-    | Pooling
-    | Attention
-    | Rows
-    | Normalization
-    | TopK
-    | Elementwise
-    | RowMove
-)
+Problem: TypeAlias = Product | Convolution | Pooling | Attention | MatrixProblem

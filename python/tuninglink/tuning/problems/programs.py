@@ -1,13 +1,12 @@
-"""Programs of problems: a module with a function for each problem, in the forms that PyTorch exports; attentions."""
+"""Programs of problems: a module with a function for each problem, in the forms that PyTorch exports."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
@@ -29,108 +28,94 @@ from tuninglink.tuning.problems.problem import (
     Attention,
     Convolution,
     ElementType,
-    Elementwise,
     Gradient,
     Layout,
     Mask,
     MatrixOperation,
-    MoveOperation,
-    Norm,
-    Normalization,
+    MatrixProblem,
     Pooling,
     PoolingOperation,
     Problem,
     Product,
-    RowMove,
-    RowOperation,
-    Rows,
-    ScaledProduct,
+    ScaledType,
     Spread,
-    TopK,
 )
 
-
-def rows_parts(
-    problem: Rows,
-) -> tuple[list[list[int]], Callable[..., Value | Sequence[Value]]]:
-    """Return the shape of the matrix, and the builder of the results."""
-    shape = [problem.rows, problem.columns]
-
-    def softmax(matrix: Value) -> Value:
-        init = tensor.empty(shape, mlir_type(problem.element))
-        return value_of(linalg.SoftmaxOp([init.type], matrix, init, 1))
-
-    def sums(matrix: Value) -> Value:
-        return narrowed(_sums_of_rows(matrix, problem.element), problem.element)
-
-    builders: dict[RowOperation, Callable[..., Value | Sequence[Value]]] = {
-        RowOperation.SUM: sums,
-        RowOperation.SOFTMAX: softmax,
-        RowOperation.ARG_COMPARE: partial(_selected, "arg_compare", shape[:1], problem.element),
-    }
-    return [shape], builders[problem.operation]
+_Parts: TypeAlias = tuple[Sequence[mlir.Type], Callable[..., Value | Sequence[Value]]]
+"""The types of the arguments of a program, and the builder of its results from them."""
 
 
-def topk_parts(
-    problem: TopK,
-) -> tuple[list[list[int]], Callable[..., Sequence[Value]]]:
-    """Return the shape of the matrix, and the builder of the elements and their positions."""
-    compute = partial(_selected, "topk", [problem.rows, problem.count], problem.element)
-    return [[problem.rows, problem.columns]], compute
+def program_of(problems: Iterable[Problem]) -> str:
+    """Return the text of a module with one function for each distinct problem."""
+    with thread_context(), mlir.Location.unknown():
+        module = mlir.Module.create()
+        with mlir.InsertionPoint(module.body):
+            for problem in dict.fromkeys(problems):
+                _add_function(problem)
+        module.operation.verify()
+        return to_text(module.operation)
 
 
-def normalization_parts(problem: Normalization) -> tuple[list[list[int]], Callable[..., Value]]:
-    """Return the shapes of the matrix and of weights and biases, and the builder of the normalized matrix."""
-    is_centered, element = problem.norm is Norm.LAYER, problem.element
-
-    def compute(matrix: Value, *affine: Value) -> Value:
-        # PyTorch widens the matrix first.
-        wide = matrix if element is ElementType.F32 else _elementwise(_identity, matrix)
-        means = _mean(_sums_of_rows(wide, element), problem.columns) if is_centered else None
-        centered = _elementwise(_subtract, wide, means) if means else wide
-        squares = _elementwise(_multiply, centered, centered, access="rc")
-        variances = _mean(_sums_of_rows(squares, element), problem.columns)
-        scales = _elementwise(_inverse_root, variances)
-        result = _elementwise(_multiply, centered, scales)
-        combinations = (_multiply, _add)
-        for combine, vector in zip(combinations, affine, strict=False):
-            result = _elementwise(combine, result, vector, access="c")
-        return narrowed(result, element)
-
-    vectors = [[problem.columns]] * ((1 + is_centered) * problem.is_affine)
-    return [[problem.rows, problem.columns], *vectors], compute
+def function_name(problem: Problem) -> str:
+    """Return the name of a problem's function."""
+    return re.sub(r"\W+", "_", str(problem))
 
 
-def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
-    """Return the sums of the rows of a matrix, in the type in which sums are computed."""
-    init = zeros(mlir.RankedTensorType(matrix.type).shape[:1], element)
-    maps = [indexing_map("rc", access) for access in ("rc", "r")]
-
-    return computed(
-        [matrix], maps, init, lambda number, total: _add(cast(number, total.type), total)
-    )
-
-
-def _elementwise(
-    combine: Callable[..., Value], first: Value, second: Value | None = None, access: str = "r"
-) -> Value:
-    """Compute 32-bit numbers element by element."""
-    shape, kind = mlir.RankedTensorType(first.type).shape, mlir.F32Type.get()
-    loops = "rc"[: len(shape)]
-    operands, accesses = (
-        ([first], [loops]) if second is None else ([first, second], [loops, access])
-    )
-
-    def element(*numbers: Value) -> Value:
-        *inputs, _ = numbers
-        return combine(*(cast(number, kind) for number in inputs))
-
-    maps = [indexing_map(loops, letters) for letters in (*accesses, loops)]
-    return computed(operands, maps, value_of(tensor.empty(shape, kind)), element)
+def _add_function(problem: Problem) -> None:
+    """Add the function of a problem at the current insertion point."""
+    inputs, compute = _PARTS[type(problem)](problem)
+    function = func.FuncOp(function_name(problem), (inputs, []))
+    block = function.add_entry_block()
+    with mlir.InsertionPoint(block):
+        output = compute(*block.arguments)
+        results = [output] if isinstance(output, mlir.Value) else list(output)
+        func.ReturnOp(results)
+    kind = mlir.FunctionType.get(inputs, [result.type for result in results])
+    function.attributes["function_type"] = mlir.TypeAttr.get(kind)
 
 
-def _identity(number: Value) -> Value:
-    return number
+# --- Values that several programs build
+
+
+def _type(shape: Sequence[int], element: mlir.Type | ElementType | str) -> mlir.RankedTensorType:
+    """Return the type of a tensor."""
+    if isinstance(element, ElementType):
+        element = element.value
+    kind = mlir.Type.parse(element) if isinstance(element, str) else element
+    return mlir.RankedTensorType.get(shape, kind)
+
+
+def _empty(shape: Sequence[int], element: mlir.Type | ElementType) -> Value:
+    return build("tensor.empty", _type(shape, element))
+
+
+def _accumulator(element: ElementType) -> str:
+    """Return the type in which sums are computed."""
+    return "i32" if element is ElementType.I8 else "f32"
+
+
+def _zeros(shape: Sequence[int], element: ElementType) -> Value:
+    """Return zeros in the type in which sums are computed."""
+    return filled(_type(shape, _accumulator(element)), 0)
+
+
+def _narrowed(result: Any, element: ElementType) -> Value:
+    """Convert sums to the type of the operands, as PyTorch does for floating-point types."""
+    value = _value(result)
+    kind = _type(mlir.RankedTensorType(value.type).shape, element)
+    return value if element.is_narrow or kind == value.type else build("arith.truncf", kind, value)
+
+
+def _value(op: Any) -> Value:
+    """Return the result of an op; the bindings return either the op or its result."""
+    value: Value = op if isinstance(op, mlir.Value) else op.results[0]
+    return value
+
+
+def _map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
+    """Return the map from loops to the dimensions of an operand; each loop can be named by a letter."""
+    dims = [mlir.AffineDimExpr.get(list(loops).index(loop)) for loop in access]
+    return mlir.AffineMap.get(len(loops), 0, dims)
 
 
 def _arithmetic(name: str, *numbers: Value) -> Value:
@@ -142,199 +127,239 @@ _add, _subtract, _multiply, _divide = (
 )
 
 
-def _mean(sums: Value, count: int) -> Value:
-    return _elementwise(lambda number: _divide(number, constant(number.type, count)), sums)
-
-
-def _inverse_root(variance: Value) -> Value:
-    shifted = _add(variance, constant(variance.type, 1e-5))
-    return build("math.rsqrt", variance.type, shifted)
-
-
-def _selected(op_name: str, shape: list[int], element: ElementType, matrix: Value) -> Any:
-    """Return the largest elements of rows and their positions, by an op of IREE."""
-    # The compiler takes positions of 32 bits alone in a top-k.
-    bits = {"arg_compare": 64, "topk": 32}[op_name]
-    value, index = mlir_type(element), mlir.IntegerType.get_signless(bits)
-    inits = [
-        filled(mlir.RankedTensorType.get(shape, kind), start)
-        for kind, start in ((value, -math.inf), (index, 0))
-    ]
-    dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
-    attributes: dict[str, mlir.Attribute] = {"dimension": dimension}
-    if op_name == "arg_compare":
-        # The positions that it could be given, and their base, are absent.
-        attributes["operandSegmentSizes"] = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
+def _extension(
+    name: str,
+    operands: Sequence[Value],
+    results: Sequence[Value],
+    body: Callable[..., Value] | None = None,
+    **attributes: mlir.Attribute,
+) -> Sequence[Value]:
+    """Build an op of IREE with outputs as operands, whose body may combine two elements, and return its results."""
     op = mlir.Operation.create(
-        f"iree_linalg_ext.{op_name}",
-        results=[init.type for init in inits],
-        operands=[matrix, *inits],
+        f"iree_linalg_ext.{name}",
+        results=[result.type for result in results],
+        operands=[*operands, *results],
         attributes=attributes,
-        regions=1,
+        regions=0 if body is None else 1,
     )
-    body = op.regions[0].blocks.append(value, value, arg_locs=[mlir.Location.unknown()] * 2)
-    with mlir.InsertionPoint(body):
-        is_larger = arith.cmpf(arith.CmpFPredicate.OGT, *body.arguments)
-        mlir.Operation.create("iree_linalg_ext.yield", operands=[value_of(is_larger)])
+    if body is not None:
+        kinds = [mlir.RankedTensorType(results[0].type).element_type] * 2
+        block = op.regions[0].blocks.append(*kinds, arg_locs=[mlir.Location.unknown()] * 2)
+        with mlir.InsertionPoint(block):
+            yielded = [body(*block.arguments)]
+            mlir.Operation.create("iree_linalg_ext.yield", operands=yielded)
     return op.results
 
 
-_POSITION: Final = "i32"
+# --- Operations on matrices
 
 
-def elementwise_parts(problem: Elementwise) -> Parts:
-    """Return the shapes of the matrices, and the builder of the result."""
-    shape = [problem.rows, problem.columns]
+def _matrix_parts(problem: MatrixProblem) -> _Parts:
+    operation, element, shape = problem.operation, problem.element, [problem.rows, problem.columns]
+    matrix, moved = _type(shape, element), [problem.count or 0, problem.columns]
+    match operation:
+        case MatrixOperation.SUM:
+            return [matrix], lambda rows: _narrowed(_sums_of_rows(rows, element), element)
+        case MatrixOperation.SOFTMAX:
 
-    def added(left: Value, right: Value) -> Value:
-        init = value_of(tensor.empty(shape, mlir_type(problem.element)))
-        maps = [indexing_map("rc", "rc")] * 3
-        return computed([left, right], maps, init, lambda one, other, _: _add(one, other))
+            def softmax(rows: Value) -> Value:
+                return _value(linalg.SoftmaxOp([matrix], rows, _empty(shape, element), 1))
 
-    def transposed(matrix: Value) -> Value:
-        init = tensor.empty(shape[::-1], mlir_type(problem.element))
-        return value_of(linalg.transpose(matrix, outs=[init], permutation=[1, 0]))
-
-    match problem.operation:
+            return [matrix], softmax
+        case MatrixOperation.ARG_COMPARE:
+            # The positions that it could be given, and their base, are absent.
+            segments = mlir.DenseI32ArrayAttr.get([1, 0, 1, 1, 0])
+            select = partial(_selected, "arg_compare", shape[:1], 64, operandSegmentSizes=segments)
+            return [matrix], select
+        case MatrixOperation.TOPK:
+            # The compiler takes positions of 32 bits alone.
+            return [matrix], partial(_selected, "topk", [problem.rows, moved[0]], 32)
+        case MatrixOperation.LAYER_NORM | MatrixOperation.RMS_NORM:
+            vectors = 2 if operation is MatrixOperation.LAYER_NORM else 1
+            affine = [_type(shape[1:], element)] * (vectors * problem.is_affine)
+            return [matrix, *affine], partial(_normalized, problem)
         case MatrixOperation.ADD:
-            return [shape, shape], added
+
+            def added(left: Value, right: Value) -> Value:
+                maps = [_map("rc", "rc")] * 3
+                init = _empty(shape, element)
+                return computed([left, right], maps, init, lambda one, other, _: _add(one, other))
+
+            return [matrix, matrix], added
         case MatrixOperation.TRANSPOSE:
-            return [shape], transposed
+
+            def transposed(rows: Value) -> Value:
+                init = _empty(shape[::-1], element)
+                return _value(linalg.transpose(rows, outs=[init], permutation=[1, 0]))
+
+            return [matrix], transposed
+    dimension = mlir.DenseI64ArrayAttr.get([0])
+    if operation is MatrixOperation.GATHER:
+
+        def gathered(table: Value, positions: Value) -> Sequence[Value]:
+            init = _empty(moved, element)
+            return _extension("gather", [table, positions], [init], dimension_map=dimension)
+
+        return [matrix, _type(moved[:1], "i32")], gathered
+
+    def scattered(updates: Value, positions: Value, original: Value) -> Sequence[Value]:
+        # The row that is written replaces the one before.
+        attributes = {"dimension_map": dimension, "unique_indices": mlir.BoolAttr.get(True)}
+        operands, outputs = [updates, positions], [original]
+        return _extension("scatter", operands, outputs, lambda row, _: row, **attributes)
+
+    return [_type(moved, element), _type([moved[0], 1], "i32"), matrix], scattered
 
 
-def move_parts(problem: RowMove) -> Parts:
-    """Return the shapes of the matrix, of positions and of rows to write, and the builder of the result."""
-    matrix, rows = [problem.rows, problem.columns], [problem.count, problem.columns]
+def _selected(
+    name: str, shape: list[int], bits: int, matrix: Value, **attributes: mlir.Attribute
+) -> Sequence[Value]:
+    """Return the largest elements of rows and their positions of so many bits, by an op of IREE."""
+    kind = mlir.RankedTensorType(matrix.type).element_type
+    index = mlir.IntegerType.get_signless(bits)
+    inits = [filled(_type(shape, kind), -math.inf), filled(_type(shape, index), 0)]
+    dimension = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 1)
 
-    dimensions: dict[str, mlir.Attribute] = {"dimension_map": mlir.DenseI64ArrayAttr.get([0])}
+    def is_larger(one: Value, other: Value) -> Value:
+        return _value(arith.cmpf(arith.CmpFPredicate.OGT, one, other))
 
-    def gathered(table: Value, positions: Value) -> Value:
-        init = value_of(tensor.empty(rows, mlir_type(problem.element)))
-        op = mlir.Operation.create(
-            "iree_linalg_ext.gather",
-            results=[init.type],
-            operands=[table, positions, init],
-            attributes=dimensions,
-        )
-        return value_of(op)
-
-    def scattered(updates: Value, positions: Value, original: Value) -> Value:
-        op = mlir.Operation.create(
-            "iree_linalg_ext.scatter",
-            results=[original.type],
-            operands=[updates, positions, original],
-            attributes={**dimensions, "unique_indices": mlir.BoolAttr.get(True)},
-            regions=1,
-        )
-        kinds = [mlir_type(problem.element)] * 2
-        body = op.regions[0].blocks.append(*kinds, arg_locs=[mlir.Location.unknown()] * 2)
-        with mlir.InsertionPoint(body):
-            # The row that is written replaces the one before.
-            mlir.Operation.create("iree_linalg_ext.yield", operands=[body.arguments[0]])
-        return value_of(op)
-
-    match problem.operation:
-        case MoveOperation.GATHER:
-            return [matrix, Stored([problem.count], _POSITION)], gathered
-        case MoveOperation.SCATTER:
-            return [rows, Stored([problem.count, 1], _POSITION), matrix], scattered
+    return _extension(name, [matrix], inits, is_larger, dimension=dimension, **attributes)
 
 
-# --- Programs of problems that slide windows over images: poolings, convolutions and their gradients
+def _normalized(problem: MatrixProblem, matrix: Value, *affine: Value) -> Value:
+    element, columns = problem.element, problem.columns
+    # PyTorch widens the matrix first.
+    wide = matrix if element is ElementType.F32 else _elementwise(lambda number: number, matrix)
+
+    def mean(sums: Value) -> Value:
+        return _elementwise(lambda number: _divide(number, constant(number.type, columns)), sums)
+
+    def inverse_root(variance: Value) -> Value:
+        shifted = _add(variance, constant(variance.type, 1e-5))
+        return build("math.rsqrt", variance.type, shifted)
+
+    centered = wide
+    if problem.operation is MatrixOperation.LAYER_NORM:
+        centered = _elementwise(_subtract, wide, mean(_sums_of_rows(wide, element)))
+    squares = _elementwise(_multiply, centered, centered, access="rc")
+    scales = _elementwise(inverse_root, mean(_sums_of_rows(squares, element)))
+    result = _elementwise(_multiply, centered, scales)
+    for combine, vector in zip((_multiply, _add), affine, strict=False):
+        result = _elementwise(combine, result, vector, access="c")
+    return _narrowed(result, element)
 
 
-@dataclass(frozen=True)
-class WindowLoops:
-    """The loops of windows over the extents of an image."""
+def _sums_of_rows(matrix: Value, element: ElementType) -> Value:
+    """Return the sums of the rows of a matrix, in the type in which sums are computed."""
+    init = _zeros(mlir.RankedTensorType(matrix.type).shape[:1], element)
+    maps = [_map("rc", access) for access in ("rc", "r")]
 
-    axes: str
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
+    def added(number: Value, total: Value) -> Value:
+        return _add(cast(number, total.type), total)
 
-    def maps(self, accesses: Sequence[str]) -> list[mlir.AffineMap]:
-        """Return the indexing maps of the image, of the windows and of the result, given their dimensions.
-
-        The loops are in the order of BOO: the loops of the result, then the loops of the windows.
-        """
-        image, window, result = accesses
-        inner = [(f"k{letter}" if letter in self.axes else letter) for letter in window]
-        loops = [*result, *(loop for loop in inner if loop not in result)]
-        steps = dict(zip(self.axes, zip(self.strides, self.dilations, strict=True), strict=True))
-
-        def position(letter: str) -> mlir.AffineExpr:
-            loop = mlir.AffineDimExpr.get(loops.index(letter))
-            if letter not in steps:
-                return loop
-            stride, dilation = steps[letter]
-            return loop * stride + mlir.AffineDimExpr.get(loops.index(f"k{letter}")) * dilation
-
-        return [
-            mlir.AffineMap.get(len(loops), 0, [position(letter) for letter in image]),
-            indexing_map(loops, inner),
-            indexing_map(loops, result),
-        ]
+    return computed([matrix], maps, init, added)
 
 
-_NAMED_POOLINGS: Final[dict[tuple[PoolingOperation, str], Callable[..., Any]]] = {
-    (PoolingOperation.MAXIMUM, "ncw"): linalg.pooling_ncw_max,
-    (PoolingOperation.MAXIMUM, "nwc"): linalg.pooling_nwc_max,
-    (PoolingOperation.MAXIMUM, "nchw"): linalg.pooling_nchw_max,
-    (PoolingOperation.MAXIMUM, "nhwc"): linalg.pooling_nhwc_max,
-    (PoolingOperation.MAXIMUM, "ndhwc"): linalg.pooling_ndhwc_max,
-    (PoolingOperation.AVERAGE, "ncw"): linalg.pooling_ncw_sum,
-    (PoolingOperation.AVERAGE, "nwc"): linalg.pooling_nwc_sum,
-    (PoolingOperation.AVERAGE, "nchw"): linalg.pooling_nchw_sum,
-    (PoolingOperation.AVERAGE, "nhwc"): linalg.pooling_nhwc_sum,
-    (PoolingOperation.AVERAGE, "ndhwc"): linalg.pooling_ndhwc_sum,
-}
-"""The named ops by the dimensions of an image."""
+def _elementwise(combine: Callable[..., Value], *operands: Value, access: str = "r") -> Value:
+    """Compute 32-bit numbers element by element, of one operand or of two, the second of which `access` reads."""
+    shape, kind = mlir.RankedTensorType(operands[0].type).shape, mlir.F32Type.get()
+    loops = "rc"[: len(shape)]
+
+    def element(*numbers: Value) -> Value:
+        return combine(*(cast(number, kind) for number in numbers[:-1]))
+
+    accesses = [loops, access][: len(operands)]
+    maps = [_map(loops, letters) for letters in (*accesses, loops)]
+    return computed(operands, maps, _empty(shape, kind), element)
 
 
-def pooling_parts(problem: Pooling) -> tuple[list[list[int]], Callable[..., Value]]:
-    """Return the shape of the image, and the builder of the result."""
-    element, axes = mlir_type(problem.element), Layout.default(len(problem.size)).axes
+# --- Programs that slide windows over images: poolings, convolutions and their gradients
+
+
+def _window_maps(
+    accesses: Sequence[str], axes: str, strides: Sequence[int], dilations: Sequence[int]
+) -> list[mlir.AffineMap]:
+    """Return the indexing maps of the image, of the windows and of the result, given their dimensions.
+
+    The loops are in the order of BOO: the loops of the result, then the loops of the windows.
+    """
+    image, window, result = accesses
+    inner = [(f"k{letter}" if letter in axes else letter) for letter in window]
+    loops = [*result, *(loop for loop in inner if loop not in result)]
+    steps = dict(zip(axes, zip(strides, dilations, strict=True), strict=True))
+
+    def position(letter: str) -> mlir.AffineExpr:
+        loop = mlir.AffineDimExpr.get(loops.index(letter))
+        if letter not in steps:
+            return loop
+        stride, dilation = steps[letter]
+        return loop * stride + mlir.AffineDimExpr.get(loops.index(f"k{letter}")) * dilation
+
+    positions = mlir.AffineMap.get(len(loops), 0, [position(letter) for letter in image])
+    return [positions, _map(loops, inner), _map(loops, result)]
+
+
+def _padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
+    """Return an image padded with a scalar before and after the elements of each dimension."""
+    if not any(map(any, margins)):
+        return image
+    kind = mlir.RankedTensorType(image.type)
+    low, high = ([*part] for part in zip(*margins, strict=True))
+    shape = [
+        before + size + after for before, size, after in zip(low, kind.shape, high, strict=True)
+    ]
+    padded = tensor.PadOp(_type(shape, kind.element_type), image, [], [], low, high)
+    indices = [mlir.IndexType.get()] * len(shape)
+    body = padded.region.blocks.append(*indices, arg_locs=[mlir.Location.unknown()] * len(indices))
+    with mlir.InsertionPoint(body):
+        tensor.YieldOp(filler)
+    return _value(padded)
+
+
+_NAMED_POOLINGS: Final = frozenset({"ncw", "nwc", "nchw", "nhwc", "ndhwc"})
+"""The dimensions of images for which there are named ops."""
+
+
+def _pooling_parts(problem: Pooling) -> _Parts:
+    element, axes = mlir.Type.parse(problem.element.value), Layout.default(len(problem.size)).axes
     access = f"n{axes}c" if problem.is_channels_last else f"nc{axes}"
     is_average = problem.operation is PoolingOperation.AVERAGE
+    kind = mlir.Type.parse(_accumulator(problem.element)) if is_average else element
+    # Padding adds nothing to an average, and is never the maximum.
+    start = 0.0 if is_average else -math.inf
+
+    def shape(size: Sequence[int], images: int, channels: int) -> list[int]:
+        sizes = {"n": images, "c": channels, **dict(zip(axes, size, strict=True))}
+        return [sizes[letter] for letter in access]
 
     def taken(number: Value, _: Value, result: Value) -> Value:
         if is_average:
             return _add(result, cast(number, result.type))
         return _arithmetic("maximumf", result, number)
 
-    def shape(
-        size: Sequence[int], images: int = problem.images, channels: int = problem.channels
-    ) -> list[int]:
-        sizes = {"n": images, "c": channels, **dict(zip(axes, size, strict=True))}
-        return [sizes[letter] for letter in access]
-
     def compute(image: Value) -> Value:
-        kind = accumulator_type(problem.element) if is_average else element
-        # Padding adds nothing to an average, and is never the maximum.
-        start = 0.0 if is_average else -math.inf
         margins = [(margin, margin) for margin in shape(problem.padding, 0, 0)]
         operands = (
-            padded(image, margins, constant(element, start)),
-            value_of(tensor.empty(list(problem.kernel), element)),
+            _padded(image, margins, constant(element, start)),
+            _empty(problem.kernel, element),
         )
-        init = filled(mlir.RankedTensorType.get(shape(problem.output_size), kind), start)
-        named = _NAMED_POOLINGS.get((problem.operation, access))
-        if named is None:
-            loops = WindowLoops(axes, problem.strides, problem.dilations)
-            pooled = computed(operands, loops.maps((access, axes, access)), init, taken)
-        else:
+        result = shape(problem.output_size, problem.images, problem.channels)
+        init = filled(_type(result, kind), start)
+        if access in _NAMED_POOLINGS:
+            named = getattr(linalg, f"pooling_{access}_{'sum' if is_average else 'max'}")
             steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
-            pooled = value_of(named(*operands, outs=[init], **steps))
-        return _divided(pooled, problem) if is_average else pooled
+            pooled = _value(named(*operands, outs=[init], **steps))
+        else:
+            maps = _window_maps((access, axes, access), axes, problem.strides, problem.dilations)
+            pooled = computed(operands, maps, init, taken)
+        if not is_average:
+            return pooled
+        count = mlir.FloatAttr.get(kind, math.prod(problem.kernel))
+        counts = mlir.DenseElementsAttr.get_splat(pooled.type, count)
+        divisor = build("arith.constant", pooled.type, value=counts)
+        return _narrowed(_divide(pooled, divisor), problem.element)
 
-    return [shape(problem.size)], compute
-
-
-def _divided(sums: Value, problem: Pooling) -> Value:
-    count = mlir.FloatAttr.get(accumulator_type(problem.element), math.prod(problem.kernel))
-    counts = mlir.DenseElementsAttr.get_splat(sums.type, count)
-    return narrowed(
-        _divide(sums, build("arith.constant", sums.type, value=counts)), problem.element
-    )
+    return [_type(shape(problem.size, problem.images, problem.channels), element)], compute
 
 
 _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
@@ -357,165 +382,135 @@ _NAMED_CONVOLUTIONS: Final[dict[tuple[str, str, str], Callable[..., Any]]] = {
 """The named ops by the dimensions of image, filters and result."""
 
 
-def convolution_parts(problem: Convolution) -> tuple[list[list[int]], Callable[..., Value]]:
-    """Return the shapes of the operands, and the builder of the result."""
-    operands = _Operands.of(problem)
-    image, filters, result = operands.shapes
-    match problem.gradient:
-        case None:
-            return [image, filters], operands.forward
-        case Gradient.DATA:
-            return [result, filters], operands.data_gradient
-        case Gradient.WEIGHTS:
-            return [image, result], operands.weights_gradient
+def _convolution_parts(problem: Convolution) -> _Parts:
+    # Groups have a separate dimension, and are that of the channels if each has a separate filter.
+    layout, element, axes = problem.layout, problem.element, problem.layout.axes
+    image, filters, result = layout.image, layout.filters, layout.result
+    if problem.is_depthwise:
+        image, result = image.replace("c", "g"), result.replace("f", "g")
+        filters = filters.replace("c", "").replace("f", "g")
+    elif problem.groups > 1:
+        image, result = image.replace("c", "gc"), result.replace("f", "gf")
+        filters = filters.replace("f", "gf")
+    accesses = (image, filters, result)
+    sizes = {"n": problem.images, "g": problem.groups}
+    sizes |= {"c": problem.channels // problem.groups, "f": problem.outputs // problem.groups}
+    image_shape, filters_shape, result_shape = (
+        [{**sizes, **dict(zip(axes, extents, strict=True))}[letter] for letter in access]
+        for access, extents in zip(
+            accesses, (problem.size, problem.kernel, problem.output_size), strict=True
+        )
+    )
 
-
-@dataclass(frozen=True)
-class _Operands:
-    """The operands of a convolution."""
-
-    problem: Convolution
-    accesses: tuple[str, str, str]
-
-    @classmethod
-    def of(cls, problem: Convolution) -> _Operands:
-        """Return the operands of a convolution, with a separate dimension for groups."""
-        layout = problem.layout
-        image, filters, result = layout.image, layout.filters, layout.result
-        if problem.is_depthwise:
-            image, result = image.replace("c", "g"), result.replace("f", "g")
-            filters = filters.replace("c", "").replace("f", "g")
-        elif problem.groups > 1:
-            image, result = image.replace("c", "gc"), result.replace("f", "gf")
-            filters = filters.replace("f", "gf")
-        return cls(problem, (image, filters, result))
-
-    @property
-    def shapes(self) -> list[list[int]]:
-        """The shapes of image, filters and result."""
-        problem = self.problem
-        counts = {"n": problem.images, "g": problem.groups}
-        counts |= {"c": problem.channels // problem.groups, "f": problem.outputs // problem.groups}
-        extents = (problem.size, problem.kernel, problem.output_size)
-        return [
-            [{**counts, **self._by_axis(size)}[letter] for letter in access]
-            for access, size in zip(self.accesses, extents, strict=True)
-        ]
-
-    def forward(self, image: Value, filters: Value) -> Value:
-        """Return the result."""
-        problem, (*_, shape) = self.problem, self.shapes
-        named, image = _NAMED_CONVOLUTIONS.get(self.accesses), self._framed(image)
-        if named is None:
-            loops = WindowLoops(problem.layout.axes, problem.strides, problem.dilations)
-            return self._sums((image, filters), loops.maps(self.accesses), shape)
-        steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
-        op = named(image, filters, outs=[zeros(shape, problem.element)], **steps)
-        return narrowed(op, problem.element)
-
-    def data_gradient(self, gradient: Value, filters: Value) -> Value:
-        """Return the gradient of the image: windows of the result's gradient under mirrored filters."""
-        image, weights, result = self.accesses
-        problem, (shape, *_) = self.problem, self.shapes
-        loops = WindowLoops(problem.layout.axes, (1,) * len(problem.size), problem.dilations)
-        operands = (self._spread(gradient), self._mirrored(filters))
-        return self._sums(operands, loops.maps((result, weights, image)), shape)
-
-    def weights_gradient(self, image: Value, gradient: Value) -> Value:
-        """Return the gradient of the filters: windows of the image under the result's gradient."""
-        images, weights, result = self.accesses
-        problem, (_, shape, _) = self.problem, self.shapes
-        # The steps between windows are those inside of the windows now, and the other way round.
-        loops = WindowLoops(problem.layout.axes, problem.dilations, problem.strides)
-        operands = (self._framed(image), gradient)
-        return self._sums(operands, loops.maps((images, result, weights)), shape)
-
-    def _sums(
-        self, operands: Sequence[Value], maps: list[mlir.AffineMap], shape: list[int]
+    def sums(
+        operands: Sequence[Value], maps: Sequence[mlir.AffineMap], shape: Sequence[int]
     ) -> Value:
-        element = self.problem.element
-        return narrowed(computed(operands, maps, zeros(shape, element), added_product), element)
+        init = _zeros(shape, element)
+        return _narrowed(computed(operands, maps, init, added_product), element)
 
-    def _framed(self, image: Value) -> Value:
+    def framed(image: Value) -> Value:
         """Return an image with its padding."""
-        margins = {
-            axis: (margin, margin) for axis, margin in self._by_axis(self.problem.padding).items()
-        }
-        around = [margins.get(letter, (0, 0)) for letter in self.accesses[0]]
-        return padded(image, around, constant(mlir_type(self.problem.element), 0))
+        padding = dict(zip(axes, problem.padding, strict=True))
+        around = [(padding.get(letter, 0),) * 2 for letter in accesses[0]]
+        return _padded(image, around, constant(mlir.Type.parse(element.value), 0))
 
-    def _mirrored(self, filters: Value) -> Value:
-        """Return filters with the elements of each window in reverse order, as PyTorch exports it."""
-        weights, kind = self.accesses[1], mlir.RankedTensorType(filters.type)
-        letters = [*zip(weights, kind.shape, strict=True)]
-        if all(size == 1 for letter, size in letters if letter in self.problem.layout.axes):
-            return filters
+    def forward(image: Value, filters: Value) -> Value:
+        named, image = _NAMED_CONVOLUTIONS.get(accesses), framed(image)
+        if named is None:
+            maps = _window_maps(accesses, axes, problem.strides, problem.dilations)
+            return sums((image, filters), maps, result_shape)
+        steps = {"strides": [*problem.strides], "dilations": [*problem.dilations]}
+        op = named(image, filters, outs=[_zeros(result_shape, element)], **steps)
+        return _narrowed(op, element)
 
-        def taken(*_: Value) -> Value:
-            indices = []
-            for dimension, (letter, size) in enumerate(letters):
-                index = value_of(linalg.IndexOp(dimension))
-                if letter in self.problem.layout.axes:
-                    last = constant(mlir.IndexType.get(), size - 1)
-                    index = _arithmetic("subi", last, index)
-                indices.append(index)
-            return value_of(tensor.ExtractOp(filters, indices))
+    def data_gradient(gradient: Value, weights: Value) -> Value:
+        """Return the gradient of the image: windows of the result's gradient under mirrored filters."""
+        order = (result, filters, image)
+        maps = _window_maps(order, axes, (1,) * len(axes), problem.dilations)
+        operands = (_spread(gradient, problem, result), _mirrored(weights, filters, axes))
+        return sums(operands, maps, image_shape)
 
-        identity = indexing_map(weights, weights)
-        init = tensor.empty(kind.shape, kind.element_type)
-        return computed([], [identity], value_of(init), taken)
+    def weights_gradient(pixels: Value, gradient: Value) -> Value:
+        """Return the gradient of the filters: windows of the image under the result's gradient."""
+        # The steps between windows are those inside of the windows now, and the other way round.
+        order = (image, result, filters)
+        maps = _window_maps(order, axes, problem.dilations, problem.strides)
+        return sums((framed(pixels), gradient), maps, filters_shape)
 
-    def _spread(self, gradient: Value) -> Value:
-        """Return the result's gradient with zeros between and around its elements, for windows with steps of 1."""
-        kind = mlir.RankedTensorType(gradient.type)
-        spreads = [
-            self.problem.spread(letter)
-            if letter in self.problem.layout.axes
-            else Spread.whole(size)
-            for letter, size in zip(self.accesses[2], kind.shape, strict=True)
-        ]
-        counts, ones = [spread.count for spread in spreads], [1] * len(spreads)
-        if counts != kind.shape:
-            kept = mlir.RankedTensorType.get(counts, kind.element_type)
-            firsts = [spread.first for spread in spreads]
-            slices = tensor.ExtractSliceOp(kept, gradient, [], [], [], firsts, counts, ones)
-            gradient = value_of(slices)
-        zero = constant(kind.element_type, 0)
-        strides = [spread.stride for spread in spreads]
-        if strides == ones:
-            return padded(gradient, [spread.margins for spread in spreads], zero)
-        init = tensor.empty([spread.extent for spread in spreads], kind.element_type)
-        frame = value_of(linalg.fill(zero, outs=[init]))
-        starts = [spread.start for spread in spreads]
-        return value_of(tensor.InsertSliceOp(gradient, frame, [], [], [], starts, counts, strides))
-
-    def _by_axis(self, values: Sequence[int]) -> dict[str, int]:
-        return dict(zip(self.problem.layout.axes, values, strict=True))
+    shapes, compute = {
+        None: ((image_shape, filters_shape), forward),
+        Gradient.DATA: ((result_shape, filters_shape), data_gradient),
+        Gradient.WEIGHTS: ((image_shape, result_shape), weights_gradient),
+    }[problem.gradient]
+    return [_type(shape, element) for shape in shapes], compute
 
 
-# --- Programs of problems: a module with a function for each problem, in the forms that PyTorch exports; attentions
+def _mirrored(filters: Value, access: str, axes: str) -> Value:
+    """Return filters with the elements of each window in reverse order, as PyTorch exports it."""
+    kind = mlir.RankedTensorType(filters.type)
+    letters = [*zip(access, kind.shape, strict=True)]
+    if all(size == 1 for letter, size in letters if letter in axes):
+        return filters
+
+    def taken(*_: Value) -> Value:
+        indices = []
+        for dimension, (letter, size) in enumerate(letters):
+            index = _value(linalg.IndexOp(dimension))
+            if letter in axes:
+                index = _arithmetic("subi", constant(mlir.IndexType.get(), size - 1), index)
+            indices.append(index)
+        return _value(tensor.ExtractOp(filters, indices))
+
+    return computed([], [_map(access, access)], _empty(kind.shape, kind.element_type), taken)
 
 
-def attention_parts(problem: Attention) -> tuple[list[list[int]], Callable[..., Value]]:
-    """Return the shapes of queries, keys, values and mask, and the builder of the result."""
+def _spread(gradient: Value, problem: Convolution, access: str) -> Value:
+    """Return the result's gradient with zeros between and around its elements, for windows with steps of 1."""
+    kind = mlir.RankedTensorType(gradient.type)
+    spreads = [
+        problem.spread(letter) if letter in problem.layout.axes else Spread(0, size, 1, 0, size)
+        for letter, size in zip(access, kind.shape, strict=True)
+    ]
+    firsts, counts, strides, starts, extents = ([*part] for part in zip(*spreads, strict=True))
+    ones = [1] * len(spreads)
+    if counts != kind.shape:
+        kept = _type(counts, kind.element_type)
+        slices = tensor.ExtractSliceOp(kept, gradient, [], [], [], firsts, counts, ones)
+        gradient = _value(slices)
+    zero = constant(kind.element_type, 0)
+    if strides == ones:
+        return _padded(
+            gradient,
+            [(start, extent - start - count) for _, count, _, start, extent in spreads],
+            zero,
+        )
+    frame = _value(linalg.fill(zero, outs=[_empty(extents, kind.element_type)]))
+    return _value(tensor.InsertSliceOp(gradient, frame, [], [], [], starts, counts, strides))
+
+
+# --- Attentions and products
+
+
+def _attention_parts(problem: Attention) -> _Parts:
     heads, queries, keys = problem.heads, problem.queries, problem.keys
     kv_heads, features = problem.kv_heads or heads, problem.features
     accesses = ("bmk", "blk", "bln", "", *(["bml"] if problem.mask else []), "bmn")
 
     def compute(query: Value, key: Value, value: Value, *mask: Value) -> Value:
         if problem.mask is Mask.CAUSAL:
-            mask = (_causal_mask([heads, queries, keys], mlir_type(problem.element)),)
+            mask = (_causal_mask([heads, queries, keys], mlir.Type.parse(problem.element.value)),)
         # The scale is that of the features.
         scale = constant(mlir.F32Type.get(), features**-0.5)
-        init = value_of(tensor.empty([heads, queries, features], mlir_type(problem.element)))
+        init = _empty([heads, queries, features], problem.element)
         shared = (_repeated(operand, heads // kv_heads) for operand in (key, value))
-        maps = [indexing_map("bmnkl", access) for access in accesses]
+        maps = [_map("bmnkl", access) for access in accesses]
         (result,) = attended(names.ATTENTION, [query, *shared, scale, *mask, init], maps)
         return result
 
     shapes = [[heads, queries, features], *[[kv_heads, keys, features]] * 2]
-    is_given = problem.mask is Mask.GIVEN
-    return [*shapes, *([[heads, queries, keys]] if is_given else [])], compute
+    if problem.mask is Mask.GIVEN:
+        shapes.append([heads, queries, keys])
+    return [_type(shape, problem.element) for shape in shapes], compute
 
 
 def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
@@ -524,12 +519,12 @@ def _causal_mask(shape: Sequence[int], kind: mlir.Type) -> Value:
     hidden = constant(kind, -math.inf)
 
     def score(_: Value) -> Value:
-        query, key = (value_of(linalg.IndexOp(dimension)) for dimension in (1, 2))
+        query, key = (_value(linalg.IndexOp(dimension)) for dimension in (1, 2))
         is_seen = arith.cmpi(arith.CmpIPredicate.sge, query, key)
-        return value_of(arith.select(is_seen, zero, hidden))
+        return _value(arith.select(is_seen, zero, hidden))
 
-    init = linalg.fill(zero, outs=[tensor.empty(shape, kind)])
-    return computed([], [indexing_map("bml", "bml")], value_of(init), score)
+    init = linalg.fill(zero, outs=[_empty(shape, kind)])
+    return computed([], [_map("bml", "bml")], _value(init), score)
 
 
 def _repeated(operand: Value, count: int) -> Value:
@@ -538,181 +533,71 @@ def _repeated(operand: Value, count: int) -> Value:
         return operand
     kind = mlir.RankedTensorType(operand.type)
     heads, *rest = kind.shape
-    maps = [indexing_map("bglk", access) for access in ("blk", "bglk")]
-    init = value_of(tensor.empty([heads, count, *rest], kind.element_type))
+    maps = [_map("bglk", access) for access in ("blk", "bglk")]
+    init = _empty([heads, count, *rest], kind.element_type)
     repeated = computed([operand], maps, init, lambda element, _: element)
-    shape = mlir.RankedTensorType.get([heads * count, *rest], kind.element_type)
-    groups = mlir.ArrayAttr.get([_indices(0, 1), _indices(2), _indices(3)])
-    return value_of(tensor.CollapseShapeOp(shape, repeated, groups))
+    index = mlir.IntegerType.get_signless(64)
+    groups = [
+        mlir.ArrayAttr.get([mlir.IntegerAttr.get(index, dimension) for dimension in dimensions])
+        for dimensions in ((0, 1), (2,), (3,))
+    ]
+    shape = _type([heads * count, *rest], kind.element_type)
+    return _value(tensor.CollapseShapeOp(shape, repeated, mlir.ArrayAttr.get(groups)))
 
 
-def _indices(*dimensions: int) -> mlir.ArrayAttr:
-    kind = mlir.IntegerType.get_signless(64)
-    return mlir.ArrayAttr.get([mlir.IntegerAttr.get(kind, index) for index in dimensions])
-
-
-def program_of(problems: Iterable[Problem]) -> str:
-    """Return the text of a module with one function for each distinct problem."""
-    with thread_context(), mlir.Location.unknown():
-        module = mlir.Module.create()
-        with mlir.InsertionPoint(module.body):
-            for problem in dict.fromkeys(problems):
-                _add_function(problem)
-        module.operation.verify()
-        return to_text(module.operation)
-
-
-def function_name(problem: Problem) -> str:
-    """Return the name of a problem's function."""
-    return re.sub(r"\W+", "_", str(problem))
-
-
-def _add_function(problem: Problem) -> None:
-    """Add the function of a problem at the current insertion point."""
-    arguments, compute = _PARTS[type(problem)](problem)
-    inputs = [_argument_type(argument, problem) for argument in arguments]
-    function = func.FuncOp(function_name(problem), (inputs, []))
-    block = function.add_entry_block()
-    with mlir.InsertionPoint(block):
-        output = compute(*block.arguments)
-        results = [output] if isinstance(output, mlir.Value) else list(output)
-        func.ReturnOp(results)
-    kind = mlir.FunctionType.get(inputs, [result.type for result in results])
-    function.attributes["function_type"] = mlir.TypeAttr.get(kind)
-
-
-def _argument_type(argument: list[int] | Stored, problem: Problem) -> mlir.Type:
-    if isinstance(argument, Stored):
-        return mlir.RankedTensorType.get(argument.shape, mlir.Type.parse(argument.kind))
-    return mlir.RankedTensorType.get(argument, mlir.Type.parse(problem.element.value))
-
-
-def _product(problem: Product) -> Parts:
-    sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
-    lead = ""
+def _product_parts(problem: Product) -> _Parts:
+    if isinstance(problem.element, ScaledType):
+        return _scaled_product_parts(problem, problem.element)
+    element, sizes, lead = problem.element, {"m": problem.m, "n": problem.n, "k": problem.k}, ""
     if problem.batch is not None:
         sizes, lead = {"b": problem.batch, **sizes}, "b"
     lhs = lead + ("km" if problem.transposes_a else "mk")
     rhs = lead + ("nk" if problem.transposes_b else "kn")
     accesses = (lhs, rhs, f"{lead}mn")
-    maps = [indexing_map(list(sizes), access) for access in accesses]
-    build = linalg.batch_matmul if lead else linalg.matmul
+    maps = [_map(list(sizes), access) for access in accesses]
+    *operands, result = ([sizes[loop] for loop in access] for access in accesses)
+    named = linalg.batch_matmul if lead else linalg.matmul
 
     def compute(left: Value, right: Value) -> Value:
-        init = zeros([sizes[loop] for loop in accesses[-1]], problem.element)
-        return narrowed(build(left, right, outs=[init], indexing_maps=maps), problem.element)
+        init = _zeros(result, element)
+        return _narrowed(named(left, right, outs=[init], indexing_maps=maps), element)
 
-    return [[sizes[loop] for loop in access] for access in (lhs, rhs)], compute
+    return [_type(shape, element) for shape in operands], compute
 
 
-def _scaled_product(problem: ScaledProduct) -> Parts:
-    sizes = {"m": problem.m, "n": problem.n, "o": problem.blocks, "i": SCALED_BLOCK}
-    lead = ""
+def _scaled_product_parts(problem: Product, element: ScaledType) -> _Parts:
+    blocks = problem.k // SCALED_BLOCK
+    sizes, lead = {"m": problem.m, "n": problem.n, "o": blocks, "i": SCALED_BLOCK}, ""
     if problem.batch is not None:
         sizes, lead = {"b": problem.batch, **sizes}, "b"
     accesses = [lead + access for access in ("moi", "noi", "mo", "no", "mn")]
-    maps = [indexing_map(list(sizes), access) for access in accesses]
+    maps = [_map(list(sizes), access) for access in accesses]
     *operands, result = ([sizes[loop] for loop in access] for access in accesses)
-    kinds = [problem.element.value] * 2 + ["f8E8M0FNU"] * 2
+    kinds = [element.value] * 2 + ["f8E8M0FNU"] * 2
 
     def added(left: Value, right: Value, scale: Value, other_scale: Value, total: Value) -> Value:
-        wide = value_of(arith.scaling_extf(total.type, left, scale))
-        other = value_of(arith.scaling_extf(total.type, right, other_scale))
+        wide = _value(arith.scaling_extf(total.type, left, scale))
+        other = _value(arith.scaling_extf(total.type, right, other_scale))
         return added_product(wide, other, total)
 
     def compute(*stored: Value) -> Value:
         values = [
-            bitcast(argument, mlir.RankedTensorType.get(shape, mlir.Type.parse(kind)))
+            bitcast(argument, _type(shape, kind))
             for argument, shape, kind in zip(stored, operands, kinds, strict=True)
         ]
-        return computed(values, maps, zeros(result, ElementType.F32), added)
+        return computed(values, maps, _zeros(result, ElementType.F32), added)
 
     # Arguments cannot have elements of less than a byte.
-    *matrices, first, second = operands
-    bytes_of_block = SCALED_BLOCK * problem.element.bits // 8
-    stored = [*([*shape[:-1], bytes_of_block] for shape in matrices), first, second]
-    return [Stored(shape, "i8") for shape in stored], compute
+    bits = 4 if element is ScaledType.F4E2M1FN else 8
+    stored = [[*shape[:-1], SCALED_BLOCK * bits // 8] for shape in operands[:2]]
+    return [_type(shape, "i8") for shape in (*stored, *operands[2:])], compute
 
 
-_PARTS: Final[dict[type, Callable[[Any], Parts]]] = {
-    Product: _product,
-    ScaledProduct: _scaled_product,
-    Convolution: convolution_parts,
-    Pooling: pooling_parts,
-    Attention: attention_parts,
-    Rows: rows_parts,
-    Normalization: normalization_parts,
-    TopK: topk_parts,
-    Elementwise: elementwise_parts,
-    RowMove: move_parts,
+_PARTS: Final[dict[type, Callable[[Any], _Parts]]] = {
+    Product: _product_parts,
+    Convolution: _convolution_parts,
+    Pooling: _pooling_parts,
+    Attention: _attention_parts,
+    MatrixProblem: _matrix_parts,
 }
-"""The shapes of the arguments, and the builder of the result or the results from them, by kind of problem."""
-
-
-# --- Builders of the values in the programs of problems ------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stored:
-    """An argument whose element type differs from that of the problem."""
-
-    shape: list[int]
-    kind: str
-
-
-Parts = tuple[Sequence[list[int] | Stored], Callable[..., Value | Sequence[Value]]]
-"""The shapes of the arguments of a program, and the builder of its results from them."""
-
-
-def indexing_map(loops: Sequence[str], access: Sequence[str]) -> mlir.AffineMap:
-    """Return the map from loops to the dimensions of an operand; each loop can be named by a letter."""
-    dims = [mlir.AffineDimExpr.get(list(loops).index(loop)) for loop in access]
-    return mlir.AffineMap.get(len(loops), 0, dims)
-
-
-def zeros(shape: Sequence[int], element: ElementType) -> Value:
-    """Return a tensor of zeros in the type of sums."""
-    return filled(mlir.RankedTensorType.get(shape, accumulator_type(element)), 0)
-
-
-def narrowed(result: Any, element: ElementType) -> Value:
-    """Convert sums to the type of the operands, as PyTorch does for floating-point types."""
-    value = value_of(result)
-    shaped = mlir.RankedTensorType(value.type)
-    narrow = mlir.RankedTensorType.get(shaped.shape, mlir_type(element))
-    is_same = element.is_narrow or narrow == shaped
-    return value if is_same else value_of(arith.truncf(narrow, value))
-
-
-def padded(image: Value, margins: Sequence[tuple[int, int]], filler: Value) -> Value:
-    """Return an image padded with a scalar before and after the elements of each dimension."""
-    if not any(map(any, margins)):
-        return image
-    kind = mlir.RankedTensorType(image.type)
-    low, high = ([*part] for part in zip(*margins, strict=True))
-    shape = [
-        before + size + after for before, size, after in zip(low, kind.shape, high, strict=True)
-    ]
-    result = mlir.RankedTensorType.get(shape, kind.element_type)
-    padded = tensor.PadOp(result, image, [], [], low, high)
-    indices = [mlir.IndexType.get()] * len(shape)
-    body = padded.region.blocks.append(*indices, arg_locs=[mlir.Location.unknown()] * len(indices))
-    with mlir.InsertionPoint(body):
-        tensor.YieldOp(filler)
-    return value_of(padded)
-
-
-def mlir_type(element: ElementType) -> mlir.Type:
-    """Return the type of the operands."""
-    return mlir.Type.parse(element.value)
-
-
-def accumulator_type(element: ElementType) -> mlir.Type:
-    """Return the type in which sums are computed."""
-    return mlir.Type.parse("i32" if element is ElementType.I8 else "f32")
-
-
-def value_of(op: Any) -> Value:
-    """Return the result of an op; the bindings return either the op or its result."""
-    value: Value = op if isinstance(op, mlir.Value) else op.results[0]
-    return value
+"""The types of the arguments, and the builder of the result or the results from them, by kind of problem."""

@@ -1,4 +1,4 @@
-"""Reading a problem in Tuninglink's own words, such as `matmul 2048x1280x5120 f16 transpose_b`."""
+"""Reading a problem in Tuninglink's own words, such as `matmul 2048x1280x5120 f16 transpose_b`, and files of problems."""
 
 from __future__ import annotations
 
@@ -10,52 +10,28 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tuninglink.errors import Diagnostic, Place, TuninglinkError, counted
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir import error, note, show_lines_of
-from tuninglink.tuning.problems.other_tools import (
-    ATEN_COMMAND,
-    FUSILLI_COMMAND,
-    HIPBLASLT_COMMAND,
-    LOGGED_FUNCTION,
-    MIOPEN_COMMAND,
-    ROCBLAS_COMMAND,
-    TUNABLE_OP,
-    VALIDATOR,
-    read_aten,
-    read_fusilli,
-    read_hipblaslt,
-    read_logged_function,
-    read_miopen,
-    read_rocblas,
-    read_tunable_op,
-)
+from tuninglink.tuning.problems.other_tools import COMMANDS, VALIDATOR
 from tuninglink.tuning.problems.problem import (
     LARGEST_SIZE,
     Attention,
     Convolution,
     ElementType,
-    Elementwise,
     Gradient,
     Layout,
     Mask,
     MatrixOperation,
-    MoveOperation,
-    Norm,
-    Normalization,
+    MatrixProblem,
     Pooling,
     PoolingOperation,
     Problem,
     ProblemError,
     Product,
-    RowMove,
-    RowOperation,
-    Rows,
-    ScaledProduct,
     ScaledType,
-    TopK,
     UnsupportedError,
     read_size,
 )
@@ -70,9 +46,6 @@ class _Words:
         self._rest = list(re.finditer(r"\S+", text))[::-1]
         self._end = len(text.rstrip()) + 1
         self.column = 1
-
-    def __bool__(self) -> bool:
-        return bool(self._rest)
 
     def take(self, form: str) -> str:
         """Return the next word."""
@@ -103,6 +76,29 @@ class _Words:
             raise ProblemError.unknown(noun, text, values, self.column)
         return kind(text)
 
+    def wide_type(self, operation: str) -> ElementType:
+        """Return the next word as the type of a floating-point operation and of its results."""
+        element = self.member("type", ElementType)
+        if element.is_narrow:
+            raise ProblemError(f"{operation} needs the type f16, bf16 or f32", self.column)
+        return element
+
+    def options(self, readers: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+        """Read the other words: `NAME=VALUE`, whose value a reader gets, or a word that a reader gets itself."""
+        given = {}
+        while self._rest:
+            word = self.take("")
+            name, _, value = word.partition("=")
+            if f"{name}=" in readers:
+                given[name] = readers[f"{name}="](value)
+            elif word in readers:
+                given[word] = readers[word](word)
+            elif readers:
+                raise ProblemError.unknown("word", word, readers, self.column)
+            else:
+                raise ProblemError(f"unexpected word '{word}' after the type", self.column)
+        return given
+
 
 def read_words(text: str) -> Problem:
     """Read a problem.
@@ -118,194 +114,112 @@ def read_words(text: str) -> Problem:
     return read(words)
 
 
-def _read_matmul(words: _Words) -> Product:
-    m, n, k = words.sizes("MxNxK")
-    return Product(m, n, k, words.member("type", ElementType), None, *_transposes(words))
-
-
-def _read_batch_matmul(words: _Words) -> Product:
-    batch, m, n, k = words.sizes("BxMxNxK")
-    return Product(m, n, k, words.member("type", ElementType), batch, *_transposes(words))
-
-
-def _read_scaled_matmul(words: _Words) -> ScaledProduct:
-    *batch, m, n, k = words.sizes("MxNxK", "BxMxNxK")
-    element = words.member("type", ScaledType)
-    _check_end(words)
-    return ScaledProduct(m, n, k, element, batch[0] if batch else None)
-
-
-def _transposes(words: _Words) -> tuple[bool, bool]:
-    choices = ("transpose_a", "transpose_b")
-    given = set()
-    while words:
-        word = words.take("")
-        if word not in choices:
-            raise ProblemError.unknown("word", word, choices, words.column)
-        given.add(word)
-    return "transpose_a" in given, "transpose_b" in given
+def _read_product(kind: type[ElementType | ScaledType], *forms: str, words: _Words) -> Product:
+    *batch, m, n, k = words.sizes(*forms)
+    element = words.member("type", kind)
+    transposes = ("transpose_a", "transpose_b") if kind is ElementType else ()
+    given = words.options(dict.fromkeys(transposes, bool))
+    is_given = (word in given for word in ("transpose_a", "transpose_b"))
+    return Product(m, n, k, element, batch[0] if batch else None, *is_given)
 
 
 _EXTENTS: Final = ("W", "HxW", "DxHxW")
 """The forms of an image's extents."""
 
 
+def _step_readers(words: _Words, extents: str) -> dict[str, Callable[[str], tuple[int, ...]]]:
+    """Return readers of the steps and the padding of windows, where one number stands for all extents."""
+
+    def read(least: int, text: str) -> tuple[int, ...]:
+        sizes = words.read_sizes(text, [extents if "x" in text else "N"], least)
+        return sizes if "x" in text else sizes * len(extents.split("x"))
+
+    return {
+        "stride=": partial(read, 1),
+        "padding=": partial(read, 0),
+        "dilation=": partial(read, 1),
+    }
+
+
 def _read_convolution(words: _Words) -> Convolution:
     images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
-    extents = _EXTENTS[len(size) - 1]
+    rank, extents = len(size), _EXTENTS[len(size) - 1]
     outputs, *kernel = words.sizes(f"FxK{extents.replace('x', 'xK')}")
     element = words.member("type", ElementType)
-    steps = _Steps(extents, stride=[1])
-    layout, groups, gradient = Layout.default(len(size)), 1, None
-    while words:
-        word = words.take("")
-        name, _, value = word.partition("=")
-        if name == "layout":
-            layout = Layout.parse(value, words.column)
-        elif name == "groups":
-            (groups,) = words.read_sizes(value, ["N"])
-        elif name == "gradient":
-            gradient = words.member("gradient", Gradient, value)
-        elif not steps.read(words, name, value):
-            choices = [f"{choice}=" for choice in (*steps.values, "groups", "layout", "gradient")]
-            raise ProblemError.unknown("word", word, choices, words.column)
+    given = words.options(
+        {
+            **_step_readers(words, extents),
+            "groups=": lambda text: words.read_sizes(text, ["N"])[0],
+            "layout=": lambda text: Layout.parse(text, words.column),
+            "gradient=": lambda text: words.member("gradient", Gradient, text),
+        }
+    )
     return Convolution(
         *(images, channels, tuple(size), outputs, tuple(kernel), element),
-        *steps.all(),
-        layout,
-        groups,
-        gradient,
+        given.get("stride", (1,) * rank),
+        given.get("padding", (0,) * rank),
+        given.get("dilation", (1,) * rank),
+        given.get("layout", Layout.default(rank)),
+        given.get("groups", 1),
+        given.get("gradient"),
     )
-
-
-class _Steps:
-    """The steps and the padding of windows."""
-
-    def __init__(self, extents: str, stride: Sequence[int]) -> None:
-        self._extents = extents
-        self.values: dict[str, Sequence[int]] = {"stride": stride, "padding": [0], "dilation": [1]}
-
-    def read(self, words: _Words, name: str, value: str) -> bool:
-        """Read the value of a word; return whether `name` is one of these words."""
-        if name not in self.values:
-            return False
-        form = self._extents if "x" in value else "N"
-        least = 0 if name == "padding" else 1
-        self.values[name] = words.read_sizes(value, [form], least)
-        return True
-
-    def all(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Return strides, padding and dilations, where one number stands for all extents."""
-        rank = len(self._extents.split("x"))
-        strides, padding, dilations = (
-            tuple(step) * (rank if len(step) == 1 else 1) for step in self.values.values()
-        )
-        return strides, padding, dilations
 
 
 def _read_pooling(operation: PoolingOperation, words: _Words) -> Pooling:
     images, channels, *size = words.sizes(*(f"NxCx{extents}" for extents in _EXTENTS))
-    extents = _EXTENTS[len(size) - 1]
+    rank, extents = len(size), _EXTENTS[len(size) - 1]
     kernel = words.sizes(f"K{extents.replace('x', 'xK')}")
-    element = _wide_type(words, operation.value)
-    # PyTorch's windows do not overlap unless strides are given.
-    steps = _Steps(extents, stride=kernel)
-    is_last = False
-    while words:
-        word = words.take("")
-        name, _, value = word.partition("=")
-        if word == "channels_last":
-            is_last = True
-        elif not steps.read(words, name, value):
-            choices = [*(f"{choice}=" for choice in steps.values), "channels_last"]
-            raise ProblemError.unknown("word", word, choices, words.column)
-    image = (images, channels, tuple(size))
-    return Pooling(operation, *image, kernel, element, *steps.all(), is_last)
+    element = words.wide_type(operation.value)
+    given = words.options({**_step_readers(words, extents), "channels_last": bool})
+    return Pooling(
+        *(operation, images, channels, tuple(size), kernel, element),
+        given.get("stride", kernel),  # PyTorch's windows do not overlap unless strides are given
+        given.get("padding", (0,) * rank),
+        given.get("dilation", (1,) * rank),
+        "channels_last" in given,
+    )
 
 
 def _read_attention(words: _Words) -> Attention:
     heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
-    element = _wide_type(words, "attention")
-    mask, kv_heads = None, None
-    masks = {mask.value: mask for mask in Mask}
-    while words:
-        word = words.take("")
-        name, _, value = word.partition("=")
-        if name == "kv_heads":
-            (kv_heads,) = words.read_sizes(value, ["N"])
-        elif word not in masks:
-            raise ProblemError.unknown("word", word, [*masks, "kv_heads="], words.column)
-        elif mask:
+    element = words.wide_type("attention")
+    masks: list[Mask] = []
+
+    def read_mask(word: str) -> None:
+        if masks:
             raise ProblemError(f"unexpected word '{word}': an attention has one mask", words.column)
-        else:
-            mask = masks[word]
-    return Attention(heads, queries, keys, features, element, mask, kv_heads)
+        masks.append(Mask(word))
+
+    readers: dict[str, Callable[[str], Any]] = {mask.value: read_mask for mask in Mask}
+    readers["kv_heads="] = lambda text: words.read_sizes(text, ["N"])[0]
+    kv_heads = words.options(readers).get("kv_heads")
+    return Attention(heads, queries, keys, features, element, masks[0] if masks else None, kv_heads)
 
 
-def _read_normalization(norm: Norm, words: _Words) -> Normalization:
-    rows, columns = words.sizes("ROWSxCOLUMNS")
-    element = _wide_type(words, norm.value)
-    is_affine = False
-    while words:
-        word = words.take("")
-        if word != "affine":
-            raise ProblemError.unknown("word", word, ["affine"], words.column)
-        is_affine = True
-    return Normalization(norm, rows, columns, element, is_affine)
+_COUNTS: Final = {
+    MatrixOperation.TOPK: "xK",
+    MatrixOperation.GATHER: "xCOUNT",
+    MatrixOperation.SCATTER: "xCOUNT",
+}
 
 
-def _read_rows(operation: RowOperation, words: _Words) -> Rows:
-    rows, columns = words.sizes("ROWSxCOLUMNS")
-    return Rows(operation, rows, columns, _last_type(words, operation.value))
-
-
-def _read_topk(words: _Words) -> TopK:
-    rows, columns, count = words.sizes("ROWSxCOLUMNSxK")
-    return TopK(rows, columns, count, _last_type(words, "topk"))
-
-
-def _read_elementwise(operation: MatrixOperation, words: _Words) -> Elementwise:
-    rows, columns = words.sizes("ROWSxCOLUMNS")
-    return Elementwise(operation, rows, columns, _last_type(words, operation.value))
-
-
-def _read_move(operation: MoveOperation, words: _Words) -> RowMove:
-    rows, columns, count = words.sizes("ROWSxCOLUMNSxCOUNT")
-    return RowMove(operation, rows, columns, count, _last_type(words, operation.value))
-
-
-def _last_type(words: _Words, operation: str) -> ElementType:
-    element = _wide_type(words, operation)
-    _check_end(words)
-    return element
-
-
-def _check_end(words: _Words) -> None:
-    if words:
-        word = words.take("")
-        raise ProblemError(f"unexpected word '{word}' after the type", words.column)
-
-
-def _wide_type(words: _Words, operation: str) -> ElementType:
-    """Return the next word as the type of a floating-point operation and of its results."""
-    element = words.member("type", ElementType)
-    if element.is_narrow:
-        raise ProblemError(f"{operation} needs the type f16, bf16 or f32", words.column)
-    return element
+def _read_matrix(operation: MatrixOperation, words: _Words) -> MatrixProblem:
+    rows, columns, *count = words.sizes(f"ROWSxCOLUMNS{_COUNTS.get(operation, '')}")
+    element = words.wide_type(operation.value)
+    is_norm = operation in (MatrixOperation.LAYER_NORM, MatrixOperation.RMS_NORM)
+    given = words.options({"affine": bool} if is_norm else {})
+    moved = count[0] if count else None
+    return MatrixProblem(operation, rows, columns, element, moved, "affine" in given)
 
 
 OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
-    "matmul": _read_matmul,
-    "batch_matmul": _read_batch_matmul,
-    "scaled_matmul": _read_scaled_matmul,
+    "matmul": lambda words: _read_product(ElementType, "MxNxK", words=words),
+    "batch_matmul": lambda words: _read_product(ElementType, "BxMxNxK", words=words),
+    "scaled_matmul": lambda words: _read_product(ScaledType, "MxNxK", "BxMxNxK", words=words),
     "conv": _read_convolution,
     **{operation.value: partial(_read_pooling, operation) for operation in PoolingOperation},
     "attention": _read_attention,
-    **{operation.value: partial(_read_rows, operation) for operation in RowOperation},
-    **{norm.value: partial(_read_normalization, norm) for norm in Norm},
-    "topk": _read_topk,
-    **{operation.value: partial(_read_elementwise, operation) for operation in MatrixOperation},
-    **{operation.value: partial(_read_move, operation) for operation in MoveOperation},
+    **{operation.value: partial(_read_matrix, operation) for operation in MatrixOperation},
 }
 """Readers of the words after the one for an operation."""
 
@@ -335,28 +249,14 @@ def read_problems(line: str) -> tuple[Problem, ...]:
     """
     if _NO_PROBLEM.match(line):
         return ()
-    for pattern, read in _COMMANDS:
+    for pattern, read in COMMANDS:
         if command := pattern.search(line):
-            problems = read(line, command)
+            problems = read(command)
             return problems if isinstance(problems, tuple) else (problems,)
     if command := _OTHER_COMMAND.search(line):
         message = f"operation '{command['operation']}' is not supported"
         raise UnsupportedError(message, command.start("operation") + 1)
     return (read_words(line),)
-
-
-_COMMANDS: Final[
-    Sequence[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Problem | tuple[Problem, ...]]]]
-] = (
-    (TUNABLE_OP, read_tunable_op),
-    (LOGGED_FUNCTION, read_logged_function),
-    (ATEN_COMMAND, read_aten),
-    (HIPBLASLT_COMMAND, read_hipblaslt),
-    (ROCBLAS_COMMAND, read_rocblas),
-    (MIOPEN_COMMAND, read_miopen),
-    (FUSILLI_COMMAND, read_fusilli),
-)
-"""The forms of lines of other tools, and their readers."""
 
 
 @dataclass(frozen=True)
@@ -370,6 +270,10 @@ class ProblemFile:
     @property
     def unsupported_lines(self) -> str:
         return counted(sum(self.unsupported.values()), "line")
+
+
+_SHOWN_ERRORS: Final = 10
+"""The number of lines whose errors are reported one by one."""
 
 
 def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
@@ -386,7 +290,15 @@ def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
     problems: list[Problem] = []
     errors: list[Diagnostic] = []
     unsupported: Counter[str] = Counter()
-    for number, line in enumerate(_lines(path), 1):
+    try:
+        show_lines_of(path)
+        is_stream = path == STANDARD_STREAM
+        content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
+        lines = content.decode().splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
+        raise TuninglinkError(cannot("read", path, reason)) from None
+    for number, line in enumerate(lines, 1):
         try:
             problems += read_problems(line)
         except ProblemError as failure:
@@ -403,19 +315,3 @@ def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
         notes = [note(f"{reason} ({count})") for reason, count in unsupported.items()]
         raise TuninglinkError(error(f"there is no problem in '{name}'", notes=notes))
     return ProblemFile(name, tuple(problems), unsupported)
-
-
-def _lines(path: str) -> list[str]:
-    """Return the lines of a file or of standard input."""
-    try:
-        is_stream = path == STANDARD_STREAM
-        show_lines_of(path)
-        content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
-        return content.decode().splitlines()
-    except (OSError, UnicodeDecodeError) as failure:
-        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
-        raise TuninglinkError(cannot("read", path, reason)) from None
-
-
-_SHOWN_ERRORS: Final = 10
-"""The number of lines whose errors are reported one by one."""
