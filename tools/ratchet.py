@@ -37,7 +37,7 @@ LIMITS: Final = {
     "spaces": (2100, 118),
     "checking": (1687, 76),
     "passes": (1200, 26),
-    "tuning.problems": (2591, 168),
+    "tuning.problems": (2103, 133),
     "opt": (2234, 119),
     "tuning.programs": (2631, 123),
     "explaining": (1887, 105),
