@@ -50,6 +50,9 @@ _MOST_FIRST: Final = 0.75
 _LATEST: Final = 2.0
 """The multiple of its time after which a turn ends although it had few trials."""
 
+_STANDING_PART: Final = 0.05
+"""The largest fraction of the run for races of tasks with a standing winner."""
+
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""
 
@@ -349,9 +352,14 @@ class Scheduler:
         unfinished = sum(
             max(0.0, slowdown * task.race_price - task.race_taken) for task in self.racing
         )
+        undecided = sum(task.race_seconds for task in begun if task.standing is None)
+        # The race of a task with a standing winner may only find a slightly better one.
+        standing = sum(task.race_seconds for task in begun if task.standing is not None)
+        standing = min(standing, _STANDING_PART * self._ledger.seconds)
         # The pauses of several races overlap.
-        pauses = max(task.pause_seconds for task in [*begun, *self.racing])
-        return unfinished + slowdown * sum(task.race_seconds for task in begun) + pauses
+        racing = [task for task in begun if task.standing is None] + self.racing
+        pauses = max((task.pause_seconds for task in racing), default=0.0)
+        return unfinished + slowdown * (undecided + standing) + pauses
 
     def _decide_all(self) -> None:
         """Decide the tasks that had a turn, largest gain first."""

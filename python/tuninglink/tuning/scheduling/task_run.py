@@ -65,7 +65,7 @@ _MOST_REPAIR_TURNS: Final = 4
 _LEAD: Final = 1.3
 """The speedup in a candidate's own samples from which it is compared with the default at once, not only in the race."""
 
-_NEW_LEAD: Final = 1.1
+_NEW_LEAD: Final = 1.03
 """The speedup over the standing winner from which a new best candidate is compared with the default, too."""
 
 _CLEAR_LEAD: Final = 1.2
