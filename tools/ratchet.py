@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3429, 183),
     "tuning.database": (2298, 113),
     "tuning.flag_sets": (1600, 88),
-    "tuning.scheduling": (2307, 170),
+    "tuning.scheduling": (2315, 170),
     "tuning": (3996, 161),
     "doctor": (256, 11),
     "cli": (5557, 219),
