@@ -33,6 +33,10 @@ _RUN_TIMEOUT: Final = 120
 _MILLISECONDS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
+_CUDA_ARGUMENTS: Final = ("--cuda_async_allocations=false", "--device_allocator=caching")
+"""Arguments that keep the memory of results, as the framework does: new memory for large ones hides differences."""
+
+
 class StepError(Exception):
     """A command failed; holds the end of what it wrote."""
 
@@ -115,6 +119,7 @@ class Model:
             f"--function={function}",
             f"--device={self.device}",
             f"--task_topology_cpu_ids={','.join(map(str, physical_cores()))}",
+            *(_CUDA_ARGUMENTS if self.device.startswith("cuda") else ()),
             *inputs,
         ]
 
@@ -134,6 +139,8 @@ class Model:
         entries = json.loads(text[begin:])["benchmarks"]
         (entry,) = [each for each in entries if each["run_type"] == "iteration"]
         key = "cpu_time" if self.device == "local-sync" else "real_time"
+        if entry.get("error_occurred") or not entry[key] > 0:  # the tool ends with 0 after an abort
+            raise StepError(f"iree-benchmark-module {module}: {entry.get('error_message', entry)}")
         return float(entry[key] * _MILLISECONDS[entry["time_unit"]])
 
     def error(self, module: Path) -> float:

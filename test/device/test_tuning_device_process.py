@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
 from dataclasses import replace
@@ -23,7 +24,8 @@ from device_benchmarks import (
     compile_program,
     straight,
 )
-from processes import PATIENCE, eventually, marked, processor_seconds
+from processes import PATIENCE, eventually, in_a_fork, marked, processor_seconds
+from programs import HOST_CPU
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
 from tuninglink.mlir import error
@@ -33,6 +35,7 @@ from tuninglink.tuning.devices import (
     Caches,
     DeviceError,
     DeviceProcess,
+    Measurer,
     Rounds,
     Settings,
     Timing,
@@ -225,6 +228,33 @@ def test_programs_are_timed_against_each_other() -> None:
         found = device.program_rounds([program, program], 3, seed=1)
         assert isinstance(found, Rounds)
         assert len(found.samples) == 3
+
+
+@pytest.mark.parametrize("uri", ["local-sync", "local-task"])
+def test_calls_of_a_program_do_not_get_new_memory_for_their_results(uri: str) -> None:
+    """Clearing the pages of large results may take longer than computing them."""
+    length = 10 << 20
+    text = f"""
+    func.func @main(%x: tensor<{length}xf32>) -> tensor<{length}xf32> {{
+      %y = arith.addf %x, %x : tensor<{length}xf32>
+      return %y : tensor<{length}xf32>
+    }}"""
+    inputs = (ProgramInput((length,), "f32"),)
+    program = CompiledProgram(compile_program(text, *HOST_CPU), "main", inputs)
+
+    def new_pages() -> str:
+        """Return the pages that the process gets in a few calls of the program, and in more of them."""
+        measurer = Measurer(uri)
+        pages = []
+        for rounds in (3, 3, 13):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            measured = measurer.program_rounds([program], rounds, seed=0, seconds=PATIENCE)
+            assert len(measured.samples) == rounds
+            pages.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        return " ".join(map(str, pages[1:]))
+
+    few, many = map(int, in_a_fork(new_pages).split())
+    assert many - few < 4 * length // resource.getpagesize()
 
 
 @pytest.mark.parametrize("uri", ["local-sync", "local-task"])

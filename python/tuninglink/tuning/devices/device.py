@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import re
@@ -33,6 +34,10 @@ COMPILING_DRIVERS: Final = frozenset({"cuda"})
 
 _NUMBERING_DRIVERS: Final = frozenset({"cuda", "hip"})
 """The drivers that open a device by its number; that of Vulkan only knows the identifiers that it lists."""
+
+_ALLOCATORS: Final = {"cuda": ["caching:device_local=4gib;4gib;64"]}
+"""Allocators that keep freed buffers, up to 4 GiB, for drivers that would get new memory for the results of each call.
+The driver of HIP keeps them by default, and that of Vulkan allocates from large blocks."""
 
 
 class DeviceError(FatalError):
@@ -142,16 +147,45 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
     Raises:
         DeviceError: the driver or device does not exist, or it is busy.
     """
-    if driver_of(uri) == THREADED_DRIVER:
+    name = driver_of(uri)
+    if name in LOCAL_DRIVERS:
+        _keep_freed_memory()
+    if name == THREADED_DRIVER:
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
-    driver, opened = _driver(driver_of(uri)), runtime_uri(uri)
+    driver, opened = _driver(name), runtime_uri(uri)
     try:
-        return driver.create_device_by_uri(opened)
+        return driver.create_device_by_uri(opened, allocators=_ALLOCATORS.get(name))
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         raise DeviceError(
             error(f"cannot open device '{uri}': {_reason(failure)}", notes=[_remedy()])
         ) from None
+
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_MAX: Final = -4
+_M_ARENA_MAX: Final = -8
+"""Parameters of `mallopt` in glibc's `malloc.h`."""
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep freed memory: the system clears each page that a call gets anew, for its results.
+
+    It keeps allocations of any size only in the arena that grows by `brk`, and there are drivers that allocate beside
+    the allocator of their device.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # not in other C libraries
+        for parameter, value in ((_M_ARENA_MAX, 1), (_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, -1)):
+            library.mallopt(parameter, value)
+
+
+def release_memory(device: rt.HalDevice) -> None:
+    """Return the memory of freed buffers to the system, before other programs or benchmarks need theirs."""
+    device.allocator.trim()
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
 
 
 def runtime_uri(uri: str) -> str:
@@ -183,6 +217,9 @@ def _driver(name: str) -> rt.HalDriver:
         drivers = note(f"the runtime knows: {', '.join(available)}")
         hint = did_you_mean(name, available)
         raise DeviceError(error(f"there is no driver '{name}'{hint}", notes=[drivers]))
+    if name == "cuda":
+        # Asynchronous allocations come from a pool that gives all memory back after each call.
+        rt.flags.parse_flags("--cuda_async_allocations=false")
     try:
         return rt.get_driver(name)
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types

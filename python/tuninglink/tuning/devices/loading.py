@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import iree.runtime as rt
 import numpy as np
 
-from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of, last_level_bytes
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    driver_of,
+    last_level_bytes,
+    release_memory,
+)
 from tuninglink.tuning.devices.numerics import make_inputs, random_bytes
 from tuninglink.tuning.devices.running import (
     DispatchTrace,
@@ -143,6 +148,7 @@ class BenchmarkLoader:
         if key not in self._buffers:
             for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
                 del self._buffers[other]
+            release_memory(self._device)
             self._buffers[key] = to_device(
                 self._device, make_inputs(*key, seed=self._settings.seed)
             )
@@ -406,6 +412,7 @@ class ProgramRunner:
 
     def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
         """Return a program ready to run, in several places in memory."""
+        release_memory(self._device)
         return [
             LoadedProgram(
                 self._device,
