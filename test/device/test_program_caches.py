@@ -14,7 +14,6 @@ from tuninglink.tuning.programs import (
     Correctness,
     Failure,
     TuningTask,
-    benchmark_building as dispatch_uses,
     dispatches,
     read_program,
 )
@@ -77,8 +76,7 @@ def test_on_a_cpu_packed_weights_stay_where_they_are(tmp_path: Path) -> None:
 @pytest.fixture
 def rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningTask:
     """Return the task as for a GPU, with code for the CPU."""
-    for module in (dispatches, dispatch_uses):
-        monkeypatch.setattr(module, "CPU", "none")
+    monkeypatch.setattr(dispatches, "CPU", "none")
     return task_of(layers(), "host-cpu", tmp_path)
 
 

@@ -43,7 +43,6 @@ with lazy_imports(globals()):
         DeviceSet as DeviceSet,
         Feed as Feed,
         Job as Job,
-        Measure as Measure,
         Measurement as Measurement,
         backend_of as backend_of,
         check_named_devices as check_named_devices,

@@ -7,13 +7,11 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
-from queue import Empty, SimpleQueue
-from threading import Lock
 from typing import Any, Final, Self, TypeVar, TypeVarTuple
 
 from distributed import Client, KilledWorker, get_worker
@@ -25,12 +23,10 @@ from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, dri
 from tuninglink.tuning.devices.device_process import Answer, Device, DeviceProcess, Request
 from tuninglink.tuning.devices.device_set import (
     REPEATS,
-    BestTime,
-    DefaultTimes,
-    Measurement,
-    screen,
+    DeviceLostError,
+    DeviceSet,
 )
-from tuninglink.tuning.devices.times import DeviceUse, Settings, UseMeter, mean_use
+from tuninglink.tuning.devices.times import DeviceUse, Settings, UseMeter
 from tuninglink.tuning.programs import Benchmark, Failure
 from tuninglink.workers import Pool
 
@@ -43,10 +39,6 @@ _ADMISSION_SECONDS: Final = 0.02
 """Time for each of the measurements of the default on a new device."""
 
 _MOST_DEVICES: Final = 64
-
-
-class DeviceLostError(DeviceError):
-    """The worker of a device is gone, and with it the pending request."""
 
 
 class RemoteDevice(Device):
@@ -62,10 +54,6 @@ class RemoteDevice(Device):
     @property
     def description(self) -> DeviceDescription:
         return self._description
-
-    @property
-    def place(self) -> tuple[str, str]:
-        return self._worker, self._key.uri
 
     @property
     def use(self) -> DeviceUse:
@@ -100,11 +88,8 @@ class RemoteDevice(Device):
         return DeviceLostError(error(f"worker '{self._worker}' with '{self._key.uri}' is gone"))
 
 
-class ClusterDevices:
-    """Equal devices of the workers of a cluster.
-
-    If a device is lost, its pending request is retried on another one; losing the last one ends the work. A device
-    that joins takes part from then on.
+class ClusterDevices(DeviceSet):
+    """Equal devices of the workers of a cluster. A device that joins takes part from then on.
 
     Args:
         uris: the devices, see `Cluster.devices`.
@@ -118,127 +103,57 @@ class ClusterDevices:
     def __init__(
         self, cluster: Cluster, uris: Sequence[str], settings: Settings, timeout: float
     ) -> None:
+        super().__init__(_MOST_DEVICES)
         self._cluster = cluster
         self._uris = tuple(dict.fromkeys(uris))
         self._settings = settings
         self._timeout = timeout
-        self._lock = Lock()
-        self._connected: list[RemoteDevice] = []
+        self._places: dict[Device, tuple[str, str]] = {}
         self._refused: set[tuple[str, str]] = set()
-        self._free: SimpleQueue[RemoteDevice] = SimpleQueue()
-        self._defaults = DefaultTimes()
         self._default: Benchmark | None = None
         self._looked = 0.0
-        self._threads = ThreadPoolExecutor(_MOST_DEVICES)
-        self.first = _FirstDevice(self)
+        self._first = _FirstDevice(self)
         self._admit_new()
-        if not self._connected:
+        if not self._devices:
             self.close()
             join = ", ".join(self._uris)
             remedy = note(f"start one with 'dask worker ADDRESS --resources {self._uris[0]}=1'")
             raise DeviceError(error(f"no worker has device '{join}'", notes=[remedy]))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop without waiting for running measurements; the devices are closed with the cluster."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
     @property
-    def descriptions(self) -> list[DeviceDescription]:
-        """Descriptions of the devices."""
-        return [device.description for device in self._connected]
-
-    @property
-    def use(self) -> DeviceUse:
-        """See `DeviceSet`."""
-        return mean_use([device.use for device in self._connected])
+    def first(self) -> Device:
+        """The first available device, whichever that is."""
+        return self._first
 
     @property
     def at_once(self) -> int:
         """The current number of devices; new ones are admitted."""
         if time.monotonic() > self._looked + _PATIENCE:
             self._admit_new()
-        return len(self._connected)
+        return len(self._devices)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
         self._default = benchmark
-        repeats = REPEATS if len(self._connected) > 1 else 1
-        for _ in range(repeats):
-            for device in list(self._connected):
-                try:
-                    failure = self._measure_once(device, benchmark, seconds / repeats)
-                except DeviceLostError as lost:
-                    self.leave(device, lost)
-                    continue
-                if failure is not None:
-                    return failure
-        return self._defaults.least(self._connected[0].place, benchmark)
+        return super().measure_default(benchmark, seconds)
 
-    def _measure_once(
-        self, device: RemoteDevice, default: Benchmark, seconds: float
-    ) -> Failure | None:
-        timing = device.measure(default, seconds)
-        if isinstance(timing, Failure):
-            return timing
-        self._defaults.add(device.place, default, timing.least)
-        return None
-
-    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
-        """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, best)
-
-    def current(self) -> RemoteDevice:
-        """Return the device that is currently the first."""
-        return self._connected[0]
-
-    def leave(self, device: RemoteDevice, lost: DeviceLostError) -> None:
-        """Continue without a device.
-
-        Raises:
-            DeviceLostError: it was the last one.
-        """
-        with self._lock:
-            self._connected = [other for other in self._connected if other is not device]
-        if not self._connected:
-            raise lost
-
-    def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
+    def ask_first(self, request: Request[Answer]) -> Answer | Failure:
+        """Pass a request to the first device; if it is lost, to the next one."""
         while True:
-            device = self._next_free()
+            device = self._devices[0]
             try:
-                scale = self._defaults.scale(self._connected[0].place, device.place)
-                measurement = screen(device, benchmark, best, scale.factor)
+                return device.ask(request)
             except DeviceLostError as lost:
-                self.leave(device, lost)
-                continue
-            self._free.put(device)
-            return measurement
-
-    def _next_free(self) -> RemoteDevice:
-        while True:
-            try:
-                device = self._free.get(timeout=_PATIENCE)
-            except Empty:
-                if not self._connected:
-                    raise DeviceLostError(error("all devices of the cluster are gone")) from None
-                continue
-            if device in self._connected:
-                return device
+                self._leave(device, lost)
 
     def _admit_new(self) -> None:
         """Admit the devices that appeared since the last check."""
         self._looked = time.monotonic()
-        places = {device.place for device in self._connected} | self._refused
+        places = {self._places[device] for device in self._devices} | self._refused
         for uri in self._uris:
-            for worker, resource in self._cluster.devices(uri):
-                if (worker, resource) not in places:
-                    self._admit(worker, resource)
+            for place in self._cluster.devices(uri):
+                if place not in places:
+                    self._admit(*place)
 
     def _admit(self, worker: str, uri: str) -> None:
         cluster = self._cluster
@@ -248,36 +163,32 @@ class ClusterDevices:
             defaults = [self._default] if self._default is not None else []
             for default in REPEATS * defaults:
                 if self._measure_once(device, default, _ADMISSION_SECONDS) is not None:
-                    self._refused.add(device.place)
+                    self._refused.add((worker, uri))
                     return
         except DeviceLostError:
             return
-        if self._connected and device.description.name != self._connected[0].description.name:
-            self._refused.add(device.place)
+        if self._devices and device.description.name != self._devices[0].description.name:
+            self._refused.add((worker, uri))
             return
+        self._places[device] = (worker, uri)
         with self._lock:
-            self._connected.append(device)
+            self._devices.append(device)
         self._free.put(device)
 
 
 class _FirstDevice(Device):
-    """The first available device; if it is lost, its pending request goes to the next one."""
+    """The first available device of a cluster."""
 
     def __init__(self, devices: ClusterDevices) -> None:
         self._devices = devices
 
     @property
     def description(self) -> DeviceDescription:
-        return self._devices.current().description
+        return self._devices.descriptions[0]
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
         """See `Device`."""
-        while True:
-            device = self._devices.current()
-            try:
-                return device.ask(request)
-            except DeviceLostError as lost:
-                self._devices.leave(device, lost)
+        return self._devices.ask_first(request)
 
 
 # --- Workers of a cluster: the connection to them, and their jobs --------------------------------

@@ -35,9 +35,13 @@ COMPILING_DRIVERS: Final = frozenset({"cuda"})
 _NUMBERING_DRIVERS: Final = frozenset({"cuda", "hip"})
 """The drivers that open a device by its number; that of Vulkan only knows the identifiers that it lists."""
 
-_ALLOCATORS: Final = {"cuda": ["caching:device_local=4gib;4gib;64"]}
-"""Allocators that keep freed buffers, up to 4 GiB, for drivers that would get new memory for the results of each call.
-The driver of HIP keeps them by default, and that of Vulkan allocates from large blocks."""
+_KEPT_BYTES: Final = "4gib"
+_ALLOCATORS: Final = {
+    driver: [f"caching:device_local={_KEPT_BYTES};{_KEPT_BYTES};64"]
+    for driver in ("cuda", SYNCHRONOUS_DRIVER)
+}
+"""Allocators that keep freed buffers, for drivers that would get new memory for the results of each call. The driver of
+HIP keeps them by default, that of Vulkan allocates from large blocks, and `local-task` does not use the allocator."""
 
 
 class DeviceError(FatalError):
@@ -91,7 +95,11 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
         is_threaded = driver == THREADED_DRIVER
         count = len(cores or physical_cores()) if is_threaded else 1
         runtime = metadata.version("iree-base-runtime")
-        return DeviceDescription(uri, _processor(), driver, platform.release(), runtime, count)
+        information = Path("/proc/cpuinfo")
+        text = information.read_text() if information.is_file() else ""
+        model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+        name = model[1].strip() if model else platform.processor() or platform.machine()
+        return DeviceDescription(uri, name, driver, platform.release(), runtime, count)
     devices = devices_of(driver)
     path = uri.partition("://")[2]
     for index, device in enumerate(devices):
@@ -116,23 +124,19 @@ def check_devices(uris: Sequence[str]) -> None:
     Raises:
         DeviceError: the driver or device does not exist.
     """
-    for uri in uris:
-        if driver_of(uri) in LOCAL_DRIVERS:
-            describe(uri)
-    others = [uri for uri in uris if driver_of(uri) not in LOCAL_DRIVERS]
-    if not others:
-        return
     with Pool(1) as pool:
-        for uri in others:
+        for uri in sorted(uris, key=lambda uri: driver_of(uri) not in LOCAL_DRIVERS):
+            driver = driver_of(uri)
             try:
-                pool.submit(describe, uri, seconds=_CHECK_SECONDS).result()
+                if driver in LOCAL_DRIVERS:
+                    describe(uri)
+                else:
+                    pool.submit(describe, uri, seconds=_CHECK_SECONDS).result()
             except JobTimeoutError:
-                message = (
-                    f"driver '{driver_of(uri)}' lists no devices within {_CHECK_SECONDS:.0f} s"
-                )
+                message = f"driver '{driver}' lists no devices within {_CHECK_SECONDS:.0f} s"
                 raise DeviceError(error(message, notes=[_remedy()])) from None
             except WorkerCrashedError as failure:
-                message = f"the process that loads driver '{driver_of(uri)}' ended: {failure}"
+                message = f"the process that loads driver '{driver}' ended: {failure}"
                 raise DeviceError(error(message, notes=[_remedy()])) from None
 
 
@@ -148,9 +152,8 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
         DeviceError: the driver or device does not exist, or it is busy.
     """
     name = driver_of(uri)
-    if name in LOCAL_DRIVERS:
-        _keep_freed_memory()
     if name == THREADED_DRIVER:
+        _keep_freed_memory()
         pinned = ",".join(map(str, cores or physical_cores()))
         rt.flags.parse_flags(f"--task_topology_cpu_ids={pinned}")
     driver, opened = _driver(name), runtime_uri(uri)
@@ -164,20 +167,15 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_MAX: Final = -4
-_M_ARENA_MAX: Final = -8
 """Parameters of `mallopt` in glibc's `malloc.h`."""
 
 
 def _keep_freed_memory() -> None:
-    """Let the C library keep freed memory: the system clears each page that a call gets anew, for its results.
-
-    It keeps allocations of any size only in the arena that grows by `brk`, and there are drivers that allocate beside
-    the allocator of their device.
-    """
+    """Let the C library keep freed memory: the system clears each page that a call gets anew, for its results."""
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):  # not in other C libraries
-        for parameter, value in ((_M_ARENA_MAX, 1), (_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, -1)):
-            library.mallopt(parameter, value)
+        library.mallopt(_M_MMAP_MAX, 0)  # large blocks, too, come from the heap
+        library.mallopt(_M_TRIM_THRESHOLD, -1)  # and stay there
 
 
 def release_memory(device: rt.HalDevice) -> None:
@@ -251,13 +249,6 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     ]
 
 
-def _processor() -> str:
-    information = Path("/proc/cpuinfo")
-    text = information.read_text() if information.is_file() else ""
-    match_ = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return match_[1].strip() if match_ else platform.processor() or platform.machine()
-
-
 def _reason(failure: Exception) -> str:
     text = " ".join(str(failure).split())
     match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
@@ -291,22 +282,17 @@ def last_level_bytes(uri: str) -> int:
 
 def shared_cache_bytes(processors: Iterable[int]) -> int:
     """Return the total size of the last-level caches of processors."""
-    caches = {_last_level_cache(processor) for processor in processors}
-    return sum(size for size, _ in caches)
+    return sum(size for size, _ in set(map(_last_level_cache, processors)))
 
 
 def _last_level_cache(processor: int) -> tuple[int, str]:
     """Return the size of the last-level cache of a processor, and the processors that share it."""
-    files = Path(f"/sys/devices/system/cpu/cpu{processor}/cache").glob("index*/size")
-    caches = (
-        (_bytes(file.read_text()), file.with_name("shared_cpu_list").read_text()) for file in files
-    )
+    caches = []
+    for file in Path(f"/sys/devices/system/cpu/cpu{processor}/cache").glob("index*/size"):
+        size = file.read_text().strip()
+        shared = file.with_name("shared_cpu_list").read_text()
+        caches.append((int(size[:-1]) * _UNITS[size[-1]], shared))
     return max(caches, default=(_CPU_BYTES, ""))
-
-
-def _bytes(text: str) -> int:
-    size = text.strip()
-    return int(size[:-1]) * _UNITS[size[-1]]
 
 
 _BY_NAME: Final = {
@@ -412,8 +398,6 @@ COMPUTE_UNITS: Final = "compute_units"
 TYPICAL: Final = 132
 """The number that is assumed of unknown devices."""
 
-_LAPTOP: Final = "Laptop"
-
 
 def known_compute_units(device: str) -> int | None:
     """Return the compute units of a device, by its name; None if it is unknown."""
@@ -422,7 +406,7 @@ def known_compute_units(device: str) -> int | None:
         for name in _BY_NAME
         if re.search(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])", device)
         # GPUs of laptops have fewer than those of the same name.
-        and (_LAPTOP in name or _LAPTOP not in device)
+        and ("Laptop" in name or "Laptop" not in device)
     ]
     return _BY_NAME[max(names, key=len)] if names else None
 

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 from tuninglink.errors import Diagnostic
 from tuninglink.iree import WORKER_STACK_BYTES
 from tuninglink.mlir import error
-from tuninglink.tuning.devices.device import (
-    LOCAL_DRIVERS,
-    DeviceDescription,
-    DeviceError,
-    describe,
-    driver_of,
-)
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError, describe
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.devices.times import DeviceUse, UseMeter
@@ -59,11 +53,7 @@ class Request(Generic[Answer]):
     most_seconds: float = math.inf
 
     def time_limit(self, timeout: float) -> float:
-        """Return the seconds after which the work counts as hanging.
-
-        Args:
-            timeout: the time limit of work whose duration is not expected.
-        """
+        """Return the seconds after which the work counts as hanging; `timeout` if its duration is not expected."""
         return min(timeout + _SLACK * self.expected_seconds, self.most_seconds)
 
 
@@ -74,6 +64,11 @@ class Device(ABC):
     @abstractmethod
     def description(self) -> DeviceDescription:
         """The description of the device."""
+
+    @property
+    def use(self) -> DeviceUse:
+        """The use of the device so far."""
+        return DeviceUse()
 
     @abstractmethod
     def ask(self, request: Request[Answer]) -> Answer | Failure:
@@ -160,9 +155,8 @@ class DeviceProcess(Device):
         self._timeout = timeout
         self._meter = UseMeter()
         self._turn = Lock()
-        self._pool = self._start()
         try:
-            self._description = self._open()
+            self._description = self._start()
         except BaseException:
             self.close()
             raise
@@ -198,36 +192,23 @@ class DeviceProcess(Device):
                 self._meter.loaded(loading_seconds)
             except JobTimeoutError as failure:
                 message = f"no answer within {limit:.3g} s; the process of the device was replaced"
-                is_starved = self._is_local and failure.is_starved
+                is_starved = self._description.is_local and failure.is_starved
                 answer = Failure(FailureKind.TIMEOUT, message, is_starved)
             except WorkerCrashedError as failure:
-                message = f"{failure}{self._hint(failure)}"
+                message = str(failure)
+                if self._description.is_local and failure.code == -signal.SIGSEGV:
+                    stack = f"{WORKER_STACK_BYTES >> 10} KiB of stack"
+                    message += f"; IREE's workers have {stack}, which it may overflow"
                 answer = Failure(FailureKind.CRASH, message, failure.is_from_outside)
         if isinstance(answer, Failure) and answer.kind in _BROKEN:
-            self._replace()
+            self.close()
+            self._start()
         return answer
 
-    @property
-    def _is_local(self) -> bool:
-        return driver_of(self._arguments[0]) in LOCAL_DRIVERS
-
-    def _hint(self, crash: WorkerCrashedError) -> str:
-        if not self._is_local or crash.code != -signal.SIGSEGV:
-            return ""
-        return (
-            f"; IREE's workers have {WORKER_STACK_BYTES >> 10} KiB of stack, which it may overflow"
-        )
-
-    def _start(self) -> Pool:
-        return Pool(1, _open_device, self._arguments)
-
-    def _replace(self) -> None:
-        self.close()
-        self._pool = self._start()
-        self._open()
-
-    def _open(self) -> DeviceDescription:
+    def _start(self) -> DeviceDescription:
+        """Start a process that opens the device."""
         uri = self._arguments[0]
+        self._pool = Pool(1, _open_device, self._arguments)
         try:
             answer = self._pool.submit(_describe, seconds=_OPENING_SECONDS).result()
         except JobTimeoutError:
@@ -255,21 +236,16 @@ def _open_device(uri: str, cores: tuple[int, ...], settings: Settings | None) ->
         _measurer = failure
 
 
-def _opened() -> Measurer:
-    if isinstance(_measurer, DeviceError):
-        raise MeasurementError(Failure(FailureKind.LOAD, str(_measurer)))
-    return _measurer
-
-
 def _answer(request: Request[Any]) -> tuple[Any, float]:
     """Return the response to a request, and the time of loading modules for it, in seconds."""
+    if isinstance(_measurer, DeviceError):
+        return Failure(FailureKind.LOAD, str(_measurer)), 0.0
+    before = _measurer.loading_seconds
     try:
-        measurer = _opened()
-        before = measurer.loading_seconds
-        answer = request.work(measurer, *request.arguments)
+        answer = request.work(_measurer, *request.arguments)
     except MeasurementError as failure:
         return failure.failure, 0.0
-    return answer, measurer.loading_seconds - before
+    return answer, _measurer.loading_seconds - before
 
 
 def _describe() -> DeviceDescription | tuple[Diagnostic, ...]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 import threading
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import error
@@ -20,6 +21,7 @@ from tuninglink.tuning.devices.device import (
     COMPILING_DRIVERS,
     THREADED_DRIVER,
     DeviceDescription,
+    DeviceError,
     check_devices,
     driver_of,
     open_device,
@@ -48,12 +50,7 @@ _AGAIN_SECONDS: Final = 0.05
 
 @dataclass(frozen=True)
 class Measurement:
-    """The time of a candidate.
-
-    Attributes:
-        microseconds: the microseconds of an iteration on the first device.
-        timing: the samples, as they were taken.
-    """
+    """The time of a candidate: the microseconds of an iteration on the first device, and the samples as taken."""
 
     microseconds: float
     timing: Timing
@@ -63,10 +60,7 @@ class BestTime:
     """The least time of a task's candidates so far, for candidates that wait for a device meanwhile. Thread-safe.
 
     Args:
-        microseconds: the time that candidates are compared with at first.
-
-    Attributes:
-        microseconds: the least time, on the first device.
+        microseconds: the time on the first device that candidates are compared with at first.
     """
 
     def __init__(self, microseconds: float) -> None:
@@ -107,47 +101,13 @@ def screen(
     return Measurement(microseconds, timing)
 
 
-class DeviceSet(Protocol):
-    """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others."""
-
-    @property
-    def first(self) -> Device:
-        """The device that races are run on."""
-
-    @property
-    def descriptions(self) -> Sequence[DeviceDescription]:
-        """Descriptions of the devices."""
-
-    @property
-    def use(self) -> DeviceUse:
-        """The average use of the devices so far."""
-
-    @property
-    def at_once(self) -> int:
-        """The number of benchmarks accepted at once: one for each device, and those loaded ahead."""
-
-    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
-
-    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
-        """Measure a candidate on the next device that is free, after its default was measured.
-
-        Args:
-            benchmark: the candidate.
-            best: the least time of the task; see `screen`.
-
-        Returns:
-            A future of its time, or of its failure.
-        """
-
-
 REPEATS: Final = 5
 """The number of measurements of a default on each of several devices: the interval of fewer ratios is too wide."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The time of a benchmark on the first device over its time on another one."""
+    """The time of a benchmark on the first device over its time on another one, with its interval."""
 
     low: float
     median: float
@@ -155,27 +115,22 @@ class Scale:
 
     @property
     def factor(self) -> float:
+        """The scale, or 1 if the devices may be equal."""
         return 1.0 if self.low <= 1.0 <= self.high else self.median
 
 
-@dataclass(frozen=True)
 class DefaultTimes:
     """Times of defaults by device, in the order of measurement."""
 
-    _times: defaultdict[tuple[Hashable, int], list[float]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    def __init__(self) -> None:
+        self._times: defaultdict[tuple[Hashable, int], list[float]] = defaultdict(list)
 
     def add(self, device: Hashable, default: Hashable, microseconds: float) -> None:
         """Add the time of a default on a device."""
         self._times[device, hash(default)].append(microseconds)
 
     def least(self, device: Hashable, default: Hashable) -> float:
-        """Return the least time of a default on a device.
-
-        Raises:
-            KeyError: no default was measured on the device.
-        """
+        """Return the least time of a default on a device; a `KeyError` means that it was not measured there."""
         times = self._times.get((device, hash(default)))
         if not times:
             raise KeyError(device)
@@ -201,37 +156,138 @@ class DefaultTimes:
         return Scale(ratios[outside], statistics.median(ratios), ratios[-1 - outside])
 
 
-class Measure(Protocol):
-    """Measures benchmarks, as many at once as `at_once`."""
+_PATIENCE: Final = 1.0
+"""The time after which it is looked for lost devices again, in seconds."""
+
+
+class DeviceLostError(DeviceError):
+    """A device is gone, and with it the pending request."""
+
+
+class DeviceSet(ABC):
+    """Equal devices that share the work: `Devices` on this machine, `ClusterDevices` on others.
+
+    If a device is lost, its pending request is retried on another one; losing the last one ends the work.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._devices: list[Device] = []
+        self._free: SimpleQueue[Device] = SimpleQueue()
+        self._defaults = DefaultTimes()
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(most)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop without waiting for running measurements."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     @property
+    def first(self) -> Device:
+        """The device that races are run on."""
+        return self._devices[0]
+
+    @property
+    def descriptions(self) -> Sequence[DeviceDescription]:
+        """Descriptions of the devices."""
+        return [device.description for device in self._devices]
+
+    @property
+    def use(self) -> DeviceUse:
+        """The average use of the devices so far."""
+        return mean_use([device.use for device in self._devices])
+
+    @property
+    @abstractmethod
     def at_once(self) -> int:
-        """See `DeviceSet`."""
+        """The number of benchmarks accepted at once: one for each device, and those loaded ahead."""
+
+    def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
+        """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
+        repeats = REPEATS if len(self._devices) > 1 else 1
+        for _ in range(repeats):
+            for device in list(self._devices):
+                try:
+                    failure = self._measure_once(device, benchmark, seconds / repeats)
+                except DeviceLostError as lost:
+                    self._leave(device, lost)
+                    continue
+                if failure is not None:
+                    return failure
+        return self._defaults.least(self._devices[0], benchmark)
+
+    def _measure_once(self, device: Device, default: Benchmark, seconds: float) -> Failure | None:
+        timing = device.measure(default, seconds)
+        if isinstance(timing, Failure):
+            return timing
+        self._defaults.add(device, default, timing.least)
+        return None
 
     def submit(self, benchmark: Benchmark, best: BestTime) -> Job:
-        """Return a future of the time of a candidate, or of its failure."""
+        """Return a future of the time of a candidate, or of its failure, on the next device that is free.
+
+        Its default was measured before. `best` is the least time of the task; see `screen`.
+        """
+        return self._threads.submit(self._measure, benchmark, best)
+
+    def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
+        while True:
+            device = self._next_free()
+            try:
+                scale = self._defaults.scale(self._devices[0], device)
+                return screen(device, benchmark, best, scale.factor)
+            except DeviceLostError as lost:
+                self._leave(device, lost)
+            finally:
+                self._free.put(device)
+
+    def _next_free(self) -> Device:
+        while True:
+            try:
+                device = self._free.get(timeout=_PATIENCE)
+            except Empty:
+                if not self._devices:
+                    raise DeviceLostError(error("all devices are gone")) from None
+                continue
+            if device in self._devices:
+                return device
+
+    def _leave(self, device: Device, lost: DeviceLostError) -> None:
+        """Continue without a device; if it was the last one, raise its error."""
+        with self._lock:
+            self._devices = [other for other in self._devices if other is not device]
+        if not self._devices:
+            raise lost
 
 
 class Feed:
     """The queue of compiled candidates for the devices: those that spill come last. Thread-safe.
 
     Args:
-        measure: measures them.
+        devices: measure them.
         default_us: the time of the compiler's choice; infinity if slower candidates may win.
         done: receives each candidate with the job that measured it, from any thread.
+
+    Attributes:
+        measuring: the number of candidates being measured.
     """
 
     def __init__(
         self,
-        measure: Measure,
+        devices: DeviceSet,
         default_us: float,
         done: Callable[[Candidate, Benchmark, Job], None],
     ) -> None:
-        self._measure = measure
+        self._devices = devices
         self._done = done
         self._lock = threading.RLock()
+        self.measuring = 0
         self._ready: list[tuple[Candidate, Benchmark]] = []
-        self._measuring = 0
         self._is_open = False
         self._is_pumping = False
         self._best = BestTime(default_us)
@@ -240,11 +296,6 @@ class Feed:
     def ready(self) -> int:
         """The number of candidates waiting for a device."""
         return len(self._ready)
-
-    @property
-    def measuring(self) -> int:
-        """The number of candidates being measured."""
-        return self._measuring
 
     def open(self) -> None:
         """Start to hand candidates to devices."""
@@ -273,17 +324,17 @@ class Feed:
                 return  # a job was already done
             self._is_pumping = True
             try:
-                while self._is_open and self._ready and self._measuring < self._measure.at_once:
+                while self._is_open and self._ready and self.measuring < self._devices.at_once:
                     candidate, benchmark = self._ready.pop(0)
-                    self._measuring += 1
-                    job = self._measure.submit(benchmark, self._best)
+                    self.measuring += 1
+                    job = self._devices.submit(benchmark, self._best)
                     job.add_done_callback(partial(self._finish, candidate, benchmark))
             finally:
                 self._is_pumping = False
 
     def _finish(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
         with self._lock:
-            self._measuring -= 1
+            self.measuring -= 1
         self._done(candidate, benchmark, job)
         self._pump()
 
@@ -296,13 +347,7 @@ _LEAST_SECONDS: Final = 3.0
 
 
 class AheadLoader:
-    """Processes that load modules onto a device and release them without running them.
-
-    Args:
-        uri: the device.
-        workers: the number of processes.
-        timeout: the least time limit for loading, in seconds.
-    """
+    """Processes that load modules onto a device and release them without running them, within `timeout` seconds."""
 
     def __init__(self, uri: str, workers: int, timeout: float) -> None:
         self._timeout = timeout
@@ -322,11 +367,7 @@ class AheadLoader:
             self._limit = min(seconds, self._timeout)
 
     def load(self, benchmark: Benchmark) -> Failure | None:
-        """Load a benchmark. If loading fails at once, the measurement reports the failure.
-
-        Returns:
-            The failure of a benchmark that takes too long; None for any other.
-        """
+        """Load a benchmark; return the failure of one that takes too long. The measurement reports all others."""
         try:
             self._load(benchmark, self._limit)
         except JobTimeoutError as failure:
@@ -412,21 +453,7 @@ def may_run(driver: str, backend: str) -> bool:
     return driver == device_driver or {driver, device_driver} <= {"local-task", "local-sync"}
 
 
-def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
-    """Return the processors of each device: threaded CPU devices divide them among themselves."""
-    if len(uris) == 1 or THREADED_DRIVER not in uris:
-        return [[] for _ in uris]
-    cores = physical_cores()
-    if len(uris) > len(cores):
-        message = (
-            f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores; there are {len(cores)}"
-        )
-        raise TuninglinkError(error(message))
-    share = len(cores) // len(uris)
-    return [cores[first * share : (first + 1) * share] for first in range(len(uris))]
-
-
-class Devices:
+class Devices(DeviceSet):
     """Devices of one kind, each in a separate process.
 
     Args:
@@ -434,99 +461,62 @@ class Devices:
         settings: the settings of measurements.
         timeout: the seconds after which a benchmark counts as hanging.
 
-    Attributes:
-        first: the device that races are run on.
-        at_once: the number of benchmarks that they accept at once; see `DeviceSet`.
-
     Raises:
         DeviceError: a device is missing or cannot be opened.
         TuninglinkError: the devices are not equal, or there are more CPU devices than cores.
     """
 
     def __init__(self, uris: Sequence[str], settings: Settings, timeout: float) -> None:
-        self._processes: list[DeviceProcess] = []
-        self._free: SimpleQueue[DeviceProcess] = SimpleQueue()
-        self._defaults = DefaultTimes()
         compiles = driver_of(uris[0]) in COMPILING_DRIVERS
+        self._at_once = len(uris) + (_AHEAD if compiles else 0)
+        super().__init__(self._at_once)
+        self._opened = ExitStack()
         self._ahead: AheadLoader | None = None
-        self.at_once = len(uris) + (_AHEAD if compiles else 0)
-        self._threads = ThreadPoolExecutor(self.at_once)
+        # Threaded CPU devices divide the cores among themselves.
+        cores: list[int] = []
+        if len(uris) > 1 and THREADED_DRIVER in uris:
+            cores = physical_cores()
+            if len(uris) > len(cores):
+                needed = f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores"
+                raise TuninglinkError(error(f"{needed}; there are {len(cores)}"))
+        share = len(cores) // len(uris)
         try:
-            for uri, cores in zip(uris, _shared_cores(uris), strict=True):
-                self._processes.append(DeviceProcess(uri, cores, settings, timeout))
-            self._expect_equal(uris)
+            for number, uri in enumerate(uris):
+                own = cores[number * share : (number + 1) * share]
+                process = DeviceProcess(uri, own, settings, timeout)
+                self._opened.callback(process.close)
+                self._devices.append(process)
+                self._free.put(process)
+            # They must be equal to share the work.
+            first = self._devices[0].description.name
+            for uri, name in zip(uris, [own.name for own in self.descriptions], strict=True):
+                if name != first:
+                    names = f"device '{uri}' is a {name}, and '{uris[0]}' is a {first}"
+                    message = f"{names}; devices that share the work must be equal"
+                    raise TuninglinkError(error(message))
             if compiles:  # not before: what opens a device at the same time delays it
                 self._ahead = AheadLoader(uris[0], _AHEAD, timeout)
+                self._opened.callback(self._ahead.close)
         except BaseException:
             self.close()
             raise
-        for process in self._processes:
-            self._free.put(process)
-
-    def _expect_equal(self, uris: Sequence[str]) -> None:
-        names = [process.description.name for process in self._processes]
-        for uri, name in zip(uris, names, strict=True):
-            if name != names[0]:
-                message = (
-                    f"device '{uri}' is a {name}, and '{uris[0]}' is a {names[0]}; "
-                    "devices that share the work must be equal"
-                )
-                raise TuninglinkError(error(message))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the processes."""
-        for process in self._processes:
-            process.close()
-        if self._ahead is not None:
-            self._ahead.close()
-        self._threads.shutdown(wait=False)
+        self._opened.close()
+        super().close()
 
     @property
-    def first(self) -> DeviceProcess:
-        """The first device."""
-        return self._processes[0]
-
-    @property
-    def descriptions(self) -> list[DeviceDescription]:
-        """Descriptions of the devices."""
-        return [process.description for process in self._processes]
-
-    @property
-    def use(self) -> DeviceUse:
+    def at_once(self) -> int:
         """See `DeviceSet`."""
-        return mean_use([process.use for process in self._processes])
+        return self._at_once
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
         if self._ahead is not None:
             self._ahead.load_default(benchmark)
-        repeats = REPEATS if len(self._processes) > 1 else 1
-        for _ in range(repeats):
-            for process in self._processes:
-                timing = process.measure(benchmark, seconds / repeats)
-                if isinstance(timing, Failure):
-                    return timing
-                self._defaults.add(process, benchmark, timing.least)
-        return self._defaults.least(self.first, benchmark)
-
-    def submit(self, benchmark: Benchmark, best: BestTime) -> Future[Measurement | Failure]:
-        """See `DeviceSet`."""
-        return self._threads.submit(self._measure, benchmark, best)
+        return super().measure_default(benchmark, seconds)
 
     def _measure(self, benchmark: Benchmark, best: BestTime) -> Measurement | Failure:
-        if self._ahead is not None:
-            failure = self._ahead.load(benchmark)
-            if failure is not None:
-                return failure
-        device = self._free.get()
-        try:
-            scale = self._defaults.scale(self.first, device)
-            return screen(device, benchmark, best, scale.factor)
-        finally:
-            self._free.put(device)
+        failure = None if self._ahead is None else self._ahead.load(benchmark)
+        return super()._measure(benchmark, best) if failure is None else failure

@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import iree.runtime as rt
@@ -22,14 +21,12 @@ from tuninglink.tuning.devices.device import (
 )
 from tuninglink.tuning.devices.numerics import make_inputs, random_bytes
 from tuninglink.tuning.devices.running import (
-    DispatchTrace,
     LoadedBenchmark,
     LoadedFunction,
     Loader,
     MeasurementError,
     Overhead,
     Runnable,
-    ValueTracer,
     hal_type,
     to_device,
     to_host,
@@ -52,10 +49,7 @@ from tuninglink.tuning.programs import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices.times import CallTimer
-
     Array = NDArray[Any]
-    _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
 
 
 _LOCAL_COPIES: Final = 3
@@ -79,13 +73,9 @@ class BenchmarkLoader:
         self._device = device
         self._loader = loader
         self._settings = settings
-        self._is_local = driver_of(uri) in LOCAL_DRIVERS
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
-        self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
-
-    def overhead(self, layout: BufferLayout) -> float:
-        return self._overheads[layout].seconds
+        self.overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
 
     def subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
         """Load copies of a benchmark, to be sampled."""
@@ -95,7 +85,8 @@ class BenchmarkLoader:
         return Subject(loaded, self._settings.sample_seconds / stretch)
 
     def copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
-        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
+        """Return the names of the copies of a module that take turns."""
+        if driver_of(self._uri) in LOCAL_DRIVERS and len(image) <= _MOST_COPIED_BYTES:
             return [(seed, position) for position in range(_LOCAL_COPIES)]
         return [None]
 
@@ -112,25 +103,30 @@ class BenchmarkLoader:
         repeated = self._repetitions.get(benchmark.measured)
         if repeated is None:
             # Those of the first one count for all: times of unequal batches are not comparable.
-            repeated = repetition(
-                [_first_time(function) for function in functions],
-                weights,
-                self._settings.sample_seconds,
-            )
+            times = []
+            for function in functions:
+                function.sample(function.least_batch)  # it pays for code and pages
+                times.append(function.sample(function.least_batch))
+            repeated = repetition(times, weights, self._settings.sample_seconds)
             self._repetitions[benchmark.measured] = repeated
-        return SizedBenchmark([*map(SizedPart, functions, weights, repeated.counts)])
+        return SizedBenchmark(functions, weights, repeated.counts)
 
     def _load_function(
         self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
     ) -> LoadedBenchmark:
-        """Load a benchmark on its buffer."""
+        """Load a benchmark on its buffer; release all other buffers except those of `layouts`."""
         layout = benchmark.layout
+        call = self._loader.load(benchmark.image, benchmark.function, copy)
+        sets = self._sets(layout)
+        key = (layout, layout.copies(sets))
+        if key not in self._buffers:
+            for other in [buffer for buffer in self._buffers if buffer[0] not in layouts]:
+                del self._buffers[other]
+            release_memory(self._device)
+            inputs = make_inputs(*key, seed=self._settings.seed)
+            self._buffers[key] = to_device(self._device, inputs)
         return LoadedBenchmark(
-            self._loader.load(benchmark.image, benchmark.function, copy),
-            self._buffer(layout, layouts),
-            self._sets(layout),
-            layout.stride,
-            self._overheads[layout],
+            call, self._buffers[key], sets, layout.stride, self.overheads[layout]
         )
 
     def _sets(self, layout: BufferLayout) -> int:
@@ -141,24 +137,6 @@ class BenchmarkLoader:
         cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
         copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
         return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
-
-    def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
-        """Return the buffer for benchmarks of a layout; release all other buffers except those of `kept`."""
-        key = (layout, layout.copies(self._sets(layout)))
-        if key not in self._buffers:
-            for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
-                del self._buffers[other]
-            release_memory(self._device)
-            self._buffers[key] = to_device(
-                self._device, make_inputs(*key, seed=self._settings.seed)
-            )
-        return self._buffers[key]
-
-
-def _first_time(benchmark: Runnable) -> float:
-    """Return the time of a benchmark that was just loaded, in microseconds."""
-    benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
-    return benchmark.sample(benchmark.least_batch)
 
 
 # --- Sampling of loaded programs: the size of batches, rounds in which programs take turns, and means over sizes
@@ -182,6 +160,7 @@ class Subject:
 
     def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:
         self._copies = copies
+        self._least_batch = copies[0].least_batch
         self._wanted = sample_seconds * 1e6
         self._microseconds = math.inf
 
@@ -193,6 +172,7 @@ class Subject:
         return microseconds
 
     def sample_any(self, batch: int, chance: random.Random) -> float:
+        """Run a batch of one of the copies, at random."""
         return self.sample(batch, chance.randrange(len(self._copies)))
 
     def fitting_batch(self) -> int:
@@ -212,76 +192,68 @@ class Subject:
             batch = math.ceil(batch * min(self._wanted / max(taken, 0.001), _LARGEST_STEP))
             taken = self.sample(batch) * batch
         self._microseconds = taken / batch
-        fitting = math.ceil(batch * self._wanted / taken)
-        return max(min(fitting, _LARGEST_BATCH), self._least_batch)
+        return self._batch_of(self._wanted)
 
     def longest_batch(self) -> int:
-        longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
-        return max(min(longest, _LARGEST_BATCH), self._least_batch)
+        """Return the largest number of iterations in a sample that another subject may ask for."""
+        return self._batch_of(_LONGEST * self._wanted)
+
+    def _batch_of(self, microseconds: float) -> int:
+        batch = math.ceil(microseconds / self._microseconds)
+        return max(min(batch, _LARGEST_BATCH), self._least_batch)
 
     def warm_up(self) -> None:
+        """Run the copies that have not run, unless they are slow."""
         if self._microseconds * self._least_batch < _SLOW * self._wanted:
             for copy in range(1, len(self._copies)):
                 self.sample(self._least_batch, copy)
 
-    @property
-    def _least_batch(self) -> int:
-        return self._copies[0].least_batch
 
+def interleave(
+    subjects: Sequence[Subject],
+    count: int,
+    seed: int,
+    seconds: float,
+    after_round: Callable[[], None],
+) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+    """Run each subject once per round, in random order; return the times by round and subject, and the batches.
 
-@dataclass(frozen=True)
-class Interleaving:
-    """The settings of interleaved measurements."""
-
-    count: int
-    seed: int
-    seconds: float
-
-    def run(
-        self, subjects: Sequence[Subject], after_round: Callable[[], None]
-    ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
-        """Run each subject once per round, in random order.
-
-        All subjects have equal batches, since times from unequal batches are not quite comparable. The exception is a
-        subject that is several times as slow as another: the inaccuracy does not matter there, and a smaller batch
-        saves time.
-        """
-        chance = random.Random(self.seed)  # noqa: S311 - no secret
-        shared = max(subject.fitting_batch() for subject in subjects)
-        batches = tuple(min(shared, subject.longest_batch()) for subject in subjects)
-        for subject in subjects:
-            subject.warm_up()
-        rounds: list[tuple[float, ...]] = []
-        end = time.monotonic() + self.seconds
-        while len(rounds) < self.count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):
-            samples = [0.0] * len(subjects)
-            for index in chance.sample(range(len(subjects)), len(subjects)):
-                samples[index] = subjects[index].sample_any(batches[index], chance)
-            rounds.append(tuple(samples))
-            after_round()
-        return tuple(rounds), batches
-
-
-@dataclass(frozen=True)
-class SizedPart:
-    """A loaded benchmark at one combination of sizes."""
-
-    benchmark: Runnable
-    weight: int
-    repeats: int
+    All subjects have equal batches, since times from unequal batches are not quite comparable. The exception is a
+    subject that is several times as slow as another: the inaccuracy does not matter there, and a smaller batch
+    saves time.
+    """
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    shared = max(subject.fitting_batch() for subject in subjects)
+    batches = tuple(min(shared, subject.longest_batch()) for subject in subjects)
+    for subject in subjects:
+        subject.warm_up()
+    rounds: list[tuple[float, ...]] = []
+    end = time.monotonic() + seconds
+    while len(rounds) < count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):
+        samples = [0.0] * len(subjects)
+        for index in chance.sample(range(len(subjects)), len(subjects)):
+            samples[index] = subjects[index].sample_any(batches[index], chance)
+        rounds.append(tuple(samples))
+        after_round()
+    return tuple(rounds), batches
 
 
 class SizedBenchmark:
     """A benchmark that runs at several sizes, one after another. An iteration takes the mean of their times."""
 
-    def __init__(self, parts: Sequence[SizedPart]) -> None:
-        self.least_batch = max(part.benchmark.least_batch for part in parts)
-        self._parts = parts
+    def __init__(
+        self, benchmarks: Sequence[Runnable], weights: Sequence[int], repeats: Sequence[int]
+    ) -> None:
+        self.least_batch = max(benchmark.least_batch for benchmark in benchmarks)
+        self._benchmarks = benchmarks
+        self._weights = weights
+        self._repeats = repeats
 
     def sample(self, batch: int) -> float:
         """Run a batch at each of the sizes; return the microseconds of an iteration."""
-        times = [part.benchmark.sample(batch * part.repeats) for part in self._parts]
-        return weighted_mean(times, [part.weight for part in self._parts])
+        parts = zip(self._benchmarks, self._repeats, strict=True)
+        times = [benchmark.sample(batch * repeats) for benchmark, repeats in parts]
+        return weighted_mean(times, self._weights)
 
 
 @dataclass(frozen=True)
@@ -293,13 +265,7 @@ class Repetition:
 
 
 def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
-    """Return the repetitions of a benchmark at each of its sizes.
-
-    Args:
-        times: its times, in microseconds.
-        weights: the weights of the times.
-        sample_seconds: the time after which more repetitions do not help.
-    """
+    """Return the repetitions of a benchmark at each of its sizes, which `sample_seconds` limit."""
     longest = min(max(times), sample_seconds * 1e6)
     counts = tuple(max(1, round(longest / time)) for time in times)
     whole = sum(count * time for count, time in zip(counts, times, strict=True))
@@ -318,14 +284,7 @@ def weighted_mean(times: Sequence[float], weights: Sequence[int]) -> float:
 def input_bytes(
     argument: ProgramInput, number: int, seed: int, integers: tuple[int, int]
 ) -> NDArray[np.uint8]:
-    """Return the elements of an argument.
-
-    Args:
-        argument: the argument.
-        number: its position.
-        seed: fixes random elements.
-        integers: the least and the largest random integer.
-    """
+    """Return the elements of the argument at a position; random integers are from the first to the second of two."""
     if argument.content is not None:
         return np.frombuffer(argument.content, np.uint8)
     count = math.prod(argument.shape)
@@ -337,23 +296,8 @@ def input_bytes(
     return generator.integers(low, high, count, dtype, endpoint=True).view(np.uint8)
 
 
-def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
-    """Return the module that programs load their parameters from; see `parameter_indexes`."""
-    indexes = parameter_indexes(source, seed)
-    providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
-    return rt.create_io_parameters_module(instance, *providers)
-
-
 def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.ParameterIndex]:
-    """Return the parameters of a program by scope.
-
-    Args:
-        source: the parameters, and the files that hold them.
-        seed: fixes the parameters if there are no files.
-
-    Raises:
-        MeasurementError: a file cannot be read.
-    """
+    """Return the parameters of a program by scope; a `MeasurementError` means that a file cannot be read."""
     indexes: defaultdict[str, rt.ParameterIndex] = defaultdict(rt.ParameterIndex)
     try:
         for file in source.files:
@@ -376,59 +320,6 @@ def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
         return data
     scale = 1 / math.sqrt(math.prod(parameter.shape[1:]) or 1)
     return (data.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
-
-
-_MOST_LOADED: Final = 6
-"""The number of modules that stay loaded while unused, three copies of two programs. Each may hold large weights."""
-
-
-class ProgramRunner:
-    """Runs whole programs on a device."""
-
-    def __init__(self, device: rt.HalDevice, seed: int, timer: CallTimer) -> None:
-        self._device = device
-        self._loader = Loader(device, _MOST_LOADED, timer)
-        self._seed = seed
-        self._parameters = lru_cache(1)(parameter_module)
-
-    @property
-    def loading_seconds(self) -> float:
-        return self._loader.seconds
-
-    def outputs(self, program: CompiledProgram) -> CallOutputs:
-        """Run a program once from its initial state."""
-        (loaded,) = self.load(program, [None])
-        return loaded.outputs()
-
-    def traces(
-        self, program: CompiledProgram, directory: str
-    ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
-        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`."""
-        tracer = ValueTracer(self._device, directory)
-        loader = Loader(self._device, 1, sink=tracer.sink)
-        place = self._place(program, loader)
-        loaded = LoadedProgram(self._device, loader, program, place, self._seed)
-        return loaded.outputs().arrays, tracer.dispatches()
-
-    def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
-        """Return a program ready to run, in several places in memory."""
-        release_memory(self._device)
-        return [
-            LoadedProgram(
-                self._device,
-                self._loader,
-                program,
-                self._place(program, self._loader, copy),
-                self._seed,
-            )
-            for copy in copies
-        ]
-
-    def _place(self, program: CompiledProgram, loader: Loader, copy: Hashable = None) -> _Place:
-        libraries: tuple[rt.VmModule, ...] = ()
-        if program.parameters.parameters or program.parameters.files:
-            libraries = (self._parameters(loader.instance, program.parameters, self._seed),)
-        return program.image, copy, libraries
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,35 +347,32 @@ class LoadedProgram:
     def __init__(
         self,
         device: rt.HalDevice,
-        loader: Loader,
+        load: Callable[..., LoadedFunction],
         program: CompiledProgram,
-        place: _Place,
         seed: int,
     ) -> None:
         self._device = device
-        self._loader = loader
+        self._load = load
         self._program = program
-        self._place = place
         self._seed = seed
         self._inputs = self._arguments()
-        self._function = loader.load_module(*self._place).function(program.function)
-        self._updates = any(argument.is_updated for argument in program.inputs)
+        self._function = load()
 
     def sample(self, batch: int) -> float:
         """Call the function `batch` times; return the microseconds of a call."""
         if self._program.is_stateful:
-            function = self._loader.load_anew(*self._place).function(self._program.function)
+            function = self._load(anew=True)
             self._call(function, self._inputs)
             return self._call(function, self._inputs)[0] * 1e6
-        if self._updates:
+        if any(argument.is_updated for argument in self._program.inputs):
             self._inputs = self._arguments()
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
     def outputs(self) -> CallOutputs:
         """Return the outputs of a call in a fresh context."""
-        module = self._loader.load_anew(*self._place)
+        function = self._load(anew=True)
         inputs = self._arguments()
-        seconds, results = self._call(module.function(self._program.function), inputs)
+        seconds, results = self._call(function, inputs)
         updated = [
             value
             for value, argument in zip(inputs, self._program.inputs, strict=True)

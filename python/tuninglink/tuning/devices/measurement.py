@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
+
+import iree.runtime as rt
 
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -17,13 +20,15 @@ from tuninglink.tuning.devices.device import (
     devices_of,
     driver_of,
     open_device,
+    release_memory,
 )
 from tuninglink.tuning.devices.loading import (
     BenchmarkLoader,
     CallOutputs,
-    Interleaving,
-    ProgramRunner,
+    LoadedProgram,
     Subject,
+    interleave,
+    parameter_indexes,
 )
 from tuninglink.tuning.devices.numerics import (
     Outputs,
@@ -32,7 +37,13 @@ from tuninglink.tuning.devices.numerics import (
     make_inputs,
     outputs_of,
 )
-from tuninglink.tuning.devices.running import DispatchTrace, Loader, bytes_on_host, to_device
+from tuninglink.tuning.devices.running import (
+    DispatchTrace,
+    Loader,
+    ValueTracer,
+    bytes_on_host,
+    to_device,
+)
 from tuninglink.tuning.devices.times import (
     DeviceReading,
     Rounds,
@@ -47,8 +58,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.numerics import Bytes
-    from tuninglink.tuning.programs import Benchmark, CompiledProgram
+    from tuninglink.tuning.programs import Benchmark, CompiledProgram, ParameterSource
 
+
+_MOST_PROGRAMS: Final = 6
+"""The number of programs that stay loaded while unused, three copies of two. Each may hold large weights."""
 
 _LEAST_SAMPLES: Final = 3
 _MOST_SAMPLES: Final = 100
@@ -61,7 +75,7 @@ _FIRST_US: Final = 20_000.0
 
 
 class Measurer:
-    """Measures benchmarks on a device that it holds.
+    """Measures benchmarks on a device that it holds. What cannot be loaded or run raises a `MeasurementError`.
 
     Args:
         uri: the device.
@@ -80,15 +94,16 @@ class Measurer:
         self._sensors = sensors_of(uri)
         timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
         self._loader = Loader(self._device, timer=timer)
+        self._programs = Loader(self._device, _MOST_PROGRAMS, timer)
+        self._parameters = lru_cache(1)(self._parameter_module)
         self._benchmarks = BenchmarkLoader(uri, self._device, self._loader, self._settings)
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
-        self._programs = ProgramRunner(self._device, self._settings.seed, timer)
 
     @property
     def loading_seconds(self) -> float:
         """The time spent on loading modules so far, in seconds."""
-        return self._loader.seconds + self._programs.loading_seconds
+        return self._loader.seconds + self._programs.seconds
 
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
@@ -99,15 +114,13 @@ class Measurer:
             benchmark: the benchmark.
             seconds: the time limit of sampling; three samples are taken in any case, unless they take over a second.
             limit_microseconds: the time of an iteration above which no batch is run.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
         """
         subject = self._benchmarks.subject(benchmark)
         once = subject.sample(1)
         if limit_microseconds is not None:
             # A single iteration is as uncertain as the overhead of the call.
-            limit = limit_microseconds + self._benchmarks.overhead(benchmark.layout) * 1e6
+            overhead = self._benchmarks.overheads[benchmark.layout]
+            limit = limit_microseconds + overhead.seconds * 1e6
             if limit < once < max(_FIRST_FACTOR * limit, _FIRST_US):
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
@@ -120,62 +133,79 @@ class Measurer:
         batch = subject.fitting_batch()
         samples: list[float] = []
         began = time.perf_counter()
-        while _needs_more(len(samples), time.perf_counter() - began, seconds):
+        while len(samples) < _MOST_SAMPLES:
+            taken = time.perf_counter() - began
+            if samples and taken >= (_ENOUGH_SECONDS if len(samples) < _LEAST_SAMPLES else seconds):
+                break
             samples.append(subject.sample(batch))
         return Timing(tuple(samples), batch, self._readings())
 
     def rounds(
         self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measure benchmarks against each other: each runs once per round; see `Interleaving`.
+        """Measure benchmarks against each other: each runs once per round; see `interleave`.
 
         Args:
             benchmarks: the benchmarks, all of the same layout.
             count: the number of rounds.
             seed: fixes the order within the rounds, and which copies of the modules run.
             seconds: the time after which no further round begins, unless there are too few.
-
-        Raises:
-            MeasurementError: a program or benchmark cannot be loaded or run.
         """
         subjects = [
             self._benchmarks.subject(benchmark, self._benchmarks.copies(benchmark.image, seed))
             for benchmark in benchmarks
         ]
-        return self._rounds(subjects, Interleaving(count, seed, seconds))
+        return self._rounds(subjects, count, seed, seconds)
 
     def program_rounds(
         self, programs: Sequence[CompiledProgram], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measure whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
+        """Measure whole programs against each other, as `rounds` does benchmarks; samples are times of a call."""
+        release_memory(self._device)
+        subjects = []
+        for program in programs:
+            copies = self._benchmarks.copies(program.image, seed)
+            loaded = [self._load(program, self._programs, copy) for copy in copies]
+            subjects.append(Subject(loaded, self._settings.sample_seconds))
+        return self._rounds(subjects, count, seed, seconds)
 
-        Raises:
-            MeasurementError: a program or benchmark cannot be loaded or run.
-        """
-        copies = [
-            self._programs.load(program, self._benchmarks.copies(program.image, seed))
-            for program in programs
-        ]
-        subjects = [Subject(copy, self._settings.sample_seconds) for copy in copies]
-        return self._rounds(subjects, Interleaving(count, seed, seconds))
+    def _rounds(self, subjects: Sequence[Subject], count: int, seed: int, seconds: float) -> Rounds:
+        readings: list[DeviceReading] = []
+        samples, batches = interleave(
+            subjects, count, seed, seconds, lambda: readings.extend(self._readings())
+        )
+        return Rounds(samples, batches, tuple(readings))
+
+    def _readings(self) -> tuple[DeviceReading, ...]:
+        reading = self._sensors.read()
+        return (reading,) if reading else ()
+
+    def _load(
+        self, program: CompiledProgram, loader: Loader, copy: Hashable = None
+    ) -> LoadedProgram:
+        libraries: tuple[rt.VmModule, ...] = ()
+        if program.parameters.parameters or program.parameters.files:
+            libraries = (self._parameters(loader.instance, program.parameters),)
+        load = partial(loader.load, program.image, program.function, copy, libraries)
+        return LoadedProgram(self._device, load, program, self._settings.seed)
+
+    def _parameter_module(self, instance: rt.VmInstance, source: ParameterSource) -> rt.VmModule:
+        indexes = parameter_indexes(source, self._settings.seed)
+        providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
+        return rt.create_io_parameters_module(instance, *providers)
 
     def program_outputs(self, program: CompiledProgram) -> CallOutputs:
-        """Return the outputs of a call of a program; see `ProgramRunner.outputs`.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
-        return self._programs.outputs(program)
+        """Run a program once from its initial state."""
+        release_memory(self._device)
+        return self._load(program, self._programs).outputs()
 
     def program_traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
-        """Return the outputs of a call of a program, and the values of its dispatches; see `ProgramRunner.traces`.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
-        return self._programs.traces(program, directory)
+        """Run once a program compiled with `--iree-flow-trace-dispatch-tensors`; tensors go to files in a directory."""
+        tracer = ValueTracer(self._device, directory)
+        loaded = self._load(program, Loader(self._device, 1, sink=tracer.sink))
+        return loaded.outputs().arrays, tracer.dispatches()
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compare the outputs of two benchmarks on the same inputs.
@@ -187,9 +217,6 @@ class Measurer:
 
         Returns:
             None if they agree; else the difference and its place.
-
-        Raises:
-            MeasurementError: a program or benchmark cannot be loaded or run.
         """
         for function in benchmark.sized:
             failure = self.compare(benchmark.at(function), reference.at(function), reduction)
@@ -197,31 +224,16 @@ class Measurer:
                 return replace(failure, message=f"at {function.sizes}: {failure.message}")
         if benchmark.sized:
             return None
-        expected = self.expected(reference)
-        return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
-
-    def expected(self, benchmark: Benchmark) -> Outputs:
-        """Return the result of `outputs`, cached for the last module, since several benchmarks are compared with it.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
-        if benchmark not in self._expected:
-            if any(other.image != benchmark.image for other in self._expected):
+        # The outputs of the last reference are kept: several benchmarks are compared with it.
+        if reference not in self._expected:
+            if any(other.image != reference.image for other in self._expected):
                 self._expected.clear()
-            self._expected[benchmark] = self.outputs(benchmark)
-        return self._expected[benchmark]
+            self._expected[reference] = self.outputs(reference)
+        outputs = self.outputs(benchmark)
+        return difference(benchmark.layout, outputs, self._expected[reference], reduction)
 
     def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
-        """Return the outputs of one iteration of a benchmark on fresh inputs.
-
-        Args:
-            benchmark: the benchmark.
-            inputs: the initial content of the buffer; by default, that of `make_inputs`.
-
-        Raises:
-            MeasurementError: it cannot be loaded or run.
-        """
+        """Return the outputs of one iteration of a benchmark on fresh inputs, by default those of `make_inputs`."""
         layout = benchmark.layout
         before = self._inputs(layout) if inputs is None else inputs
         buffer = to_device(self._device, before)
@@ -234,21 +246,6 @@ class Measurer:
             None if violation is None else str(violation),
         )
 
-    def _rounds(self, subjects: Sequence[Subject], interleaving: Interleaving) -> Rounds:
-        readings: list[DeviceReading] = []
-        samples, batches = interleaving.run(subjects, lambda: readings.extend(self._readings()))
-        return Rounds(samples, batches, tuple(readings))
-
-    def _readings(self) -> tuple[DeviceReading, ...]:
-        reading = self._sensors.read()
-        return (reading,) if reading else ()
-
-
-def _needs_more(samples: int, taken: float, seconds: float) -> bool:
-    if samples < _LEAST_SAMPLES:
-        return not samples or taken < _ENOUGH_SECONDS
-    return samples < _MOST_SAMPLES and taken < seconds
-
 
 # --- Clock, power and temperature of devices, from NVIDIA's management library and the kernel's files under `/sys`
 
@@ -256,64 +253,41 @@ _NVIDIA_DRIVERS: Final = frozenset({"cuda", "vulkan"})
 _AMD_DRIVERS: Final = frozenset({"hip", "amdgpu"})
 _SYSTEM: Final = Path("/sys")
 
+_IDENTIFIER: Final = "GPU-"
+"""The prefix of the UUID of a GPU, which the runtime and NVIDIA's library write alike."""
 
-class Sensors(Protocol):
-    """The sensors of a device."""
+
+class Sensors:
+    """The sensors of a device; these are those of one that reports nothing."""
 
     def read(self) -> DeviceReading:
         """Return the current values; None for those that the system does not report."""
-
-
-class NoSensors:
-    """The sensors of a device that reports nothing."""
-
-    def read(self) -> DeviceReading:
         return DeviceReading()
 
 
 def sensors_of(uri: str) -> Sensors:
     """Return the sensors of a device, whose driver is loaded if the URI gives an index."""
-    driver = driver_of(uri)
+    driver, _, path = uri.partition("://")
     if driver in LOCAL_DRIVERS:
         return ProcessorSensors()
-    if driver in _NVIDIA_DRIVERS:
-        library, identifier = _nvml(), _identifier(uri)
-        if library is not None and identifier is not None:
-            return NvidiaSensors(library, identifier)
+    number = int(path) if path.isdecimal() else 0
+    if driver in _NVIDIA_DRIVERS and (library := _nvml()) is not None:
+        # The index of a GPU in the library may differ from its index in the driver.
+        listed = [path] if path.startswith(_IDENTIFIER) else _listed(driver)[number:]
+        return NvidiaSensors(library, listed[0]) if listed else Sensors()
     cards = amd_cards() if driver in _AMD_DRIVERS else []
-    number = _number(uri)
-    return AmdSensors(cards[number]) if number < len(cards) else NoSensors()
-
-
-def _number(uri: str) -> int:
-    path = uri.partition("://")[2]
-    if not path.startswith(_IDENTIFIER):
-        return int(path) if path.isdecimal() else 0
-    paths = [device.partition("://")[2] for device in _listed(driver_of(uri))]
-    return paths.index(path) if path in paths else 0
-
-
-_IDENTIFIER: Final = "GPU-"
-"""The prefix of the UUID of a GPU, which the runtime and NVIDIA's library write alike."""
-
-
-def _identifier(uri: str) -> str | None:
-    """Return the UUID of a GPU: its index in the library may differ from its index in the driver."""
-    path = uri.partition("://")[2]
-    if path.startswith(_IDENTIFIER):
-        return path
-    devices, number = _listed(driver_of(uri)), _number(uri)
-    return devices[number].partition("://")[2] if number < len(devices) else None
+    if cards and path.startswith(_IDENTIFIER):
+        paths = _listed(driver)
+        number = paths.index(path) if path in paths else 0
+    return AmdSensors(cards[number]) if number < len(cards) else Sensors()
 
 
 def _listed(driver: str) -> list[str]:
-    try:
-        return [device.uri for device in devices_of(driver)]
-    except DeviceError:
-        return []
+    """Return the paths of the URIs of a driver's devices."""
+    with suppress(DeviceError):
+        return [device.uri.partition("://")[2] for device in devices_of(driver)]
+    return []
 
-
-# --- NVIDIA ----------------------------------------------------------------------------------------------
 
 _SHADER_CLOCK: Final = 1
 """`NVML_CLOCK_SM` of `nvml.h`."""
@@ -331,7 +305,7 @@ def _nvml() -> ctypes.CDLL | None:
     return library if library.nvmlInit_v2() == 0 else None
 
 
-class NvidiaSensors:
+class NvidiaSensors(Sensors):
     """The sensors of a GPU of NVIDIA."""
 
     def __init__(self, library: ctypes.CDLL, identifier: str) -> None:
@@ -358,27 +332,18 @@ class NvidiaSensors:
         return value.value if result == 0 else None
 
 
-# --- AMD -------------------------------------------------------------------------------------------------
-
-
 def amd_cards(system: Path = _SYSTEM) -> list[Path]:
     """Return the folders of AMD's GPUs, in the order of their numbers."""
-    clocks = system.glob("class/drm/card[0-9]*/device/pp_dpm_sclk")
-    folders = [clock.parent for clock in clocks if _card_number(clock.parent) is not None]
-    return sorted(folders, key=lambda folder: _card_number(folder) or 0)
+    folders = {
+        int(digits): clock.parent
+        for clock in system.glob("class/drm/card[0-9]*/device/pp_dpm_sclk")
+        if (digits := clock.parent.parent.name.removeprefix("card")).isdecimal()
+    }
+    return [folders[number] for number in sorted(folders)]
 
 
-def _card_number(folder: Path) -> int | None:
-    digits = folder.parent.name.removeprefix("card")
-    return int(digits) if digits.isdecimal() else None
-
-
-class AmdSensors:
-    """The sensors of a GPU of AMD.
-
-    Args:
-        folder: the folder of the device under `/sys/class/drm`.
-    """
+class AmdSensors(Sensors):
+    """The sensors of a GPU of AMD, from the folder of its device under `/sys/class/drm`."""
 
     def __init__(self, folder: Path) -> None:
         self._clock = folder / "pp_dpm_sclk"
@@ -387,23 +352,15 @@ class AmdSensors:
 
     def read(self) -> DeviceReading:
         """See `Sensors`."""
+        levels = _text_in(self._clock).splitlines()
+        active = next((level for level in levels if level.endswith("*")), "")
+        digits = "".join(filter(str.isdecimal, active.partition(":")[2]))
         return DeviceReading(
-            clock_mhz=self._active_clock(),
+            clock_mhz=int(digits) if digits else None,
             power_watts=_first_number(self._power, 1e6),
             temperature_celsius=_first_number(self._temperature, 1e3),
         )
 
-    def _active_clock(self) -> int | None:
-        try:
-            levels = self._clock.read_text().splitlines()
-        except OSError:
-            return None
-        active = next((level for level in levels if level.endswith("*")), "")
-        digits = "".join(filter(str.isdecimal, active.partition(":")[2]))
-        return int(digits) if digits else None
-
-
-# --- Processors ------------------------------------------------------------------------------------------
 
 _PROCESSOR_MONITORS: Final = frozenset({"coretemp", "k10temp", "zenpower", "cpu_thermal"})
 """The names of the kernel's monitors of processors."""
@@ -415,25 +372,29 @@ _LEAST_SECONDS: Final = 0.05
 """The least time between two readings of the energy counters, which advance in steps of milliseconds."""
 
 
-class ProcessorSensors:
-    """The sensors of the processors of this machine.
+class ProcessorSensors(Sensors):
+    """The sensors of the processors of this machine, from the kernel's files.
 
     The energy counters of the packages are mostly readable by the administrator alone. Power is the mean since the
     previous reading.
-
-    Args:
-        system: the kernel's files.
     """
 
     def __init__(self, system: Path = _SYSTEM) -> None:
         self._clock = system / "devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"
-        self._temperature = [*_temperatures(system)]
-        packages = [
-            folder
+        self._temperature = [
+            folder / file
+            for pattern, label, names, file in (
+                ("class/hwmon/hwmon*", "name", _PROCESSOR_MONITORS, "temp1_input"),
+                ("class/thermal/thermal_zone*", "type", _PROCESSOR_ZONES, "temp"),
+            )
+            for folder in sorted(system.glob(pattern))
+            if _text_in(folder / label) in names
+        ]
+        self._packages = [
+            EnergyCounter(folder)
             for folder in sorted(system.glob("class/powercap/intel-rapl:*"))
             if folder.name.count(":") == 1
         ]
-        self._packages = [EnergyCounter(folder) for folder in packages]
 
     def read(self) -> DeviceReading:
         """See `Sensors`."""
@@ -449,11 +410,7 @@ class ProcessorSensors:
 
 
 class EnergyCounter:
-    """The energy counter of a package of processors.
-
-    Args:
-        folder: its folder under `/sys/class/powercap`.
-    """
+    """The energy counter of a package of processors, from its folder under `/sys/class/powercap`."""
 
     def __init__(self, folder: Path) -> None:
         self._energy = folder / "energy_uj"
@@ -477,21 +434,6 @@ class EnergyCounter:
     def _now(self) -> tuple[float, float] | None:
         energy = _number_in(self._energy, 1.0)
         return None if energy is None else (time.monotonic(), energy)
-
-
-def _temperatures(system: Path) -> list[Path]:
-    """Return the files with temperatures of processors, in thousandths of a degree."""
-    monitors = [
-        folder / "temp1_input"
-        for folder in sorted(system.glob("class/hwmon/hwmon*"))
-        if _text_in(folder / "name") in _PROCESSOR_MONITORS
-    ]
-    zones = [
-        folder / "temp"
-        for folder in sorted(system.glob("class/thermal/thermal_zone*"))
-        if _text_in(folder / "type") in _PROCESSOR_ZONES
-    ]
-    return [*monitors, *zones]
 
 
 def _first_number(files: list[Path], unit: float) -> float | None:

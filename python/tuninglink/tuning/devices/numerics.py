@@ -8,7 +8,7 @@ are perturbed by about one rounding, and an output may differ by a multiple of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -70,11 +70,9 @@ class ElementDifferences:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of one iteration of a benchmark.
+    """The outputs of one iteration of a benchmark: the bytes of each binding that it writes.
 
-    Attributes:
-        bindings: the bytes of each binding that it writes.
-        violation: the write out of bounds, in words, or None.
+    A write out of bounds is a violation, in words.
     """
 
     bindings: dict[int, Bytes]
@@ -84,13 +82,7 @@ class Outputs:
 def difference(
     layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
 ) -> Failure | None:
-    """Compare the outputs of two benchmarks on the same inputs.
-
-    Args:
-        layout: their buffer.
-        actual: the outputs of the checked benchmark.
-        expected: the outputs of the other benchmark.
-        reduction: the number of products in an element of an output.
+    """Compare the outputs of two benchmarks on the same inputs, for `reduction` products in an element.
 
     Returns:
         None if they agree; else the difference and its place.
@@ -107,16 +99,10 @@ def difference(
 def compare(
     binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
 ) -> ElementDifferences:
-    """Compare the elements of a binding.
+    """Compare the elements of a binding, for `reduction` products in an element.
 
     Floating-point elements may differ by the error of rounding in another order; a NaN must be where one is
     expected, and so must an infinity. All others must be equal.
-
-    Args:
-        binding: the type and shape of the bytes.
-        actual: the output of one kernel.
-        expected: the output of the other.
-        reduction: the number of products in an element.
     """
     dtype = element_type(binding.element_type)
     if dtype is None:
@@ -129,9 +115,14 @@ def compare(
     if np.array_equal(actual[:size], expected[:size]):
         # Twenty times as fast as with tolerances.
         return ElementDifferences(agrees=True, count=count)
-    expected_values = reference.astype(np.float64)
-    allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
-    return within(result.astype(np.float64), expected_values, allowed, binding.shape)
+    # Tolerances are relative to the magnitude of each element, at least the root mean square of the finite ones. An
+    # infinite magnitude would allow any value in its place.
+    values = reference.astype(np.float64)
+    regular = np.isfinite(values)
+    scale = _root_mean_square(values[regular])
+    magnitudes = np.where(regular, np.maximum(np.abs(values), scale), scale)
+    allowed = relative_tolerance(dtype, reduction) * magnitudes
+    return within(result.astype(np.float64), values, allowed, binding.shape)
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
@@ -140,17 +131,6 @@ def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
     roundings = 2 if dtype.itemsize <= _NARROW_BYTES else _ROUNDINGS
     return precision * (roundings + terms)
-
-
-def _magnitudes(values: np.ndarray) -> np.ndarray:
-    """Return the magnitude of each element, at least the root mean square of the finite ones.
-
-    Infinities and NaNs get that value: an infinite magnitude would allow any value in their place.
-    """
-    regular = np.isfinite(values)
-    scale = _root_mean_square(values[regular])
-    magnitudes: np.ndarray = np.where(regular, np.maximum(np.abs(values), scale), scale)
-    return magnitudes
 
 
 def within(
@@ -199,26 +179,16 @@ _SENSITIVITY: Final = 8.0
 
 @dataclass(frozen=True)
 class Expected:
-    """The expected content of one binding.
-
-    Attributes:
-        values: the elements, as bytes.
-        perturbed: the elements for inputs that are off by about one rounding, as bytes.
-    """
+    """The expected content of one binding, as bytes, also for inputs that are off by about one rounding."""
 
     values: Bytes
     perturbed: Bytes
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
-    """Return the tolerance of each element of a binding.
+    """Return the tolerance of each element of a binding, where sums may be off by a part of their magnitude.
 
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
-
-    Args:
-        binding: the binding.
-        expected: its expected content.
-        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     dtype = element_type(binding.element_type)
     values, perturbed = elements(binding, expected.values), elements(binding, expected.perturbed)
@@ -245,14 +215,7 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
 ) -> ElementDifferences:
-    """Compare a binding with its expected content.
-
-    Args:
-        binding: the type and shape of the bytes.
-        actual: the output of a kernel.
-        expected: the expected output.
-        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
-    """
+    """Compare a binding with its expected content; see `tolerance`."""
     allowed = tolerance(binding, expected, summation)
     values, reference = elements(binding, actual), elements(binding, expected.values)
     if element_type(binding.element_type) is None:
@@ -274,10 +237,6 @@ _PERIOD: Final = 1_048_583
 """The number of elements that are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
 
 _LARGEST_INTEGER: Final = 3
-
-
-def _repeated(pattern: Bytes, length: int) -> Bytes:
-    return np.tile(pattern, -(-length // len(pattern)))[:length]
 
 
 def _width(name: str) -> int:
@@ -319,14 +278,7 @@ def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Bytes that are repeated in a part of a binding.
-
-    Attributes:
-        element_type: the element type of the part.
-        start: the offset of the part in the binding, in bytes.
-        length: its length in bytes.
-        content: the bytes.
-    """
+    """Bytes that are repeated in a part of a binding, whose offset in the binding and length are in bytes."""
 
     element_type: str
     start: int
@@ -341,22 +293,21 @@ class Pattern:
 
 def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
     """Return the initial content of each binding: a pattern for the whole binding, and patterns for parts of it."""
-    return [
-        [
-            _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),
-            *(
-                _pattern(
-                    part.element_type,
-                    part.offset,
-                    part.byte_length,
-                    (seed, index, part.offset),
-                    binding,
-                )
-                for part in binding.parts
-            ),
+    contents = []
+    for index, binding in enumerate(layout.bindings):
+        whole = _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding)
+        parts = [
+            _pattern(
+                part.element_type,
+                part.offset,
+                part.byte_length,
+                (seed, index, part.offset),
+                binding,
+            )
+            for part in binding.parts
         ]
-        for index, binding in enumerate(layout.bindings)
-    ]
+        contents.append([whole, *parts])
+    return contents
 
 
 def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: Binding) -> Pattern:
@@ -392,17 +343,30 @@ def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
     }
 
 
+_BLOCK: Final = 1 << 18
+"""The bytes that are compared at once: new memory for as many bytes as a buffer has would take longer than comparing them."""
+
+
 def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBoundsWrite | None:
     """Return the write out of bounds that the first set shows, or None.
 
     Bindings that a dispatch only reads count as out of bounds, too.
     """
-    count, first = 0, -1
-    for block in _protected_blocks(layout):
-        places = np.flatnonzero(before[block] != after[block])
-        if len(places) and not count:
-            first = block.start + int(places[0])
-        count += len(places)
+    written = sorted(
+        (binding.offset, binding.offset + binding.byte_length)
+        for binding in layout.bindings
+        if binding.access is not Access.READ
+    )
+    count, first, begin = 0, -1, 0
+    for start, end in (*written, (buffer_length(layout), 0)):
+        # Compare the bytes between two written bindings.
+        for low in range(begin, start, _BLOCK):
+            block = slice(low, min(low + _BLOCK, start))
+            places = np.flatnonzero(before[block] != after[block])
+            if len(places) and not count:
+                first = low + int(places[0])
+            count += len(places)
+        begin = max(begin, end)
     if not count:
         return None
     starts = [index for index, binding in enumerate(layout.bindings) if binding.offset <= first]
@@ -410,30 +374,13 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
     return OutOfBoundsWrite(first, count, neighbor)
 
 
-_BLOCK: Final = 1 << 18
-"""The bytes that are compared at once: new memory for as many bytes as a buffer has would take longer than comparing them."""
-
-
-def _protected_blocks(layout: BufferLayout) -> Iterator[slice]:
-    """Yield the bytes of the first set that a dispatch must not write, in blocks and in order."""
-    written = sorted(
-        (binding.offset, binding.offset + binding.byte_length)
-        for binding in layout.bindings
-        if binding.access is not Access.READ
-    )
-    begin = 0
-    for start, end in (*written, (buffer_length(layout), 0)):
-        for block in range(begin, start, _BLOCK):
-            yield slice(block, min(block + _BLOCK, start))
-        begin = max(begin, end)
-
-
 def random_bytes(
     name: str, count: int, seed: Sequence[int], largest_integer: int = _LARGEST_INTEGER
 ) -> Bytes:
     """Return elements of a type that are random and not zero."""
     if count > _PERIOD:
-        return _repeated(random_bytes(name, _PERIOD, seed, largest_integer), count * _width(name))
+        pattern = random_bytes(name, _PERIOD, seed, largest_integer)
+        return np.tile(pattern, -(-count // _PERIOD))[: count * _width(name)]
     random = np.random.default_rng(seed)
     dtype = element_type(name)
     if dtype is None:
@@ -465,23 +412,19 @@ def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
 
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
     """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
-    return [
-        parts
-        if binding.access is Access.WRITE
-        else [_perturbed(part, (seed, position, 1)) for part in parts]
-        for position, (binding, parts) in enumerate(
-            zip(layout.bindings, patterns(layout, seed), strict=True)
-        )
-    ]
-
-
-def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
-    dtype = element_type(part.element_type)
-    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
-        return part
-    values = part.content.view(dtype)
-    random = np.random.default_rng(seed)
-    step = max(float(ml_dtypes.finfo(dtype).eps), _LEAST_PERTURBATION)  # type: ignore[no-untyped-call]
-    signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
-    moved = (values.astype(np.float64) * (1 + signs * step)).astype(dtype)
-    return replace(part, content=moved.view(np.uint8))
+    contents = patterns(layout, seed)
+    for position, binding in enumerate(layout.bindings):
+        if binding.access is Access.WRITE:
+            continue
+        for number, part in enumerate(contents[position]):
+            dtype = element_type(part.element_type)
+            if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
+                continue
+            values = part.content.view(dtype)
+            eps = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+            random = np.random.default_rng((seed, position, 1))
+            signs = random.integers(0, 2, len(values), np.int8) * 2 - 1
+            factors = 1 + signs * max(eps, _LEAST_PERTURBATION)
+            moved = (values.astype(np.float64) * factors).astype(dtype).view(np.uint8)
+            contents[position][number] = replace(part, content=moved)
+    return contents

@@ -26,12 +26,9 @@ _OVERHEAD_CALLS: Final = 5
 
 
 class Overhead:
-    """The running minimum of the time of an empty batch.
+    """The running minimum of the time of an empty batch, in seconds.
 
     Other work on the machine only increases a time. Too large an overhead would make slow candidates seem fast.
-
-    Attributes:
-        seconds: the least time so far.
     """
 
     def __init__(self) -> None:
@@ -43,11 +40,7 @@ class Overhead:
 
 
 class MeasurementError(Exception):
-    """A benchmark cannot be loaded or run.
-
-    Attributes:
-        failure: the reason.
-    """
+    """A benchmark cannot be loaded or run."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -68,10 +61,6 @@ _MOST_LOADED: Final = 24
 """Modules that stay loaded: those of a race. Some devices compile a module further when it is loaded."""
 
 
-def _nothing() -> None:
-    """Do nothing; the default for `wait`."""
-
-
 class LoadedFunction:
     """A function of a module in a context, which holds the module's state."""
 
@@ -84,7 +73,7 @@ class LoadedFunction:
         return self.run(arguments)[0]
 
     def run(
-        self, arguments: Sequence[Any], wait: Callable[[], object] = _nothing
+        self, arguments: Sequence[Any], wait: Callable[[], object] | None = None
     ) -> tuple[float, rt.VmVariantList]:
         """Run the function and return the seconds that it took, and its results."""
         values = rt.VmVariantList(len(arguments))
@@ -99,29 +88,13 @@ class LoadedFunction:
 
         def call() -> None:
             self._context.invoke(self._function, values, results)
-            wait()
+            if wait is not None:
+                wait()
 
         try:
             return self._timer(call), results
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(Failure(FailureKind.RUN, str(failure))) from None
-
-
-class LoadedModule:
-    """A module in a context, which holds its state."""
-
-    def __init__(self, module: rt.VmModule, context: rt.VmContext, timer: CallTimer) -> None:
-        self._module = module
-        self._context = context
-        self._timer = timer
-
-    def function(self, name: str) -> LoadedFunction:
-        """Return a function of the module."""
-        function = self._module.lookup_function(name)
-        if function is None:
-            message = f"the module has no function '{name}'"
-            raise MeasurementError(Failure(FailureKind.LOAD, message))
-        return LoadedFunction(self._context, function, self._timer)
 
 
 class Loader:
@@ -150,49 +123,47 @@ class Loader:
         self._timer = timer
         self._hal = rt.create_hal_module(self.instance, device, debug_sink=sink)
         self._mapped = lru_cache(kept)(self._map)
-        self._loaded = lru_cache(kept)(self.load_anew)
+        self._opened = lru_cache(kept)(self._open)
 
-    def load(self, image: bytes, function: str, copy: Hashable = None) -> LoadedFunction:
+    def load(
+        self,
+        image: bytes,
+        function: str,
+        copy: Hashable = None,
+        libraries: tuple[rt.VmModule, ...] = (),
+        *,
+        anew: bool = False,
+    ) -> LoadedFunction:
         """Return a function of a module.
 
         Args:
             image: the module.
             function: the name of the function.
             copy: distinguishes copies of one module, each of which has its own place in memory.
+            libraries: the modules that it imports functions from, other than the runtime's own.
+            anew: whether the module is in its initial state, not in the state that earlier calls left.
 
         Raises:
             MeasurementError: the device rejects the module, or the function does not exist.
         """
-        return self.load_module(image, copy).function(function)
-
-    def load_module(
-        self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
-    ) -> LoadedModule:
-        """Return a module with the state that earlier calls left; see `load_anew`."""
-        return self._loaded(image, copy, libraries)
-
-    def load_anew(
-        self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
-    ) -> LoadedModule:
-        """Return a module in its initial state.
-
-        Args:
-            image: the module.
-            copy: see `load`.
-            libraries: the modules that it imports functions from, other than the runtime's own.
-
-        Raises:
-            MeasurementError: the device rejects the module.
-        """
         began = time.perf_counter()
         try:
-            module = self._mapped(image, copy)
-            context = rt.VmContext(self.instance, modules=[self._hal, *libraries, module])
+            module, context = (self._open if anew else self._opened)(image, copy, libraries)
         except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
             raise MeasurementError(Failure(FailureKind.LOAD, str(failure))) from None
         finally:
             self.seconds += time.perf_counter() - began
-        return LoadedModule(module, context, self._timer)
+        loaded = module.lookup_function(function)
+        if loaded is None:
+            message = f"the module has no function '{function}'"
+            raise MeasurementError(Failure(FailureKind.LOAD, message))
+        return LoadedFunction(context, loaded, self._timer)
+
+    def _open(
+        self, image: bytes, copy: Hashable, libraries: tuple[rt.VmModule, ...]
+    ) -> tuple[rt.VmModule, rt.VmContext]:
+        module = self._mapped(image, copy)
+        return module, rt.VmContext(self.instance, modules=[self._hal, *libraries, module])
 
     def _map(self, image: bytes, copy: Hashable) -> rt.VmModule:
         """Map a module from a file in memory: a copy would have arbitrary alignment."""
@@ -222,14 +193,12 @@ class LoadedBenchmark:
         self._arguments = (buffer, sets, stride)
         self._overhead = overhead
         for _ in range(_OVERHEAD_CALLS):
-            overhead.observe(self._seconds(0))
+            overhead.observe(call((*self._arguments, 0)))
 
     def sample(self, batch: int) -> float:
         """Run a batch; the overhead of the call does not count."""
-        return max(self._seconds(batch) - self._overhead.seconds, 1e-9) / batch * 1e6
-
-    def _seconds(self, batch: int) -> float:
-        return self._call((*self._arguments, batch))
+        seconds = self._call((*self._arguments, batch)) - self._overhead.seconds
+        return max(seconds, 1e-9) / batch * 1e6
 
 
 # --- Arrays to and from buffers of a device, and the tensors that a program traces, kept in files
@@ -263,11 +232,7 @@ def hal_type(name: str) -> Any:
 
 
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
-    """Copy bytes to a new buffer of a device.
-
-    Raises:
-        MeasurementError: the device has too little free memory.
-    """
+    """Copy bytes to a new buffer of a device; a `MeasurementError` means too little free memory."""
     try:
         return device.allocator.allocate_buffer_copy(
             memory_type=rt.MemoryType.DEVICE_LOCAL,
@@ -323,13 +288,7 @@ _INPUTS: Final = " inputs"
 
 @dataclass(frozen=True)
 class TracedTensor:
-    """A tensor that was traced; equal contents are kept once.
-
-    Attributes:
-        path: the file with its bytes, which is named for their hash.
-        dtype: the type of its elements.
-        shape: its sizes.
-    """
+    """A tensor that was traced, in a file that is named for the hash of its bytes: equal contents are kept once."""
 
     path: str
     dtype: np.dtype[Any]
@@ -346,13 +305,7 @@ class TracedTensor:
 
 @dataclass(frozen=True)
 class DispatchTrace:
-    """One execution of a dispatch.
-
-    Attributes:
-        name: the name of its function.
-        inputs: the tensors that it reads.
-        outputs: the tensors that it writes.
-    """
+    """One execution of a dispatch: the name of its function, and the tensors that it reads and writes."""
 
     name: str
     inputs: tuple[TracedTensor, ...]

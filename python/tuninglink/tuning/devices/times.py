@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Final, Protocol
 
@@ -47,13 +47,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """The state of a device during a measurement; None for values that its driver does not report.
-
-    Attributes:
-        clock_mhz: its clock.
-        power_watts: its power.
-        temperature_celsius: its temperature.
-    """
+    """The state of a device during a measurement; None for values that its driver does not report."""
 
     clock_mhz: int | None = None
     power_watts: float | None = None
@@ -65,13 +59,7 @@ class DeviceReading:
 
 @dataclass(frozen=True)
 class ReadingRange:
-    """The range of one quantity over several readings.
-
-    Attributes:
-        least: the least value.
-        median: the median.
-        most: the largest value.
-    """
+    """The range of one quantity over several readings."""
 
     least: float
     median: float
@@ -80,13 +68,7 @@ class ReadingRange:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The state of a device during measurements; None for values that its driver does not report.
-
-    Attributes:
-        clock_mhz: its clocks.
-        power_watts: its power.
-        temperature_celsius: its temperatures.
-    """
+    """The state of a device during measurements; None for values that its driver does not report."""
 
     clock_mhz: ReadingRange | None = None
     power_watts: ReadingRange | None = None
@@ -96,20 +78,14 @@ class Conditions:
     def of(cls, readings: Iterable[DeviceReading]) -> Conditions | None:
         """Return the ranges of readings; None without a value."""
         taken = [reading for reading in readings if reading]
-        if not taken:
-            return None
-        return cls(
-            _range(reading.clock_mhz for reading in taken),
-            _range(reading.power_watts for reading in taken),
-            _range(reading.temperature_celsius for reading in taken),
-        )
-
-
-def _range(values: Iterable[float | None]) -> ReadingRange | None:
-    reported = [value for value in values if value is not None]
-    if not reported:
-        return None
-    return ReadingRange(min(reported), statistics.median(reported), max(reported))
+        ranges = {}
+        for quantity in (item.name for item in fields(DeviceReading)):
+            values = [getattr(reading, quantity) for reading in taken]
+            reported = [value for value in values if value is not None]
+            if reported:
+                bounds = min(reported), statistics.median(reported), max(reported)
+                ranges[quantity] = ReadingRange(*bounds)
+        return cls(**ranges) if taken else None
 
 
 @dataclass(frozen=True)
@@ -129,8 +105,7 @@ class Timing:
     @property
     def clocks_mhz(self) -> tuple[int, ...]:
         """The known clocks of the device."""
-        clocks = (reading.clock_mhz for reading in self.readings)
-        return tuple(clock for clock in clocks if clock is not None)
+        return tuple(r.clock_mhz for r in self.readings if r.clock_mhz is not None)
 
     @property
     def median(self) -> float:
@@ -175,11 +150,8 @@ _OWN_STACK_BYTES: Final = 12 << 10
 """The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
 
 
-class CallTimer(Protocol):
-    """Runs calls and times them."""
-
-    def __call__(self, call: Callable[[], object]) -> float:
-        """Run a call and return the seconds that it took."""
+CallTimer = Callable[[Callable[[], object]], float]
+"""Runs a call and returns the seconds that it took."""
 
 
 def wall_seconds(call: Callable[[], object]) -> float:
@@ -214,7 +186,7 @@ def _processor_seconds(call: Callable[[], object]) -> float:
     return time.thread_time() - before
 
 
-# --- Scheduling: budgets, exploration of candidates, and the use of a run's time: its stages, and the device use in each
+# --- The use of a run's time: its stages, and the device use in each
 
 
 class Stage(Enum):
@@ -341,9 +313,6 @@ class Timeline:
 
     Args:
         clock: returns the time in seconds.
-
-    Attributes:
-        began: the time of its creation.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

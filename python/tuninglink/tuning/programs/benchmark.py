@@ -14,7 +14,7 @@ a set: set `i` of a batch is copy `i / variants` of the bindings with the argume
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import sha256
@@ -49,11 +49,7 @@ class Binding:
     """One buffer binding of a dispatch.
 
     Attributes:
-        access: the use of the binding by the dispatch.
-        element_type: the element type, in MLIR syntax.
-        shape: the static sizes.
         offset: the offset of the binding in its set, in bytes.
-        byte_length: its length in bytes.
         largest_integer: the largest integer that it may hold: a random integer may be used as an index.
         parts: the parts that are read as another type, such as indices next to weights.
     """
@@ -72,7 +68,6 @@ class BufferLayout:
     """The layout of a dispatch's bindings in the buffer of its benchmark.
 
     Attributes:
-        bindings: the bindings, in the order of the dispatch's pipeline layout.
         stride: the bytes of one set, guards included.
         guard: the bytes before the first binding, between two bindings and after the last.
         variants: the sets on one copy of the bindings: the different arguments that the program passes.
@@ -96,8 +91,6 @@ class SizedFunction:
     """The function of a benchmark that runs a dynamic dispatch at one combination of sizes.
 
     Attributes:
-        name: its name.
-        layout: the buffer that it expects.
         sizes: the sizes, in the syntax of the command line.
         weight: the weight of its time; 0 if only its outputs count.
         loops: the sizes of the loops of the root op; None for unknown ones.
@@ -121,7 +114,6 @@ class Benchmark:
         function: the name of its function, `(buffer: !hal.buffer, sets: i32, stride: i32, batch: i32)`. It runs
             the dispatch `batch` times and returns when the last one is done. Of a dynamic dispatch, it is the one for
             the least work.
-        layout: the buffer that the function expects.
         sized: of a dynamic dispatch, its functions for all sizes; empty for a static one.
         spills: the spills of a candidate's code, where they are known: PTX is assembled by the driver.
     """
@@ -147,11 +139,6 @@ class Benchmark:
         return tuple(function for function in self.sized if function.is_between)
 
 
-_CONSTANT: Final = "arith.constant"
-_VALUE: Final = "value"
-_RESOURCE: Final = "dense_resource<"
-
-
 def problem_key(
     variant: mlir.Operation, layout: BufferLayout, sized: Sequence[SizedFunction] = ()
 ) -> str:
@@ -162,9 +149,11 @@ def problem_key(
     def forget(operation: mlir.Operation) -> None:
         if names.SYMBOL_NAME in operation.attributes:
             operation.attributes[names.SYMBOL_NAME] = anonymous
-        if operation.name == _CONSTANT and str(operation.attributes[_VALUE]).startswith(_RESOURCE):
-            kind = operation.results[0].type
-            operation.attributes[_VALUE] = mlir.StringAttr.get(f"constant {kind}", copy.context)
+        if operation.name == "arith.constant":
+            value = str(operation.attributes["value"])
+            if value.startswith("dense_resource<"):
+                text = f"constant {operation.results[0].type}"
+                operation.attributes["value"] = mlir.StringAttr.get(text, copy.context)
 
     visit(copy, forget)
     weights = [(function.layout, function.weight) for function in sized if function.weight]
@@ -194,9 +183,46 @@ _STORES: Final = frozenset(
 def buffer_layout(
     module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]
 ) -> BufferLayout:
-    """Return the buffer of a benchmark."""
-    contents = _contents(module, SizeEvaluator(arguments=constants))
-    return _layout(lengths, contents, largest_index(module))
+    """Return the buffer of a benchmark for bindings of some lengths, in bytes, and constants of the dispatch."""
+    # The content of each binding; the largest one if there are several.
+    sizes = SizeEvaluator(arguments=constants)
+    contents: dict[int, _Content] = {}
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        uses = _uses(subspan.results[0], sizes)
+        if not uses:
+            continue
+        this = max(uses, key=lambda content: content.elements)
+        offset = sizes.value(subspan.operands[0])
+        parts: tuple[TypedPart, ...] = ()
+        if offset is not None and this.shape is not None and this.access is not Access.WRITE:
+            length = this.elements * this.element_bytes
+            parts = (TypedPart(this.element_type, offset, length),)
+        earlier = contents.get(number.value, this)
+        access = this.access if earlier.access is this.access else Access.READ_WRITE
+        largest = max(earlier, this, key=lambda content: content.elements)
+        contents[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
+    # Their places: one after another, between guards.
+    bindings: list[Binding] = []
+    largest_integer = _largest_index(module)
+    offset = GUARD
+    for number, length in enumerate(lengths):
+        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
+        is_whole = content.elements * content.element_bytes == length
+        shape = content.shape if content.shape is not None and is_whole else None
+        bindings.append(
+            Binding(
+                content.access,
+                content.element_type,
+                (length // content.element_bytes,) if shape is None else shape,
+                offset,
+                length,
+                largest_integer,
+                tuple(part for part in content.parts if part.element_type != content.element_type),
+            )
+        )
+        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
+    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
 
 
 def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]) -> bool:
@@ -227,34 +253,6 @@ class _Content:
     def elements(self) -> int:
         return 0 if self.shape is None else prod(self.shape)
 
-    def filling(self, length: int) -> tuple[int, ...]:
-        if self.shape is not None and self.elements * self.element_bytes == length:
-            return self.shape
-        return (length // self.element_bytes,)
-
-
-def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
-    """Return the contents of a dispatch's bindings by number; the largest one if there are several."""
-    result: dict[int, _Content] = {}
-    for subspan in collect(module, _SUBSPAN):
-        number: Any = subspan.attributes["binding"]
-        contents = _uses(subspan.results[0], sizes)
-        if not contents:
-            continue
-        this = max(contents, key=lambda content: content.elements)
-        parts = _parts(this, sizes.value(subspan.operands[0]))
-        earlier = result.get(number.value, this)
-        access = this.access if earlier.access is this.access else Access.READ_WRITE
-        largest = max(earlier, this, key=lambda content: content.elements)
-        result[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
-    return result
-
-
-def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:
-    if offset is None or content.shape is None or content.access is Access.WRITE:
-        return ()
-    return (TypedPart(content.element_type, offset, content.elements * content.element_bytes),)
-
 
 _BITS_OF_BYTE: Final = 8
 
@@ -283,75 +281,45 @@ def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
             # What else there is to do with a binding may do both.
             loads = stores = True
     access = Access.READ_WRITE if loads and stores else Access.WRITE if stores else Access.READ
-    return [
-        _content(tensor, access, sizes)
-        for tensor in tensors
-        if isinstance(tensor.type, mlir.ShapedType)
-    ]
-
-
-def _content(tensor: Value, access: Access, sizes: SizeEvaluator) -> _Content:
-    element = tensor.type.element_type
-    shape = [size for size in sizes.shape(tensor) or (None,) if size is not None]
-    is_known = len(shape) == tensor.type.rank
-    return _Content(
-        access, str(element), _element_bytes(element), tuple(shape) if is_known else None
-    )
-
-
-def _layout(
-    lengths: Sequence[int], contents: dict[int, _Content], largest_integer: int
-) -> BufferLayout:
-    bindings: list[Binding] = []
-    offset = GUARD
-    for number, length in enumerate(lengths):
-        content = contents.get(number, _Content(Access.READ_WRITE, "i8", 1, (length,)))
-        bindings.append(
-            Binding(
-                content.access,
-                content.element_type,
-                content.filling(length),
-                offset,
-                length,
-                largest_integer,
-                tuple(part for part in content.parts if part.element_type != content.element_type),
-            )
-        )
-        offset += -(-length // _ALIGNMENT) * _ALIGNMENT + GUARD
-    return BufferLayout(tuple(bindings), stride=offset, guard=GUARD)
+    contents = []
+    for tensor in tensors:
+        if isinstance(tensor.type, mlir.ShapedType):
+            element = tensor.type.element_type
+            shape = tuple(size for size in sizes.shape(tensor) or (None,) if size is not None)
+            known = shape if len(shape) == tensor.type.rank else None
+            contents.append(_Content(access, str(element), _element_bytes(element), known))
+    return contents
 
 
 _MOST: Final = 3
 """The largest integer that is drawn; larger ones are not needed for distinct values."""
 
 
-def largest_index(module: mlir.Operation) -> int:
+def _largest_index(module: mlir.Operation) -> int:
     """Return the largest integer that indexes no tensor of a dispatch out of bounds, up to a small limit."""
     sizes: list[int] = []
-    visit(module, lambda operation: sizes.extend(_indexed_sizes(operation)))
-    static = [size for size in sizes if size > 0]
-    return max(0, min([_MOST, *(size - 1 for size in static)]))
 
+    def add(operation: mlir.Operation) -> None:
+        """Add the sizes of the dimensions that an operation indexes by values of other tensors."""
+        if operation.name == "tensor.extract":
+            source, *indices = operation.operands
+            shape = mlir.RankedTensorType(source.type).shape
+            sizes.extend(
+                size for size, index in zip(shape, indices, strict=True) if _is_data(index)
+            )
+        elif operation.name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
+            source = operation.operands[0 if operation.name.endswith("gather") else 2]
+            dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
+            shape = mlir.ShapedType(source.type).shape
+            sizes.extend(shape[dimension] for dimension in dimensions)
 
-def _indexed_sizes(operation: mlir.Operation) -> Iterator[int]:
-    """Yield the sizes of the dimensions that an operation indexes by values of other tensors."""
-    if operation.name == "tensor.extract":
-        source, *indices = operation.operands
-        for size, index in zip(mlir.RankedTensorType(source.type).shape, indices, strict=True):
-            if _is_data(index):
-                yield size
-    elif operation.name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
-        source = operation.operands[0 if operation.name.endswith("gather") else 2]
-        dimensions = mlir.DenseI64ArrayAttr(operation.attributes["dimension_map"])
-        shape = mlir.ShapedType(source.type).shape
-        yield from (shape[dimension] for dimension in dimensions)
+    visit(module, add)
+    return max(0, min([_MOST, *(size - 1 for size in sizes if size > 0)]))
 
 
 def _is_data(index: Value) -> bool:
     """Return whether an index depends on an element of a tensor, and not on loops alone."""
     owner = index.owner
-    if isinstance(owner, mlir.Block):
-        return True
-    if owner.name == "tensor.extract":
+    if isinstance(owner, mlir.Block) or owner.name == "tensor.extract":
         return True
     return any(_is_data(operand) for operand in owner.operands)

@@ -20,22 +20,19 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.files import temporary_directory
 from tuninglink.iree import (
     BUFFER_VIEW_DIM,
-    DispatchCost,
     GivenSizes,
     SizeCombination,
     SizeEvaluator,
     StructuredOp,
     combinations,
-    cost_of,
     dispatch_name,
     find_dispatches,
     find_root_ops,
     sizes_between,
 )
-from tuninglink.mlir import body, collect, names, symbol_name, thread_context
+from tuninglink.mlir import body, collect, names, symbol_name
 from tuninglink.tuning.programs.benchmark import (
     Access,
-    Binding,
     BufferLayout,
     SizedFunction,
     buffer_layout,
@@ -83,17 +80,6 @@ class NoBenchmarkError(Exception):
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The operations of a dumped benchmark that are changed."""
-
-    function: mlir.Operation
-    loop: mlir.Operation
-    dispatch: mlir.Operation
-    lengths: tuple[int, ...]
-    constants: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class BenchmarkFunction:
     """A function of a benchmark on a given buffer."""
 
@@ -106,38 +92,6 @@ def build_benchmark(
     module: mlir.Operation, calls: Iterable[tuple[int | None, ...]] = ()
 ) -> BenchmarkFunction:
     """Turn a benchmark that the compiler dumped into one on a given buffer, in place."""
-    parts = _read(module)
-    layout = buffer_layout(module, parts.lengths, parts.constants)
-    others = other_variants(module, parts.lengths, layout, parts.constants, calls)
-    variants = [parts.constants, *others]
-    layout = replace(layout, variants=len(variants))
-    with module.context, mlir.Location.unknown():
-        # Give the function its four arguments in place of the batch size; return the first three.
-        function = parts.function
-        block = function.regions[0].blocks[0]
-        (old,) = block.arguments
-        location = function.location
-        i32 = mlir.IntegerType.get_signless(32)
-        types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
-        buffer, sets, stride, batch = (block.add_argument(type_, location) for type_ in types)
-        old.replace_all_uses_with(batch)
-        block.erase_argument(0)
-        function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
-        arguments = buffer, sets, stride
-        _place_bindings(parts, layout, arguments, variants)
-    # Remove the benchmark's own buffer and the ops that made it.
-    loads = collect(parts.function, "util.global.load")
-    gone = {str(load.attributes["global"]) for load in loads}
-    for load in loads:
-        load.erase()
-    for op in list(body(module)):
-        is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
-        if is_buffer or op.name == "util.initializer":
-            op.erase()
-    return BenchmarkFunction(symbol_name(parts.function) or "", layout, parts.constants)
-
-
-def _read(module: mlir.Operation) -> _Parts:
     functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     if not functions:
         raise NoBenchmarkError("its arguments are only known when the program runs")
@@ -146,16 +100,38 @@ def _read(module: mlir.Operation) -> _Parts:
         other.erase()
     loops = collect(function, "scf.for")
     dispatches = collect(function, DISPATCH)
-    if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
+    loads = collect(function, "util.global.load")
+    if len(loops) != 1 or len(dispatches) != 1 or not loads:
         raise NoBenchmarkError("its benchmark is not of the form that the compiler dumps")
-    _, _, lengths = _arguments(dispatches[0])
-    return _Parts(
-        function,
-        loops[0],
-        dispatches[0],
-        tuple(map(_constant, lengths)),
-        passed_constants(dispatches[0]),
-    )
+    (dispatch,) = dispatches
+    lengths = [_constant(dispatch.operands[position]) for position in _segments(dispatch)[-1]]
+    constants = passed_constants(dispatch)
+    layout = buffer_layout(module, lengths, constants)
+    variants = [constants, *_other_variants(module, lengths, layout, constants, calls)]
+    layout = replace(layout, variants=len(variants))
+    with module.context, mlir.Location.unknown():
+        # Give the function its four arguments in place of the batch size.
+        block = function.regions[0].blocks[0]
+        (old,) = block.arguments
+        i32 = mlir.IntegerType.get_signless(32)
+        types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
+        arguments = [block.add_argument(type_, function.location) for type_ in types]
+        old.replace_all_uses_with(arguments.pop())
+        block.erase_argument(0)
+        function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
+        with mlir.InsertionPoint(block.operations[0]):
+            index = mlir.IndexType.get()
+            sets, stride = (_built("arith.index_cast", index, number) for number in arguments[1:])
+        _place_bindings(loops[0], dispatch, layout, (arguments[0], sets, stride), variants)
+    # Remove the benchmark's own buffer and the ops that made it.
+    gone = {str(load.attributes["global"]) for load in loads}
+    for load in loads:
+        load.erase()
+    for op in list(body(module)):
+        is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
+        if is_buffer or op.name == "util.initializer":
+            op.erase()
+    return BenchmarkFunction(symbol_name(function) or "", layout, constants)
 
 
 def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
@@ -164,25 +140,23 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
     Raises:
         NoBenchmarkError: the constants are known only when the program runs.
     """
-    constants, _, _ = _arguments(dispatch)
-    return tuple(_constant(of_first_variant(constant)) for constant in constants)
+    constants = []
+    for position in _segments(dispatch)[-4]:
+        value = dispatch.operands[position]
+        while not isinstance(value.owner, mlir.Block) and value.owner.operation.name == _SELECT:
+            value = value.owner.operation.operands[2]  # the value where the condition is false
+        constants.append(_constant(value))
+    return tuple(constants)
 
 
-def _segments(operation: mlir.Operation) -> list[range]:
-    sizes: Any = operation.attributes["operandSegmentSizes"]
+def _segments(dispatch: mlir.Operation) -> list[range]:
+    """Return the positions of the groups of operands.
+
+    The last four, apart from the flags, are the constants of a dispatch, and its buffers, their offsets and lengths.
+    """
+    sizes: Any = dispatch.attributes["operandSegmentSizes"]
     ends = list(accumulate(sizes))
     return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
-
-
-def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list[Value]]:
-    """Return the constants of a dispatch, and the offsets and lengths of its buffers.
-
-    They are in its last four groups of operands, apart from the flags.
-    """
-    constants, _, offsets, lengths = (
-        [dispatch.operands[position] for position in group] for group in _segments(dispatch)[-4:]
-    )
-    return constants, offsets, lengths
 
 
 def _constant(value: Value) -> int:
@@ -194,7 +168,8 @@ def _constant(value: Value) -> int:
 
 
 def _place_bindings(
-    parts: _Parts,
+    loop: mlir.Operation,
+    dispatch: mlir.Operation,
     layout: BufferLayout,
     arguments: tuple[Value, Value, Value],
     variants: Sequence[tuple[int, ...]],
@@ -202,43 +177,38 @@ def _place_bindings(
     """Let the dispatch take its bindings and its constants from the set of the iteration."""
     buffer, sets, stride = arguments
     index = mlir.IndexType.get()
-    # Convert the arguments to indexes at the head of the function.
-    first = parts.function.regions[0].blocks[0].operations[0]
-    with mlir.InsertionPoint(first):
-        sets, stride = (
-            mlir.Operation.create("arith.index_cast", results=[index], operands=[operand]).result
-            for operand in (sets, stride)
-        )
     # Set and variant of this iteration of the loop.
-    constants, buffers, offsets, _ = _segments(parts.dispatch)[-4:]
-    iteration = parts.loop.regions[0].blocks[0].arguments[0]
-    with mlir.InsertionPoint(parts.dispatch):
-        number = _index_operation("arith.remui", iteration, sets)
+    constants, buffers, offsets, _ = _segments(dispatch)[-4:]
+    iteration = loop.regions[0].blocks[0].arguments[0]
+    with mlir.InsertionPoint(dispatch):
+        number = _built("arith.remui", index, iteration, sets)
         if len(variants) > 1:
-            count = constant_operation(index, len(variants))
-            select_constants(
-                parts.dispatch,
-                constants,
-                _index_operation("arith.remui", number, count),
-                variants,
-            )
-            number = _index_operation("arith.divui", number, count)
+            count = _integer(index, len(variants))
+            variant = _built("arith.remui", index, number, count)
+            _select_constants(dispatch, constants, variant, variants)
+            number = _built("arith.divui", index, number, count)
         # Bind the parts of the set.
-        base = _index_operation("arith.muli", number, stride)
+        base = _built("arith.muli", index, number, stride)
+        operands = dispatch.operands
         for position, binding in enumerate(layout.bindings):
-            start = constant_operation(index, binding.offset)
-            operands = parts.dispatch.operands
+            start = _integer(index, binding.offset)
             operands[buffers[position]] = buffer
-            operands[offsets[position]] = _index_operation("arith.addi", base, start)
+            operands[offsets[position]] = _built("arith.addi", index, base, start)
 
 
-def _index_operation(name: str, *operands: Value) -> Value:
-    index = mlir.IndexType.get()
-    result: Value = mlir.Operation.create(name, results=[index], operands=list(operands)).result
+def _built(name: str, kind: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
+    """Return the result of a new op at the current insertion point."""
+    result: Value = mlir.Operation.create(
+        name, results=[kind], operands=list(operands), attributes=attributes
+    ).result
     return result
 
 
-# --- The uses of dispatches by their program: the places of their tensors in each call, and the data in the caches
+def _integer(kind: mlir.Type, value: int) -> Value:
+    return _built("arith.constant", kind, value=mlir.IntegerAttr.get(kind, value))
+
+
+# --- Dispatches that get their data from other places in each call
 
 _MOST: Final = 256
 _SELECT: Final = "arith.select"
@@ -246,7 +216,7 @@ _EQUAL: Final = 0
 """The value of `eq` in `arith.cmpi`."""
 
 
-def other_variants(
+def _other_variants(
     module: mlir.Operation,
     lengths: Sequence[int],
     layout: BufferLayout,
@@ -266,7 +236,7 @@ def other_variants(
     return variants[: _MOST - 1]
 
 
-def select_constants(
+def _select_constants(
     dispatch: mlir.Operation,
     positions: range,
     variant: Value,
@@ -274,109 +244,18 @@ def select_constants(
 ) -> None:
     """Make a dispatch use the constants of a variant where the variants differ."""
     operands = dispatch.operands
-    predicate = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
+    index, truth = mlir.IndexType.get(), mlir.IntegerType.get_signless(1)
+    equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), _EQUAL)
     for position, values in zip(positions, zip(*variants, strict=True), strict=True):
         if len(set(values)) == 1:
             continue
         selected = operands[position]
+        kind = selected.type
         for number, value in enumerate(values[1:], 1):
-            is_variant = mlir.Operation.create(
-                "arith.cmpi",
-                results=[mlir.IntegerType.get_signless(1)],
-                operands=[variant, constant_operation(mlir.IndexType.get(), number)],
-                attributes={"predicate": predicate},
-            ).result
-            selected = mlir.Operation.create(
-                _SELECT,
-                results=[selected.type],
-                operands=[is_variant, constant_operation(selected.type, value), selected],
-            ).result
+            this = _integer(index, number)
+            is_variant = _built("arith.cmpi", truth, variant, this, predicate=equal)
+            selected = _built(_SELECT, kind, is_variant, _integer(kind, value), selected)
         operands[position] = selected
-
-
-def of_first_variant(value: Value) -> Value:
-    """Return the value in the first variant of an operand that `select_constants` may have replaced."""
-    while not isinstance(value.owner, mlir.Block) and value.owner.operation.name == _SELECT:
-        value = value.owner.operation.operands[2]  # the value where the condition is false
-    return value
-
-
-def constant_operation(kind: mlir.Type, value: int) -> Value:
-    """Return a constant before the current insertion point."""
-    result: Value = mlir.Operation.create(
-        "arith.constant", results=[kind], attributes={"value": mlir.IntegerAttr.get(kind, value)}
-    ).result
-    return result
-
-
-CPU: Final = "llvm-cpu"
-"""The backend for CPUs."""
-
-_MOST_CPU_BYTES: Final = 128 << 20
-"""The most data of a program between two calls on a CPU: last-level caches keep less for each core."""
-
-_MOST_GPU_BYTES: Final = 256 << 20
-"""The same on a GPU, of which the largest last-level cache has as much (an MI300X; an H200 has 50 MB)."""
-
-_GPU_BOUND: Final = 64.0
-"""The most operations per byte of a dispatch that waits for the memory of a GPU. An H200 does 206 in f16, and a decode
-step at most two for each element of its weights and sequence of the batch."""
-
-_CPU_BOUND: Final = 128.0
-"""The same on a CPU. A core that does 115 operations in f32 while it reads 21 bytes does over 5 for each of them."""
-
-
-@dataclass(frozen=True)
-class DispatchUse:
-    """The use of a dispatch by its program."""
-
-    layout: BufferLayout
-    source: bytes
-    calls: int
-    backend: str
-
-    @property
-    def is_on_cpu(self) -> bool:
-        return self.backend == CPU
-
-
-def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
-    """Return the layouts of dispatches with the sets that the program uses between two calls of each.
-
-    Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
-    dispatch on the same data shows neither that cost nor the savings of cache tiles. Data that the program has just
-    computed is in the caches, so this is for dispatches that mostly read weights, and that may wait for memory, as all
-    products in a decode step do. Others run at the rate of the arithmetic either way.
-    """
-    costs = [cost_of(mlir.Module.parse(use.source, thread_context()).operation) for use in uses]
-    waits = [_waits_for_weights(use, cost) for use, cost in zip(uses, costs, strict=True)]
-    weights = [
-        _weight_bytes(use.layout, cost) if waiting else 0
-        for use, cost, waiting in zip(uses, costs, waits, strict=True)
-    ]
-    used = sum(use.calls * own for use, own in zip(uses, weights, strict=True))
-    layouts = []
-    for use, own, waiting in zip(uses, weights, waits, strict=True):
-        sets = 1
-        if own:
-            limit = _MOST_CPU_BYTES if use.is_on_cpu else _MOST_GPU_BYTES
-            sets = max(1, min(used, limit) // own)
-        elif waiting and not use.is_on_cpu:
-            sets = use.layout.variants
-        layouts.append(replace(use.layout, program_sets=sets))
-    return layouts
-
-
-def _waits_for_weights(use: DispatchUse, cost: DispatchCost) -> bool:
-    if use.is_on_cpu:
-        return cost.intensity is None or cost.intensity <= _CPU_BOUND
-    return cost.intensity is not None and cost.intensity <= _GPU_BOUND
-
-
-def _weight_bytes(layout: BufferLayout, cost: DispatchCost) -> int:
-    """Return the bytes of arguments that a dispatch reads, if it mostly reads these; else 0."""
-    arguments = argument_bytes(layout)
-    return arguments if 2 * arguments > (cost.bytes or 0) else 0
 
 
 def argument_bytes(layout: BufferLayout) -> int:
@@ -389,13 +268,9 @@ def argument_bytes(layout: BufferLayout) -> int:
         for binding in layout.bindings
         if binding.access is Access.READ
         and len(binding.shape) > 1  # larger buffers have one dimension
-        and binding.byte_length == _tensor_bytes(binding)
+        and (dtype := element_type(binding.element_type)) is not None
+        and binding.byte_length == prod(binding.shape) * dtype.itemsize
     )
-
-
-def _tensor_bytes(binding: Binding) -> int:
-    dtype = element_type(binding.element_type)
-    return prod(binding.shape) * dtype.itemsize if dtype else 0
 
 
 # --- Benchmarks of dynamic dispatches: one module with a function for each combination of sizes --
@@ -424,34 +299,25 @@ def dynamic_benchmarks(
     program: mlir.Operation, given: Sequence[GivenSizes], others: Container[str]
 ) -> list[DynamicBenchmark]:
     """Return the benchmarks of the dynamic dispatches of a program."""
-    between = set(_between(given))
+    # Besides the given combinations there are some that are only checked, with no weight. Between the given ones, these
+    # have one dimension between its given sizes, and the first size of all others.
+    first = [dimension.sizes[0][0] for dimension in given]
+    between = [
+        (*first[:position], size, *first[position + 1 :])
+        for position, dimension in enumerate(given)
+        for size in sizes_between([size for size, _ in dimension.sizes])
+    ]
+    checked = [(size,) * len(given) for size in CHECKED_SIZES]
+    only_checked = [
+        SizeCombination(tuple(given), sizes, 0)
+        for sizes in dict.fromkeys([*between, *checked])
+        if any(
+            size not in dict(dimension.sizes) for size, dimension in zip(sizes, given, strict=True)
+        )
+    ]
     dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
-    for combination in (*combinations(given), *_checked(given)):
-        # A copy of a program whose host code has constant sizes for its arguments.
-        copy = program.operation.clone().operation
-        for function in body(copy):
-            if function.name == names.UTIL_FUNCTION:
-                for dimension in collect(function, BUFFER_VIEW_DIM):
-                    view = dimension.operands[0]
-                    number: Any = dimension.attributes["index"]
-                    if not isinstance(view, mlir.BlockArgument):
-                        continue
-                    size = combination.size_of(view.arg_number, number.value)
-                    if size is None:
-                        continue
-                    kind = dimension.results[0].type
-                    constant = mlir.Operation.create(
-                        "arith.constant",
-                        results=[kind],
-                        attributes={"value": mlir.IntegerAttr.get(kind, size)},
-                        loc=dimension.location,
-                        ip=mlir.InsertionPoint(dimension),
-                    )
-                    dimension.results[0].replace_all_uses_with(constant.result)
-                    dimension.erase()
-        PassManager.parse(_FOLDING, copy.context).run(copy)
-        at_sizes = copy
-        for module in dump_benchmarks(at_sizes):
+    for combination in (*combinations(given), *only_checked):
+        for module in dump_benchmarks(_at_sizes(program, combination)):
             (variant,) = collect(module, names.EXECUTABLE_VARIANT)
             if dispatch_name(variant) not in others:
                 dumped[dispatch_name(variant)].append((combination, module))
@@ -459,26 +325,26 @@ def dynamic_benchmarks(
     return [benchmark for benchmark in benchmarks if benchmark is not None]
 
 
-def _checked(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Return combinations of sizes that were not given, at which outputs are checked."""
-    checked = [(size,) * len(given) for size in CHECKED_SIZES]
-    return [
-        SizeCombination(tuple(given), sizes, 0)
-        for sizes in dict.fromkeys([*_between(given), *checked])
-        if any(
-            size not in dict(dimension.sizes) for size, dimension in zip(sizes, given, strict=True)
+def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
+    """Return a copy of a program whose host code has constant sizes for its arguments."""
+    copy = program.operation.clone().operation
+    for function in body(copy):
+        dimensions = (
+            collect(function, BUFFER_VIEW_DIM) if function.name == names.UTIL_FUNCTION else ()
         )
-    ]
-
-
-def _between(given: Sequence[GivenSizes]) -> list[tuple[int, ...]]:
-    """Return combinations with one dimension between its given sizes, and the first size of all others."""
-    first = [dimension.sizes[0][0] for dimension in given]
-    return [
-        (*first[:position], size, *first[position + 1 :])
-        for position, dimension in enumerate(given)
-        for size in sizes_between([size for size, _ in dimension.sizes])
-    ]
+        for dimension in dimensions:
+            view = dimension.operands[0]
+            number: Any = dimension.attributes["index"]
+            if not isinstance(view, mlir.BlockArgument):
+                continue
+            size = combination.size_of(view.arg_number, number.value)
+            if size is not None:
+                with mlir.InsertionPoint(dimension), dimension.location:
+                    constant = _integer(dimension.results[0].type, size)
+                dimension.results[0].replace_all_uses_with(constant)
+                dimension.erase()
+    PassManager.parse(_FOLDING, copy.context).run(copy)
+    return copy
 
 
 def _joined(
@@ -498,31 +364,27 @@ def _joined(
         if equal is not None:  # the dispatch does not depend on all sizes
             functions[built.name] = replace(equal, weight=equal.weight + combination.weight)
             continue
-        sized = _sized(module, built, combination)
-        functions[built.name] = replace(sized, is_between=combination.sizes in between)
+        sizes = SizeEvaluator(arguments=built.constants)
+        roots = [op for function in find_root_ops(module) for op in function.roots]
+        functions[built.name] = SizedFunction(
+            built.name,
+            built.layout,
+            str(combination),
+            combination.weight,
+            sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else (),
+            is_between=combination.sizes in between,
+        )
         if target is None:
             target = module
-        else:
-            _move(built.name, module, target)
+            continue
+        # Move the function to the end of the first module.
+        moved = next(
+            op
+            for op in body(module)
+            if op.name == names.UTIL_FUNCTION and symbol_name(op) == built.name
+        )
+        moved.move_after(list(body(target))[-1])
     ordered = sorted(functions.values(), key=lambda function: not function.weight)
     if target is None or not ordered[0].weight:
         return None
     return DynamicBenchmark(name, target, tuple(ordered))
-
-
-def _sized(
-    module: mlir.Operation, built: BenchmarkFunction, combination: SizeCombination
-) -> SizedFunction:
-    sizes = SizeEvaluator(arguments=built.constants)
-    roots = [op for function in find_root_ops(module) for op in function.roots]
-    loops = sizes.loops(StructuredOp(roots[0])) if len(roots) == 1 else ()
-    return SizedFunction(built.name, built.layout, str(combination), combination.weight, loops)
-
-
-def _move(name: str, source: mlir.Operation, target: mlir.Operation) -> None:
-    """Move a function from a module to the end of another one."""
-    last = list(body(target))[-1]
-    for operation in body(source):
-        if operation.name == names.UTIL_FUNCTION and symbol_name(operation) == name:
-            operation.move_after(last)
-            return

@@ -22,6 +22,7 @@ from tuninglink.iree import (
     SizeRange,
     StructuredOp,
     Target,
+    cost_of,
     count_calls,
     dispatch_arguments,
     dispatch_name,
@@ -43,15 +44,13 @@ from tuninglink.mlir import (
 from tuninglink.plain_data import named
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction, problem_key
 from tuninglink.tuning.programs.benchmark_building import (
-    CPU,
-    DispatchUse,
     DynamicBenchmark,
     NoBenchmarkError,
+    argument_bytes,
     build_benchmark,
     dump_benchmarks,
     dynamic_benchmarks,
     is_benchmark,
-    with_program_sets,
 )
 from tuninglink.tuning.programs.calls import ProgramCalls, form_dispatches
 from tuninglink.tuning.programs.compiled_program import ALL_CALLS, CallOptions
@@ -240,15 +239,7 @@ def read_program(
         )
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}'"))
-    # The tasks of a program, with the data used between two calls of a dispatch in their layouts.
-    static = [task for task in tasks if not task.is_dynamic]
-    uses = [
-        DispatchUse(task.layout, task.source, task.calls, task.target.backend) for task in static
-    ]
-    layouts = zip(static, with_program_sets(uses), strict=True)
-    by_key = {task.key: layout for task, layout in layouts}
-    among_others = tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
-    return DispatchedProgram(saved, calls, among_others, tuple(omissions))
+    return DispatchedProgram(saved, calls, tuple(_with_program_sets(tasks)), tuple(omissions))
 
 
 def _tasks(
@@ -334,6 +325,60 @@ def _task(
         layout=function.layout,
         sized=sized,
     )
+
+
+# --- The data in the caches when a program calls a dispatch
+
+CPU: Final = "llvm-cpu"
+"""The backend for CPUs."""
+
+_MOST_CPU_BYTES: Final = 128 << 20
+"""The most data of a program between two calls on a CPU: last-level caches keep less for each core."""
+
+_MOST_GPU_BYTES: Final = 256 << 20
+"""The same on a GPU, of which the largest last-level cache has as much (an MI300X; an H200 has 50 MB)."""
+
+_GPU_BOUND: Final = 64.0
+"""The most operations per byte of a dispatch that waits for the memory of a GPU. An H200 does 206 in f16, and a decode
+step at most two for each element of its weights and sequence of the batch."""
+
+_CPU_BOUND: Final = 128.0
+"""The same on a CPU. A core that does 115 operations in f32 while it reads 21 bytes does over 5 for each of them."""
+
+
+def _with_program_sets(tasks: Sequence[TuningTask]) -> list[TuningTask]:
+    """Return tasks with the sets that the program uses between two calls of each in their layouts.
+
+    Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
+    dispatch on the same data shows neither that cost nor the savings of cache tiles. Data that the program has just
+    computed is in the caches, so this is for dispatches that mostly read weights, and that may wait for memory, as all
+    products in a decode step do. Others run at the rate of the arithmetic either way.
+    """
+    waiting: dict[str, bool] = {}
+    weights: dict[str, int] = {}
+    for task in tasks:
+        if task.is_dynamic:
+            continue
+        cost = cost_of(mlir.Module.parse(task.source, thread_context()).operation)
+        if task.target.backend == CPU:
+            waits = cost.intensity is None or cost.intensity <= _CPU_BOUND
+        else:
+            waits = cost.intensity is not None and cost.intensity <= _GPU_BOUND
+        # Dispatches count that mostly read arguments.
+        arguments = argument_bytes(task.layout)
+        waiting[task.key] = waits
+        weights[task.key] = arguments if waits and 2 * arguments > (cost.bytes or 0) else 0
+    used = sum(task.calls * weights.get(task.key, 0) for task in tasks)
+    result = []
+    for task in tasks:
+        is_on_cpu = task.target.backend == CPU
+        sets = 1
+        if own := weights.get(task.key, 0):
+            sets = max(1, min(used, _MOST_CPU_BYTES if is_on_cpu else _MOST_GPU_BYTES) // own)
+        elif waiting.get(task.key) and not is_on_cpu:
+            sets = task.layout.variants
+        result.append(replace(task, layout=replace(task.layout, program_sets=sets)))
+    return result
 
 
 # --- Dynamic dispatches that are specialized for ranges of sizes: the ranges, their tasks, and the choice of code for a size

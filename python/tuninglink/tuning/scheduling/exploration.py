@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Outcome,
         TunableTask,
     )
-    from tuninglink.tuning.devices import Job, Measure
+    from tuninglink.tuning.devices import DeviceSet, Job
     from tuninglink.tuning.programs import Benchmark
     from tuninglink.tuning.scheduling.context import TuningContext
 
@@ -106,7 +106,7 @@ class Exploration:
         self,
         template: BenchmarkTemplate,
         compiler: CandidateCompiler,
-        measure: Measure,
+        measure: DeviceSet,
         search: Search,
         schedule: Schedule,
         *,
