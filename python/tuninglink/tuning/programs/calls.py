@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +37,8 @@ class FunctionCall:
     """A function of a program with its inputs.
 
     Attributes:
-        name: its name.
         weight: the number of its counted calls.
-        inputs: its arguments.
-        has_fences: see `EntryFunction`.
+        has_fences: whether a fence to wait for and a fence to signal follow the inputs.
         obstacle: the reason why it cannot be called; empty if it can.
         sizes: the sizes of dynamic dimensions of its inputs, in the syntax of the command line; empty if not given.
         expected: its expected results; empty if not given.
@@ -65,7 +63,6 @@ class ProgramCalls:
     """The calls that make up the time of a program.
 
     Attributes:
-        functions: its functions with their inputs.
         parameters: the source of its weights.
         is_stateful: whether its results may depend on earlier calls.
         dynamic: the dynamic dimensions of arguments, as pairs of argument and dimension.
@@ -79,13 +76,7 @@ class ProgramCalls:
     def compiled(
         self, call: FunctionCall, image: bytes, integers: tuple[int, int]
     ) -> CompiledProgram:
-        """Return a compiled program with the inputs of a call.
-
-        Args:
-            call: one of the functions.
-            image: the module, a VM FlatBuffer.
-            integers: the least and the largest random integer among the inputs.
-        """
+        """Return a compiled program with the inputs of a call, and the range of random integers among them."""
         return CompiledProgram(
             image,
             call.name,
@@ -105,25 +96,32 @@ def read_calls(
     A function with dynamic arguments is called once at each combination of sizes.
     """
     entries = {entry.name: entry for entry in read_entry_functions(module)}
-    _expect_functions(entries, options)
-    _expect_dimensions(entries.values(), sizes)
+    # The options must name functions and dimensions of the program.
+    values = (*options.inputs, *options.expected)
+    named = [function.name for function in options.functions]
+    for name in [*named, *(given.function for given in values if given.function)]:
+        if name not in entries:
+            remedy = note(f"functions: {', '.join(entries) or 'none'}")
+            message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
+            raise CompileError(error(message, notes=[remedy]))
+    places = dict.fromkeys(place for e in entries.values() for place in e.dynamic_dimensions())
+    for size in sizes:
+        if not any(size.applies_to(*place) for place in places):
+            listed = ", ".join(f"{argument}.{dimension}" for argument, dimension in places)
+            remedy = note(f"dynamic dimensions: {listed or 'none'}")
+            message = f"'--dim {size}' is about no dynamic dimension of the program's arguments"
+            raise CompileError(error(message, notes=[remedy]))
     chosen = options.functions or tuple(map(FunctionWeight, entries))
     _expect_names("--input", options.inputs, chosen)
     _expect_names("--expected", options.expected, chosen)
-    calls = [
-        call
-        for function in chosen
-        for call in _with_expected(
-            _calls(
-                entries[function.name],
-                function.weight,
-                [given for given in options.inputs if given.function in {"", function.name}],
-                sizes,
-            ),
-            entries[function.name],
-            [given for given in options.expected if given.function in {"", function.name}],
-        )
-    ]
+    # Their calls.
+    calls: list[FunctionCall] = []
+    for function in chosen:
+        entry, owners = entries[function.name], {"", function.name}
+        inputs = [given for given in options.inputs if given.function in owners]
+        expected = [given for given in options.expected if given.function in owners]
+        called = _calls(entry, function.weight, inputs, sizes)
+        calls += _with_expected(called, entry, expected) if expected else called
     parameters = ParameterSource(read_parameters(module), options.parameters)
     parameters.check()
     dynamic = dict.fromkeys(
@@ -147,8 +145,6 @@ def _with_expected(
     calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
 ) -> list[FunctionCall]:
     """Return the calls of a function with the outputs that are expected of them."""
-    if not expected:
-        return list(calls)
     if any(argument.content is None for call in calls for argument in call.inputs):
         remedy = note("give its inputs with --input, one for each argument")
         message = f"'--expected {expected[0]}': the inputs of function '{entry.name}' are random"
@@ -161,26 +157,6 @@ def _with_expected(
         for number, (given, result) in enumerate(zip(expected, entry.results, strict=True))
     )
     return [replace(call, expected=values) for call in calls]
-
-
-def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
-    names = [function.name for function in options.functions]
-    values = (*options.inputs, *options.expected)
-    for name in [*names, *(given.function for given in values if given.function)]:
-        if name not in entries:
-            remedy = note(f"functions: {', '.join(entries) or 'none'}")
-            message = f"the program has no function '{name}'{did_you_mean(name, entries)}"
-            raise CompileError(error(message, notes=[remedy]))
-
-
-def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
-    dynamic = dict.fromkeys(place for entry in entries for place in entry.dynamic_dimensions())
-    for given in sizes:
-        if not any(given.applies_to(*place) for place in dynamic):
-            places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
-            remedy = note(f"dynamic dimensions: {places or 'none'}")
-            message = f"'--dim {given}' is about no dynamic dimension of the program's arguments"
-            raise CompileError(error(message, notes=[remedy]))
 
 
 def _calls(
@@ -203,15 +179,17 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
         return FunctionCall(entry.name, weight, obstacle=entry.obstacle)
     # Use the given inputs, or random ones of static shapes.
     arguments = entry.arguments
-    if given and len(given) != len(arguments):
-        message = f"function '{entry.name}' takes {len(arguments)} inputs; {len(given)} are given"
-        raise CompileError(error(message))
+    if given:
+        if len(given) != len(arguments):
+            takes = f"function '{entry.name}' takes {len(arguments)} inputs"
+            raise CompileError(error(f"{takes}; {len(given)} are given"))
+        values = tuple(
+            read_input(value, argument, f"input {number} of function '{entry.name}'")
+            for number, (value, argument) in enumerate(zip(given, arguments, strict=True))
+        )
+        return FunctionCall(entry.name, weight, values, entry.has_fences)
     inputs: list[ProgramInput] = []
     for number, argument in enumerate(arguments):
-        if given:
-            place = f"input {number} of function '{entry.name}'"
-            inputs.append(read_input(given[number], argument, place))
-            continue
         sizes = tuple(size for size in argument.shape or () if size is not None)
         if len(sizes) != len(argument.shape or ()):
             obstacle = f"the sizes of argument {number} are dynamic; give it with --input, or --dim"
@@ -245,14 +223,10 @@ def form_dispatches(
     first = _advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     if first < Phase.FLOW:
-        run.advance(first, Phase.FLOW)
-        first = Phase.FLOW
-    if first is Phase.FLOW:
-        saved = run.save(first)
-        run.advance(first, Phase.EXECUTABLE_SOURCES)
-        return calls, saved
+        run.advance(first, first := Phase.FLOW)
+    saved = run.save(first) if first is Phase.FLOW else None
     run.advance(first, Phase.EXECUTABLE_SOURCES)
-    return calls, run.save(Phase.EXECUTABLE_SOURCES)
+    return calls, saved or run.save(Phase.EXECUTABLE_SOURCES)
 
 
 def program_calls(

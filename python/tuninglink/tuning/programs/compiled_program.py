@@ -24,22 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_GLOBAL: Final = "util.global"
-_INITIAL_VALUE: Final = "initial_value"
 _PARAMETER: Final = re.compile(r'#\w+\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
 """The syntax of a parameter, for which the bindings have no class."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A weight that a program loads when it starts.
-
-    Attributes:
-        scope: the scope of its name; empty without one.
-        key: its name.
-        element_type: the element type, in MLIR syntax.
-        shape: its sizes.
-    """
+    """A weight that a program loads when it starts; its scope may be empty."""
 
     scope: str
     key: str
@@ -102,23 +93,21 @@ class ParameterSource:
 
 def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
     """Return the parameters of a program, in order."""
-    return tuple(_parameters(module))
-
-
-def _parameters(module: mlir.Operation) -> Iterator[Parameter]:
+    parameters = []
     for operation in body(module):
-        if operation.name != _GLOBAL or _INITIAL_VALUE not in operation.attributes:
+        if operation.name != "util.global" or "initial_value" not in operation.attributes:
             continue
-        value = operation.attributes[_INITIAL_VALUE]
         kind = operation.attributes["type"]
         assert isinstance(kind, mlir.TypeAttr)
         tensor = kind.value
         if not isinstance(tensor, mlir.RankedTensorType) or not tensor.has_static_shape:
             continue
-        named = _PARAMETER.match(str(value))
+        named = _PARAMETER.match(str(operation.attributes["initial_value"]))
         if named is not None:
             scope, key = named.groups("")
-            yield Parameter(scope, key, str(tensor.element_type), tuple(tensor.shape))
+            element = str(tensor.element_type)
+            parameters.append(Parameter(scope, key, element, tuple(tensor.shape)))
+    return tuple(parameters)
 
 
 PLAIN_INTEGERS = (1, 3)
@@ -130,8 +119,6 @@ class ProgramInput:
     """An argument of a call.
 
     Attributes:
-        shape: the sizes.
-        element_type: the element type, in MLIR syntax.
         content: the bytes of the elements; None for random ones.
         is_scalar: whether it is a number instead of a tensor.
         is_updated: whether the function writes results to it.
@@ -150,7 +137,6 @@ class CompiledProgram:
 
     Attributes:
         image: the module, a VM FlatBuffer.
-        function: the name of the function.
         inputs: its arguments other than fences.
         has_fences: whether a fence to wait for and a fence to signal follow the arguments.
         is_stateful: whether its results may depend on earlier calls; if so, each call gets a fresh context.
@@ -188,14 +174,10 @@ _OTHERS: Final = {"index": np.int64, "i1": np.bool_}
 
 
 def element_type(name: str) -> np.dtype | None:
-    """Return the type of the elements of a tensor in memory.
+    """Return the type of the elements of a tensor in memory, for an element type in MLIR syntax.
 
-    Args:
-        name: an element type in MLIR syntax.
-
-    Returns:
-        The type, or None if elements are not whole bytes, or of an unknown type: then their bytes are random,
-        and outputs must be bitwise equal.
+    None means that elements are not whole bytes, or of an unknown type: then their bytes are random, and outputs must
+    be bitwise equal.
     """
     dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or _OTHERS.get(name)
     if isinstance(dtype, str):
@@ -230,14 +212,9 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
         is_typed = kind in {"", argument.element_type}
     # Compare shape and type with those of the argument.
     shape = argument.shape or ()
-    fits = len(value.shape) == len(shape) and all(
-        size in {None, actual} for size, actual in zip(shape, value.shape, strict=True)
-    )
-    if not fits or not is_typed:
-        sizes = "".join("?x" if size is None else f"{size}x" for size in shape)
-        actual = "".join(f"{size}x" for size in value.shape)
-        message = f"{place} is {sizes}{argument.element_type}; '{given}' is {actual}{kind}"
-        raise CompileError(error(message))
+    if not _fits(value.shape, shape) or not is_typed:
+        expected, actual = _with_sizes(argument.element_type, shape), _with_sizes(kind, value.shape)
+        raise CompileError(error(f"{place} is {expected}; '{given}' is {actual}"))
     # A file has the element type's bits, a literal its value.
     elements = value.astype(dtype) if not given.text.startswith("@") else value.view(dtype)
     return ProgramInput(
@@ -259,18 +236,30 @@ def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArr
     is_raw = is_file and value.dtype.kind == "V"  # NumPy has no such type
     if is_raw and dtype is not None and _is_same_type(value.dtype, dtype):
         value = value.view(dtype)
-    fits = len(value.shape) == len(result.shape) and all(
-        size in {None, actual} for size, actual in zip(result.shape, value.shape, strict=True)
-    )
     is_number = (
         dtype is None or is_float(result.element_type) or value.dtype.kind != "f" or not is_file
     )
-    if not fits or not is_number:
-        actual = "".join(f"{size}x" for size in value.shape)
-        raise CompileError(error(f"{place} is {result}; '{given}' is {actual}{value.dtype}"))
+    if not _fits(value.shape, result.shape) or not is_number:
+        expected = _with_sizes(result.element_type, result.shape)
+        actual = _with_sizes(str(value.dtype), value.shape)
+        raise CompileError(error(f"{place} is {expected}; '{given}' is {actual}"))
     if dtype is not None and not is_float(result.element_type):
         value = value.astype(dtype)
     return value
+
+
+Sizes = tuple[int | None, ...]
+"""The sizes of a tensor; None for dynamic ones."""
+
+
+def _fits(actual: Sizes, shape: Sizes) -> bool:
+    return len(actual) == len(shape) and all(
+        size in {None, other} for size, other in zip(shape, actual, strict=True)
+    )
+
+
+def _with_sizes(kind: str, shape: Sizes) -> str:
+    return "".join("?x" if size is None else f"{size}x" for size in shape) + kind
 
 
 def _load(given: GivenInput) -> np.ndarray:
@@ -315,21 +304,13 @@ Functions = Mapping[str, mlir.Operation]
 _ASYNC: Final = "$async"
 """The suffix of the functions with fences that importers of frameworks put next to one without."""
 
-_BUFFER_VIEW: Final = "!hal.buffer_view"
-_FENCE: Final = "!hal.fence"
-_IMPORT: Final = "hal.tensor.import"
-_ALIAS: Final = "hal.tensor.alias"
-_EXPORT: Final = "hal.tensor.export"
-_RETURN: Final = "util.return"
-_STORES: Final = ("util.global.store", "util.global.store.indirect")
-
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a function."""
+    """An argument of a function; a number has no shape."""
 
     element_type: str
-    shape: tuple[int | None, ...] | None
+    shape: Sizes | None
     is_updated: bool = False
 
 
@@ -338,11 +319,7 @@ class Result:
     """A result of a function."""
 
     element_type: str
-    shape: tuple[int | None, ...] = ()
-
-    def __str__(self) -> str:
-        sizes = ("?" if size is None else str(size) for size in self.shape)
-        return "x".join((*sizes, self.element_type))
+    shape: Sizes = ()
 
 
 @dataclass(frozen=True)
@@ -364,18 +341,13 @@ class EntryFunction:
 
     def with_sizes(self, combination: SizeCombination) -> EntryFunction:
         """Return the function with sizes for its dynamic dimensions."""
-        arguments = [
-            replace(
-                argument,
-                shape=None
-                if argument.shape is None
-                else tuple(
-                    combination.size_of(number, dimension) if size is None else size
-                    for dimension, size in enumerate(argument.shape)
-                ),
+        arguments = []
+        for number, argument in enumerate(self.arguments):
+            shape = argument.shape and tuple(
+                combination.size_of(number, dimension) if size is None else size
+                for dimension, size in enumerate(argument.shape)
             )
-            for number, argument in enumerate(self.arguments)
-        ]
+            arguments.append(replace(argument, shape=shape))
         return replace(self, arguments=tuple(arguments))
 
 
@@ -385,44 +357,36 @@ class _UnsupportedError(Exception):
 
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
     """Return the public functions of a program, in order."""
-    functions = {symbol_name(function) or "": function for function in public_functions(module)}
-    entries = []
-    for name, function in functions.items():
-        if name.endswith(_ASYNC) and name.removesuffix(_ASYNC) in functions:
-            continue
-        try:
-            entries.append(_read(name, function, functions))
-        except _UnsupportedError as failure:
-            entries.append(EntryFunction(name, (), obstacle=str(failure)))
-    return entries
-
-
-def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yield the public functions of a program."""
+    functions = {}
     for function in body(module):
         visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
         is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
         if function.name == names.UTIL_FUNCTION and not is_private and function.regions[0].blocks:
-            yield function
+            functions[symbol_name(function) or ""] = function
+    entries = []
+    for name, function in functions.items():
+        if name.endswith(_ASYNC) and name.removesuffix(_ASYNC) in functions:
+            continue
+        arguments = list(function.regions[0].blocks[0].arguments)
+        has_fences = [str(argument.type) for argument in arguments[-2:]] == 2 * ["!hal.fence"]
+        if has_fences:
+            arguments = arguments[:-2]
+        try:
+            read = tuple(
+                _argument(argument, number, functions) for number, argument in enumerate(arguments)
+            )
+        except _UnsupportedError as failure:
+            entries.append(EntryFunction(name, (), obstacle=str(failure)))
+            continue
+        results = tuple(_result(value, functions) for value in _returned(function))
+        entries.append(EntryFunction(name, read, has_fences, results=results))
+    return entries
 
 
 def is_stateful(module: mlir.Operation) -> bool:
     """Return whether a function of a program changes a global, on which later calls may depend."""
-    return any(collect(op, *_STORES) for op in body(module) if op.name == names.UTIL_FUNCTION)
-
-
-def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFunction:
-    arguments = list(function.regions[0].blocks[0].arguments)
-    fences = [str(argument.type) == _FENCE for argument in arguments]
-    has_fences = fences[-2:] == [True, True]
-    if has_fences:
-        arguments = arguments[:-2]
-    return EntryFunction(
-        name,
-        tuple(_argument(argument, number, functions) for number, argument in enumerate(arguments)),
-        has_fences,
-        results=tuple(_result(value, functions) for value in _returned(function)),
-    )
+    stores = ("util.global.store", "util.global.store.indirect")
+    return any(collect(op, *stores) for op in body(module) if op.name == names.UTIL_FUNCTION)
 
 
 def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
@@ -431,7 +395,7 @@ def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
         operation
         for block in function.regions[0].blocks
         for operation in block.operations
-        if operation.operation.name == _RETURN
+        if operation.operation.name == "util.return"
     ]
     return list(returns[-1].operation.operands) if returns else []
 
@@ -445,24 +409,19 @@ def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
     operation = value.owner.operation
     if operation.name == names.UTIL_CALL:
         callee = functions.get(_callee(operation))
-        return (
-            None if callee is None else _result(_returned(callee)[value.result_number], functions)
-        )
-    if operation.name != _EXPORT:
+        returned = None if callee is None else _returned(callee)[value.result_number]
+        return None if returned is None else _result(returned, functions)
+    tensor = operation.operands[0].type if operation.name == "hal.tensor.export" else None
+    if not isinstance(tensor, mlir.RankedTensorType):
         return None
-    tensor = operation.operands[0].type
-    return (
-        Result(str(tensor.element_type), _shape(tensor))
-        if isinstance(tensor, mlir.RankedTensorType)
-        else None
-    )
+    return Result(str(tensor.element_type), _shape(tensor))
 
 
 def _callee(call: mlir.Operation) -> str:
     return str(call.attributes["callee"]).lstrip("@").strip('"')
 
 
-def _shape(tensor: mlir.RankedTensorType) -> tuple[int | None, ...]:
+def _shape(tensor: mlir.RankedTensorType) -> Sizes:
     return tuple(
         None if tensor.is_dynamic_dim(number) else tensor.get_dim_size(number)
         for number in range(tensor.rank)
@@ -473,26 +432,23 @@ def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argu
     kind = value.type
     if isinstance(kind, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
         return Argument(str(kind), None)
-    if str(kind) != _BUFFER_VIEW:
+    if str(kind) != "!hal.buffer_view":
         raise _UnsupportedError(f"argument {number} is of type '{kind}'")
     types: list[mlir.RankedTensorType] = []
     is_updated = False
     for use in _uses(value, functions):
-        if use.name == _IMPORT and isinstance(use.results[0].type, mlir.RankedTensorType):
-            types.append(use.results[0].type)
-        elif use.name == _ALIAS:
-            is_updated = True
-            types += [
-                operand.type
-                for operand in use.operands
-                if isinstance(operand.type, mlir.RankedTensorType)
-            ]
-        elif use.name != "hal.buffer_view.dim":
+        is_import = use.name == "hal.tensor.import" and isinstance(
+            use.results[0].type, mlir.RankedTensorType
+        )
+        is_alias = use.name == "hal.tensor.alias"
+        if not is_import and not is_alias and use.name != "hal.buffer_view.dim":
             raise _UnsupportedError(f"argument {number} is not used as a tensor")
+        is_updated |= is_alias
+        values = use.operands if is_alias else use.results if is_import else ()
+        types += [v.type for v in values if isinstance(v.type, mlir.RankedTensorType)]
     if not types:
         return Argument("f32", (1,))  # it is not used: any tensor does
-    (tensor, *_) = types
-    return Argument(str(tensor.element_type), _shape(tensor), is_updated)
+    return Argument(str(types[0].element_type), _shape(types[0]), is_updated)
 
 
 def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
@@ -520,12 +476,7 @@ _SUFFIXES: Final = (".irpa", ".safetensors", ".gguf")
 
 @dataclass(frozen=True)
 class FunctionWeight:
-    """A function whose time counts.
-
-    Attributes:
-        name: its name.
-        weight: the number of its calls for one of a function with weight 1.
-    """
+    """A function whose time counts, as often as its weight says."""
 
     name: str
     weight: int = 1
@@ -545,12 +496,7 @@ class FunctionWeight:
 
 @dataclass(frozen=True)
 class GivenInput:
-    """A value for an argument, as the user wrote it.
-
-    Attributes:
-        function: the function; empty for the only function.
-        text: the value.
-    """
+    """A value for an argument, as the user wrote it; no function means the only one."""
 
     function: str
     text: str
@@ -575,12 +521,7 @@ class GivenInput:
 
 @dataclass(frozen=True)
 class ParameterFile:
-    """A file with parameters.
-
-    Attributes:
-        scope: the scope that its parameters belong to; empty without one.
-        path: the file.
-    """
+    """A file with parameters, which may belong to a scope."""
 
     scope: str
     path: str

@@ -66,10 +66,8 @@ class TuningTask:
         dispatches: the dispatches, such as `@executable::@variant`.
         functions: the names of their functions, in the same order, which describe their computations.
         calls: the number of calls by the functions of the program; 0 if only its initialization does. See `count_calls`.
-        target: their target.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
-        layout: the buffer that it runs on.
         sized: of a dynamic dispatch, the functions of the benchmark for all sizes; empty for a static one.
         bounds: the sizes of loops for which the dispatch is specialized; none for all sizes.
         profiled_us: the time of all their calls in a run of the program, by a profile; None without one.
@@ -108,11 +106,7 @@ class TuningTask:
         return bool(self.sized)
 
     def benchmark(self, image: bytes) -> Benchmark:
-        """Return the benchmark as it was compiled.
-
-        Args:
-            image: the module, a VM FlatBuffer.
-        """
+        """Return the benchmark as it was compiled to a VM FlatBuffer."""
         return Benchmark(image, self.function, self.layout, self.sized)
 
     @property
@@ -130,12 +124,7 @@ class TuningTask:
 
 @dataclass(frozen=True)
 class Omission:
-    """Dispatches that are not tuned.
-
-    Attributes:
-        dispatches: their names.
-        reason: the reason for not tuning them.
-    """
+    """Dispatches that are not tuned, and why."""
 
     dispatches: tuple[str, ...] = field(metadata=named("names"))
     reason: str
@@ -164,36 +153,29 @@ class DispatchedProgram:
     def matching_tasks(
         self, patterns: Sequence[str], option: str = "--only"
     ) -> Sequence[TuningTask]:
-        """Return the tasks that match a pattern; all without patterns.
+        """Return the tasks that match a pattern of an option; all without patterns.
 
-        Args:
-            patterns: parts of names of dispatches or of their functions.
-            option: the option that gives the patterns.
+        Patterns are parts of names of dispatches or of their functions.
 
         Raises:
             TuninglinkError: no task matches.
         """
         tasks = [task for task in self.tasks if not patterns or task.is_meant(patterns)]
-        if not tasks:
-            what = f"matches {option}" if self.tasks else "can run alone"
-            reasons = [note(str(omission)) for omission in self.omissions[:_SHOWN]]
-            if any(omission.reason == _DYNAMIC for omission in self.omissions):
-                reasons.append(note(self._size_remedy))
-            raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
-        return tasks
-
-    @property
-    def _size_remedy(self) -> str:
-        """The remedy for dynamic sizes, with the dimensions of the program's arguments that have them."""
-        places = (
-            [f"{argument}.{number}" for argument, number in self.calls.dynamic]
-            if self.calls
-            else []
-        )
-        if not places:
-            return "give the sizes of the program's arguments, as in --dim ARGUMENT.DIMENSION=SIZE"
-        where = f"{'dimension' if len(places) == 1 else 'dimensions'} {', '.join(places)}"
-        return f"give sizes for {where} of the arguments, as in --dim {'='.join(places)}=64"
+        if tasks:
+            return tasks
+        what = f"matches {option}" if self.tasks else "can run alone"
+        reasons = [note(str(omission)) for omission in self.omissions[:_SHOWN]]
+        if any(omission.reason == _DYNAMIC for omission in self.omissions):
+            # The remedy for dynamic sizes, with the dimensions of the program's arguments that have them.
+            dynamic = self.calls.dynamic if self.calls else ()
+            places = [f"{argument}.{number}" for argument, number in dynamic]
+            where = f"{'dimension' if len(places) == 1 else 'dimensions'} {', '.join(places)}"
+            remedy = f"give sizes for {where} of the arguments, as in --dim {'='.join(places)}=64"
+            if not places:
+                example = "--dim ARGUMENT.DIMENSION=SIZE"
+                remedy = f"give the sizes of the program's arguments, as in {example}"
+            reasons.append(note(remedy))
+        raise TuninglinkError(error(f"no dispatch {what}", notes=reasons))
 
 
 _SHOWN: Final = 5
@@ -269,11 +251,14 @@ def _tasks(
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
         seen.add(name)
+        is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == CPU
         try:
-            count = 1 if calls is None else calls[name]
-            add(_static_task(module, variant, count, arguments.get(name, ())))
+            built = build_benchmark(module, () if is_on_cpu else arguments.get(name, ()))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
+            continue
+        count = 1 if calls is None else calls[name]
+        add(_task(module, variant, count, SizedFunction(built.name, built.layout)))
     # Dynamic dispatches.
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
@@ -296,17 +281,6 @@ _NOT_GIVEN: Final = (
 )
 
 
-def _static_task(
-    module: mlir.Operation,
-    variant: mlir.Operation,
-    calls: int,
-    arguments: Sequence[tuple[int | None, ...]],
-) -> TuningTask:
-    backend = Target.from_attribute(variant.attributes["target"]).backend
-    built = build_benchmark(module, () if backend == CPU else arguments)
-    return _task(module, variant, calls, SizedFunction(built.name, built.layout))
-
-
 def _task(
     module: mlir.Operation,
     variant: mlir.Operation,
@@ -315,15 +289,15 @@ def _task(
     sized: tuple[SizedFunction, ...] = (),
 ) -> TuningTask:
     return TuningTask(
-        key=problem_key(variant, function.layout, sized),
-        dispatches=(dispatch_name(variant),),
-        functions=(symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
-        calls=calls,
-        target=Target.from_attribute(variant.attributes["target"]),
-        source=to_bytecode(module),
-        function=function.name,
-        layout=function.layout,
-        sized=sized,
+        problem_key(variant, function.layout, sized),
+        (dispatch_name(variant),),
+        (symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
+        calls,
+        Target.from_attribute(variant.attributes["target"]),
+        to_bytecode(module),
+        function.name,
+        function.layout,
+        sized,
     )
 
 
@@ -383,14 +357,8 @@ def _with_program_sets(tasks: Sequence[TuningTask]) -> list[TuningTask]:
 
 # --- Dynamic dispatches that are specialized for ranges of sizes: the ranges, their tasks, and the choice of code for a size
 
-Exports = Mapping[str, mlir.Operation]
-
 FALLBACK: Final = "condition_fallback"
 """The attribute of an export with a condition: which other one to take where it does not hold."""
-
-_ENTRY_POINT: Final = "entry_point"
-_WORKGROUPS: Final = "hal.executable.calculate_workgroups"
-_LOOKUP: Final = "hal.executable.lookup.function"
 
 
 def select_exports(module: mlir.Operation) -> None:
@@ -404,44 +372,40 @@ def select_exports(module: mlir.Operation) -> None:
     }
     if not any(FALLBACK in export.attributes for export in exports.values()):
         return
-    functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     with module.context:
-        for function in functions:
-            for workgroups in collect(function, _WORKGROUPS):
-                selected = _selected(workgroups, exports)
-                for operation in (workgroups, *collect(function, _LOOKUP)):
-                    entry_point: Any = operation.attributes[_ENTRY_POINT]
-                    path = [*entry_point.value[:-1], selected]
-                    operation.attributes[_ENTRY_POINT] = mlir.SymbolRefAttr.get(path)
-
-
-def _selected(workgroups: mlir.Operation, exports: Exports) -> str:
-    """Return the name of the export whose condition holds, or of the last one, which has no condition."""
-    entry_point: Any = workgroups.attributes[_ENTRY_POINT]
-    name = str(entry_point.value[-1])
-    sizes = SizeEvaluator()
-    _, *workload = (sizes.value(operand) for operand in workgroups.operands)
-    while FALLBACK in exports[name].attributes and not _holds(exports[name], workload):
-        fallback: Any = exports[name].attributes[FALLBACK]
-        name = fallback.value
-    return name
+        for function in body(module):
+            if function.name != names.UTIL_FUNCTION:
+                continue
+            lookups = collect(function, "hal.executable.lookup.function")
+            for workgroups in collect(function, "hal.executable.calculate_workgroups"):
+                # Take the export whose condition holds, or the last one, which has no condition.
+                entry_point: Any = workgroups.attributes["entry_point"]
+                name = str(entry_point.value[-1])
+                sizes = SizeEvaluator()
+                _, *workload = (sizes.value(operand) for operand in workgroups.operands)
+                while FALLBACK in exports[name].attributes and not _holds(exports[name], workload):
+                    fallback: Any = exports[name].attributes[FALLBACK]
+                    name = fallback.value
+                for operation in (workgroups, *lookups):
+                    old: Any = operation.attributes["entry_point"]
+                    path = mlir.SymbolRefAttr.get([*old.value[:-1], name])
+                    operation.attributes["entry_point"] = path
 
 
 def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
-    """Return whether the condition of an export holds for a workload."""
-    block = next(region.blocks[0] for region in export.regions if _is_condition(region))
+    """Return whether the condition of an export holds for a workload.
+
+    The condition is the region that returns a truth value instead of a workgroup count.
+    """
+    for region in export.regions:
+        if region.blocks:
+            block = region.blocks[0]
+            results = list(block.operations)[-1].operands
+            if [str(result.type) for result in results] == ["i1"]:
+                break
     _, *arguments = block.arguments
     sizes = SizeEvaluator(given=dict(zip(arguments, workload, strict=True)))
-    terminator = list(block.operations)[-1]
-    return bool(sizes.value(terminator.operands[0]))
-
-
-def _is_condition(region: mlir.Region) -> bool:
-    """Return whether a region of an export returns a truth value instead of a workgroup count."""
-    if not region.blocks:
-        return False
-    types = [str(operand.type) for operand in list(region.blocks[0].operations)[-1].operands]
-    return types == ["i1"]
+    return bool(sizes.value(results[0]))
 
 
 _SPECIALIZATION: Final = (
@@ -459,11 +423,7 @@ def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
 
 
 def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask | None:
-    """Return a dynamic dispatch in the form that the compiler gives it for a range of sizes.
-
-    Args:
-        task: the dynamic dispatch.
-        bounds: the sizes of its loops.
+    """Return a dynamic dispatch in the form that the compiler gives it for a range of sizes of its loops.
 
     Returns:
         None if the compiler generates no separate code for these sizes, or none of them is measured.
@@ -540,15 +500,12 @@ Box = dict[int, SizeRange]
 def boxes_around(
     functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
 ) -> list[Box]:
-    """Return disjoint boxes around the measured combinations of sizes.
+    """Return disjoint boxes around the combinations of sizes of functions; none if a size is unknown.
 
     Args:
         functions: the functions for the sizes.
         loops: the numbers of the loops whose sizes differ.
         least: the least number of sizes of a range.
-
-    Returns:
-        An empty result if a size is unknown.
     """
     columns: dict[int, list[int]] = {}
     for loop in loops:
@@ -569,13 +526,7 @@ def boxes_around(
 def box_above(
     box: Mapping[int, SizeRange], excluded: SizedFunction, functions: Sequence[SizedFunction]
 ) -> Box:
-    """Return a box that begins at the next larger size of some functions.
-
-    Args:
-        box: a box.
-        excluded: a function for sizes in it, which are excluded.
-        functions: functions for sizes in it.
-    """
+    """Return a box without the sizes of one function in it, which begins at the next larger ones of the others."""
     narrowed = dict(box)
     for loop, sizes in box.items():
         least = excluded.loops[loop] or 0

@@ -43,7 +43,6 @@ class Failure:
     """A trial that failed.
 
     Attributes:
-        kind: the failed step and the kind of its failure.
         message: the diagnostic, or the observation.
         is_external: whether the machine caused the failure, not the trial: a process was killed, or a time limit
             expired while other processes used the processors. Such a failure is not stored for later runs.
@@ -95,7 +94,6 @@ class OutputVerdict:
     """The verdict of the reference on a result.
 
     Attributes:
-        correctness: the verdict.
         reason: the figures, or the reason for a missing verdict.
         samples: the elements with the largest differences.
     """
