@@ -20,7 +20,7 @@ from tuninglink.tuning.deciding import (
 )
 from tuninglink.tuning.devices import Measurement, Timing
 from tuninglink.tuning.programs import Benchmark, BufferLayout, Failure, FailureKind
-from tuninglink.tuning.scheduling import Alternating, Exploration, Overlapping, Schedule
+from tuninglink.tuning.scheduling import Exploration, Schedule
 
 LAYOUT = BufferLayout((), 0, 0)
 TEMPLATE = BenchmarkTemplate(b"", "f", LAYOUT)
@@ -114,7 +114,7 @@ def exploration_of(
     )
 
 
-@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
 def test_all_candidates_are_tried_and_told(schedule: Schedule) -> None:
     machine, search = Machine(), InOrder(10)
     results = explore(machine, search, schedule, Budget())
@@ -128,12 +128,12 @@ def test_all_candidates_are_tried_and_told(schedule: Schedule) -> None:
 
 def test_a_cpu_does_not_compile_while_it_measures() -> None:
     machine = Machine()
-    explore(machine, InOrder(8), Alternating(4), Budget())
+    explore(machine, InOrder(8), Schedule(4, overlaps=False), Budget())
     words = [each.partition(" ")[0] for each in machine.log]
     assert words == ["compile"] * 4 + ["measure"] * 3 + ["compile"] * 4 + ["measure"] * 4
 
 
-@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
 def test_turns_go_on_where_the_last_one_ended(schedule: Schedule) -> None:
     machine, search, seen = Machine(), InOrder(10), []
     exploration = exploration_of(machine, search, schedule, {}, seen)
@@ -157,11 +157,11 @@ def test_the_device_goes_on_while_the_search_chooses() -> None:
             )
             return super().ask(count)
 
-    exploration_of(machine, Waiting(8), Overlapping(4), {}, seen).run(Budget())
+    exploration_of(machine, Waiting(8), Schedule(4, overlaps=True), {}, seen).run(Budget())
     assert len(seen) == 8
 
 
-@pytest.mark.parametrize("schedule", [Alternating(4), Overlapping(4)])
+@pytest.mark.parametrize("schedule", [Schedule(4, overlaps=False), Schedule(4, overlaps=True)])
 def test_the_number_of_trials_is_a_limit(schedule: Schedule) -> None:
     results = explore(Machine(), InOrder(100), schedule, Budget(trials=6))
     assert len(results) == 6
@@ -177,7 +177,7 @@ def test_a_budget_that_is_stopped_ends_it() -> None:
         budget.stop()
 
     search.tell = stop
-    assert 1 <= len(explore(machine, search, Alternating(4), budget)) <= 5
+    assert 1 <= len(explore(machine, search, Schedule(4, overlaps=False), budget)) <= 5
 
 
 def test_what_is_known_is_neither_compiled_nor_measured() -> None:
@@ -186,7 +186,7 @@ def test_what_is_known_is_neither_compiled_nor_measured() -> None:
         candidate(0).key: TrialResult(candidate(0), 50.0, None, 0.0),
         candidate(1).key: TrialResult(candidate(1), None, Failure(FailureKind.CRASH, ""), 0.0),
     }
-    results = explore(machine, search, Alternating(4), Budget(), known)
+    results = explore(machine, search, Schedule(4, overlaps=False), Budget(), known)
     assert len(results) == 4
     assert search.told == {0: 50.0, 1: None, 2: 98.0, BROKEN: None}
     assert machine.log == ["compile 2", "compile 3", "measure 2"]
@@ -194,7 +194,7 @@ def test_what_is_known_is_neither_compiled_nor_measured() -> None:
 
 def test_candidates_that_spill_are_measured_after_the_others() -> None:
     machine, search = Machine(spills={0: Spills(4), 1: Spills(), 2: Spills(0, 0, 16)}), InOrder(8)
-    results = explore(machine, search, Alternating(8), Budget())
+    results = explore(machine, search, Schedule(8, overlaps=False), Budget())
     measured = [int(each.removeprefix("measure ")) for each in machine.log if "measure" in each]
     assert measured == [1, 4, 5, 6, 7, 0, 2]
     assert search.spilled == machine.spills
@@ -205,7 +205,7 @@ def test_candidates_that_spill_are_measured_after_the_others() -> None:
 def test_recorded_spills_are_told() -> None:
     search = InOrder(1)
     recorded = TrialResult(candidate(0), 50.0, None, 0.0, spills=Spills(7))
-    explore(Machine(), search, Alternating(4), Budget(), {candidate(0).key: recorded})
+    explore(Machine(), search, Schedule(4, overlaps=False), Budget(), {candidate(0).key: recorded})
     assert search.spilled == {0: Spills(7)}
 
 

@@ -11,9 +11,7 @@ with lazy_imports(globals()):
         task_cost as task_cost,
     )
     from tuninglink.tuning.scheduling.exploration import (
-        Alternating as Alternating,
         Exploration as Exploration,
-        Overlapping as Overlapping,
         Progress as Progress,
         Schedule as Schedule,
     )

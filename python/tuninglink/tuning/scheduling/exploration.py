@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,55 +36,29 @@ _PATIENCE: Final = 0.5
 """Interval for checking the budget while waiting, in seconds."""
 
 
-class Schedule(ABC):
-    """The policy for overlapping compilation and measurement."""
+@dataclass(frozen=True)
+class Schedule:
+    """How compilation and measurement share a machine.
 
-    @abstractmethod
+    Attributes:
+        most: the limit on candidates that wait for the device; without overlap, the size of a batch.
+        overlaps: whether candidates are compiled while others are measured. The CPU that compiles is measured alone.
+    """
+
+    most: int
+    overlaps: bool
+
     def room(self, compiling: int, ready: int, measuring: int) -> int:
         """Return the number of compilations that may start."""
+        if not self.overlaps:
+            return 0 if compiling or ready or measuring else self.most
+        # Once half of the places are free: searches propose better candidates in batches.
+        free = self.most - compiling - ready
+        return free if 2 * free >= self.most else 0
 
-    @abstractmethod
     def may_measure(self, compiling: int) -> bool:
         """Return whether measurements may start."""
-
-
-@dataclass(frozen=True)
-class Overlapping(Schedule):
-    """Compilation ahead of measurement, for devices other than the compiling CPU.
-
-    Attributes:
-        ahead: the limit on candidates waiting for the device.
-    """
-
-    ahead: int
-
-    def room(self, compiling: int, ready: int, measuring: int) -> int:  # noqa: ARG002
-        """Return the number of free places once half are free: searches propose better candidates in batches."""
-        free = self.ahead - compiling - ready
-        return free if 2 * free >= self.ahead else 0
-
-    def may_measure(self, compiling: int) -> bool:  # noqa: ARG002
-        """Return True: compilation does not disturb the device."""
-        return True
-
-
-@dataclass(frozen=True)
-class Alternating(Schedule):
-    """Compilation of a batch, then its measurement, for the CPU, which does both.
-
-    Attributes:
-        batch: the number of candidates in a batch.
-    """
-
-    batch: int
-
-    def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return the batch size once no candidate waits or is being measured."""
-        return 0 if compiling or ready or measuring else self.batch
-
-    def may_measure(self, compiling: int) -> bool:
-        """Return whether all compilations are done."""
-        return not compiling
+        return self.overlaps or not compiling
 
 
 class Exploration:
@@ -118,7 +91,7 @@ class Exploration:
     ) -> None:
         self._template = template
         self._compiler = compiler
-        self._search = search
+        self.search = search
         self._schedule = schedule
         self._compile_seconds = compile_seconds
         self._recorded = recorded
@@ -202,7 +175,7 @@ class Exploration:
         # Take deferred candidates, then new ones of the search.
         candidates, self._deferred = self._deferred[:room], self._deferred[room:]
         with self._timeline.stage(Stage.MEASUREMENT if feed.measuring else Stage.SEARCH):
-            candidates += self._search.ask(room - len(candidates))
+            candidates += self.search.ask(room - len(candidates))
         # The search may need the pending results before it proposes more.
         self.is_exhausted = not candidates and not self._pending
         self._asked += len(candidates)
@@ -213,7 +186,7 @@ class Exploration:
         for candidate in candidates:
             recorded = self._recorded.get(candidate.key)
             if recorded is not None:
-                self._search.compiled(candidate, recorded.spills)
+                self.search.compiled(candidate, recorded.spills)
                 self._add(replace(recorded, candidate=candidate))
                 continue
             job = self._compiler.submit(self._template, candidate, self._compile_seconds)
@@ -221,7 +194,7 @@ class Exploration:
             job.add_done_callback(partial(self._compiled, candidate))
         if feed.measuring:
             with self._timeline.stage(Stage.MEASUREMENT):
-                self._search.draw_ahead()
+                self.search.draw_ahead()
 
     def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
         """Hand a compiled candidate to the devices. Called from any thread."""
@@ -242,7 +215,7 @@ class Exploration:
         if isinstance(outcome, Failure):
             self._add(TrialResult(candidate, None, outcome, time.monotonic()))
         else:
-            self._search.compiled(candidate, outcome.spills)
+            self.search.compiled(candidate, outcome.spills)
 
     # --- Measuring -------------------------------------------------------------------------------------------
 
@@ -274,7 +247,7 @@ class Exploration:
 
     def _add(self, result: TrialResult) -> None:
         self._pending -= 1
-        tell_result(self._search, result)
+        tell_result(self.search, result)
         self._report(result)
 
 
@@ -362,18 +335,25 @@ _IMAGES: Final = 2 * FINALISTS
 
 
 class TaskTrials:
-    """The trials of a task, in turns."""
+    """The trials of a task, in turns.
+
+    Attributes:
+        all: the trials, in order.
+        progress: the progress of the best time.
+        search: chooses the candidates.
+        exploration: builds and runs them.
+    """
 
     def __init__(
         self,
-        tuner: TuningContext,
+        context: TuningContext,
         prepared: TunableTask,
         measured: MeasuredTask,
         default_us: float,
         *,
         at_any_speed: bool = False,
     ) -> None:
-        self._tuner = tuner
+        self._context = context
         self._measured = measured
         self._prepared = prepared
         self._default_us = default_us
@@ -383,20 +363,22 @@ class TaskTrials:
         self._winners: set[str] = set()
         self._since = 0.0
         seconds = max(_LEAST_COMPILE_SECONDS, _COMPILE_FACTOR * measured.compile_seconds)
-        self._search = self._new_search()
+        self.search = self._new_search()
         if at_any_speed and measured.failure is None:
-            self._search.reject(prepared.spaces.default)
-        self._exploration = Exploration(
+            self.search.reject(prepared.spaces.default)
+        jobs, overlaps = context.compiler.jobs, not context.is_local
+        most = 2 * jobs if overlaps else max(_LEAST_BATCH, jobs)
+        self.exploration = Exploration(
             prepared.template,
-            tuner.compiler,
-            tuner.devices,
-            self._search,
-            self._schedule(),
-            compile_seconds=min(seconds, tuner.settings.timeout),
+            context.compiler,
+            context.devices,
+            self.search,
+            Schedule(most, overlaps),
+            compile_seconds=min(seconds, context.settings.timeout),
             default_us=math.inf if at_any_speed else default_us,
-            recorded=tuner.journal.known(prepared) if tuner.journal else {},
+            recorded=context.journal.known(prepared) if context.journal else {},
             report=self._report,
-            timeline=tuner.timeline,
+            timeline=context.timeline,
         )
 
     def __len__(self) -> int:
@@ -413,25 +395,15 @@ class TaskTrials:
 
         def is_done() -> bool:
             return self.progress.has_converged or (
-                is_over() and self._exploration.is_between_batches
+                is_over() and self.exploration.is_between_batches
             )
 
-        self._exploration.run(budget, is_done, meanwhile)
+        self.exploration.run(budget, is_done, meanwhile)
         self._spend()
-
-    @property
-    def compiling(self) -> int:
-        return self._exploration.compiling
-
-    def prefer(self, candidates: Sequence[Candidate]) -> None:
-        self._search.prefer(candidates)
-
-    def begin(self, budget: Budget) -> None:
-        self._exploration.begin(budget)
 
     def ending(self, budget: Budget) -> Ending | None:
         """Return the reason for trying no further candidates; None if more may be tried."""
-        if self._exploration.is_exhausted:
+        if self.exploration.is_exhausted:
             if not self.all:
                 return Ending.NO_CANDIDATES
             failed = all(trial.failure is not None for trial in self.all)
@@ -446,41 +418,28 @@ class TaskTrials:
         """Mark a measured candidate as failed."""
         rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
         self.all[self.all.index(trial)] = rejected
-        if self._tuner.journal:
-            self._tuner.journal.record(self._prepared, rejected)
-        tell_result(self._search, rejected)
+        if self._context.journal:
+            self._context.journal.record(self._prepared, rejected)
+        tell_result(self.search, rejected)
         times = [other.microseconds for other in self.all if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
 
-    def confirm(self, trial: TrialResult) -> None:
-        """Mark the result of a measured candidate as right."""
-        self._search.confirm(trial.candidate)
-
-    def close(self) -> None:
-        self._exploration.close()
-
     def _new_search(self) -> Search:
         """Return a search seeded with records of this task in other environments and of similar tasks."""
-        tuner, spaces = self._tuner, self._prepared.spaces
-        prior = tuner.journal.prior(self._prepared) if tuner.journal else None
+        context, spaces = self._context, self._prepared.spaces
+        prior = context.journal.prior(self._prepared) if context.journal else None
         if prior:
             self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
-        return search_named(tuner.settings.search)(
+        return search_named(context.settings.search)(
             spaces,
-            tuner.settings.seed,
+            context.settings.seed,
             None if self._measured.failure else self._default_us,
             [(winner, None) for winner in prior.winners(spaces)] if prior else [],
             prior.measured() if prior else [],
         )
 
-    def _schedule(self) -> Schedule:
-        jobs = self._tuner.compiler.jobs
-        if self._tuner.is_local:
-            return Alternating(max(_LEAST_BATCH, jobs))
-        return Overlapping(2 * jobs)
-
     def _report(self, trial: TrialResult) -> None:
-        tuner, prepared = self._tuner, self._prepared
+        context, prepared = self._context, self._prepared
         is_new = trial.seconds > 0
         origin = trial.candidate.origin
         is_given = origin in (CandidateOrigin.SPEC, CandidateOrigin.REWRITING)
@@ -489,11 +448,11 @@ class TaskTrials:
         self.progress.add(trial.microseconds)
         self.all.append(trial)
         self._drop_image()
-        if is_new and tuner.journal:
-            tuner.journal.record(prepared, trial)
-        tuner.listener.tried(prepared, trial, self._budget)
+        if is_new and context.journal:
+            context.journal.record(prepared, trial)
+        context.listener.tried(prepared, trial, self._budget)
         if is_new and trial.failure:
-            tuner.keep_failure(prepared, trial.candidate, trial.failure)
+            context.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
         now = time.monotonic()

@@ -289,7 +289,7 @@ class Scheduler:
         """Start to compile the first candidates of the next task once processes are free; return whether there was one."""
         if self._context.is_local:
             return False  # the CPU is being measured
-        compiling = sum(task.trials.compiling for task in self.open if task.is_begun)
+        compiling = sum(task.trials.exploration.compiling for task in self.open if task.is_begun)
         others = self._choice.ranked([task for task in self.open if task is not current])
         following = next(
             (

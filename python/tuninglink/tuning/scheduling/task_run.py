@@ -147,7 +147,7 @@ class TaskRun:
         # Begin with what is right and fast on related tasks, which most likely is so here, too.
         spaces = prepared.spaces
         self._related = context.related.candidates(spaces.problem, spaces)
-        self._trials.prefer(self._related)
+        self._trials.search.prefer(self._related)
         if context.judgements:
             context.judgements.expect(prepared.task)
         context.listener.begun(prepared, measured.share, self._default_us)
@@ -229,7 +229,7 @@ class TaskRun:
             count: the candidates of a turn that does not repair.
         """
         ahead = self._repair_trials if self.needs_repair else count
-        self.trials.begin(budget.limited(len(self.trials) + ahead))
+        self.trials.exploration.begin(budget.limited(len(self.trials) + ahead))
 
     def repair(
         self,
@@ -253,7 +253,7 @@ class TaskRun:
                 self._reject(best, failure)
                 continue
             self._right.add(best.candidate.key)
-            self.trials.confirm(best)
+            self.trials.search.confirm(best.candidate)
             self.is_repaired = True
             assert best.microseconds is not None
             # The time of a wrong default does not count.
@@ -340,7 +340,7 @@ class TaskRun:
             if failure is not None:
                 self._reject(best, failure)
                 continue
-            self.trials.confirm(best)
+            self.trials.search.confirm(best.candidate)
             result = self._short_race(self._result(budget), best, rules)
             if result.verdict is not TaskOutcome.WON:
                 self._undecided.add(best.candidate.key)
@@ -415,7 +415,7 @@ class TaskRun:
 
     def decide(self, budget: Budget) -> TaskResult | None:
         """Return the result, or begin the race of the best candidates that yields it, and return None."""
-        self.trials.close()
+        self.trials.exploration.close()
         result = self._result(budget)
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
