@@ -48,7 +48,7 @@ LIMITS: Final = {
     "tuning.deciding": (3429, 183),
     "tuning.database": (2298, 113),
     "tuning.flag_sets": (1600, 88),
-    "tuning.scheduling": (2315, 170),
+    "tuning.scheduling": (2272, 160),
     "tuning": (3996, 161),
     "doctor": (256, 11),
     "cli": (5557, 219),
@@ -57,7 +57,7 @@ LIMITS: Final = {
 the packages."""
 
 MOST_FILES: Final = 270
-SHORTEST_MEAN: Final = 11.4
+SHORTEST_MEAN: Final = 11.5
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
 
