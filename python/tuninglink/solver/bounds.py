@@ -74,7 +74,8 @@ def divide_down(number: float, divisors: Interval) -> float:
     return max(_floor(number, divisors.low), _floor(number, divisors.high))
 
 
-def _quotient(number: Interval, divisor: Interval) -> Interval:
+def _quotient(parts: Sequence[Interval]) -> Interval:
+    number, divisor = parts
     if divisor.low <= 0:
         return ANY  # the quotient by zero is undefined; negative divisors do not occur in practice
     if number.low == number.high and divisor.low == divisor.high < inf and number.is_finite:
@@ -84,7 +85,8 @@ def _quotient(number: Interval, divisor: Interval) -> Interval:
     return Interval(min(ends), max(ends))
 
 
-def _remainder(number: Interval, divisor: Interval) -> Interval:
+def _remainder(parts: Sequence[Interval]) -> Interval:
+    number, divisor = parts
     if divisor.low <= 0 <= divisor.high:
         return ANY
     most = max(abs(divisor.low), abs(divisor.high)) - 1
@@ -107,8 +109,8 @@ RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
     ),
     Kind.MUL: product,
     Kind.NEG: lambda parts: Interval(-parts[0].high, -parts[0].low),
-    Kind.DIV: lambda parts: _quotient(*parts),
-    Kind.MOD: lambda parts: _remainder(*parts),
+    Kind.DIV: _quotient,
+    Kind.MOD: _remainder,
     Kind.EQ: _equal,
     Kind.LE: lambda parts: Interval(
         int(parts[0].high <= parts[1].low), int(parts[0].low <= parts[1].high)
@@ -223,7 +225,20 @@ class Bounds:
         elif required != can:
             match term.kind:
                 case Kind.ADD | Kind.MUL:
-                    self._require_of_operands(term, required)
+                    # The other operands bound each operand.
+                    for index, operand in enumerate(term.operands):
+                        parts = [
+                            self.of(each) for at, each in enumerate(term.operands) if at != index
+                        ]
+                        others = RESULTS[term.kind](parts)
+                        if term.kind is Kind.ADD:
+                            bounds = required.low - others.high, required.high - others.low
+                            self._require(operand, Interval(*bounds))
+                        elif others.low > 0:
+                            low = -divide_down(-required.low, others)
+                            self._require(
+                                operand, Interval(low, divide_down(required.high, others))
+                            )
                 case Kind.NEG:
                     self._require(term.operands[0], Interval(-required.high, -required.low))
                 case Kind.DIV:
@@ -246,18 +261,6 @@ class Bounds:
         can = self.of(condition)
         if can.low == can.high:
             self._require(yes if can == TRUE else no, required)
-
-    def _require_of_operands(self, term: Term, required: Interval) -> None:
-        """Bound each operand of a sum or product by the others."""
-        for index, operand in enumerate(term.operands):
-            parts = [self.of(other) for at, other in enumerate(term.operands) if at != index]
-            others = RESULTS[term.kind](parts)
-            if term.kind is Kind.ADD:
-                low, high = required.low - others.high, required.high - others.low
-                self._require(operand, Interval(low, high))
-            elif others.low > 0:
-                low = -divide_down(-required.low, others)
-                self._require(operand, Interval(low, divide_down(required.high, others)))
 
     def _require_truth(self, term: Term, *, holds: bool) -> None:
         operands = term.operands

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tuninglink.solver.bounds import Bounds
@@ -32,56 +33,46 @@ _TEMPLATES = {
 }
 
 
-class SourceWriter:
-    """Writes terms as Python expressions; nodes with several uses become local variables."""
+def write_source(
+    roots: list[Term], slots: Mapping[str, int], bounds: Bounds, local: str, inner: str = ""
+) -> tuple[list[str], list[str]]:
+    """Write terms as Python expressions: the lines before them, and the expressions.
 
-    def __init__(
-        self,
-        roots: list[Term],
-        slots: Mapping[str, int],
-        bounds: Bounds,
-        local: str,
-        inner: str = "",
-    ) -> None:
-        self._slots = slots
-        self._bounds = bounds
-        self._texts: dict[int, str] = {}
-        self.lines: list[str] = []
-        uses: dict[int, int] = {}
-        nodes = list(graph(roots))
-        outer = set(map(id, roots)) if inner else set()
-        for node in nodes:
-            for operand in node.operands:
-                uses[id(operand)] = uses.get(id(operand), 0) + 1
-                if inner in node.variables:
-                    outer.add(id(operand))
-        for node in nodes:
-            text = self._write(node)
-            is_outer = id(node) in outer and inner not in node.variables
-            if node.operands and (
-                uses.get(id(node), 0) > 1 or (is_outer and not may_divide_by_zero(node, bounds))
-            ):
-                name = f"{local}{len(self.lines)}"
-                self.lines.append(f"{name} = {text}")
-                text = name
-            self._texts[id(node)] = text
-
-    def text(self, term: Term) -> str:
-        return self._texts[id(term)]
-
-    def _write(self, term: Term) -> str:
-        if term.kind is Kind.CONSTANT:
-            return f"({term.value})"
-        if term.kind is Kind.VARIABLE:
-            values = self._bounds[term.name]
+    Nodes with several uses become local variables.
+    """
+    lines: list[str] = []
+    texts: dict[int, str] = {}
+    uses: dict[int, int] = {}
+    nodes = list(graph(roots))
+    outer = set(map(id, roots)) if inner else set()
+    for node in nodes:
+        for operand in node.operands:
+            uses[id(operand)] = uses.get(id(operand), 0) + 1
+            if inner in node.variables:
+                outer.add(id(operand))
+    for node in nodes:
+        kind, operands = node.kind, [texts[id(operand)] for operand in node.operands]
+        if kind is Kind.CONSTANT:
+            text = f"({node.value})"
+        elif kind is Kind.VARIABLE:
+            values = bounds[node.name]
             fixed = values.low == values.high
-            return f"({values.low})" if fixed else f"v[{self._slots[term.name]}]"
-        kind = term.kind
-        texts = [self._texts[id(operand)] for operand in term.operands]
-        if kind in _SIGNS and self._bounds.of(term.operands[1]).low > 0:
-            return f"({_SIGNS[kind].join(texts)})"  # Python and SMT-LIB agree for these
-        template = _TEMPLATES.get(kind)
-        return template.format(*texts) if template else f"({_INFIX[kind].join(texts)})"
+            text = f"({values.low})" if fixed else f"v[{slots[node.name]}]"
+        elif kind in _SIGNS and bounds.of(node.operands[1]).low > 0:
+            text = f"({_SIGNS[kind].join(operands)})"  # Python and SMT-LIB agree for these
+        elif template := _TEMPLATES.get(kind):
+            text = template.format(*operands)
+        else:
+            text = f"({_INFIX[kind].join(operands)})"
+        is_outer = id(node) in outer and inner not in node.variables
+        if node.operands and (
+            uses.get(id(node), 0) > 1 or (is_outer and not may_divide_by_zero(node, bounds))
+        ):
+            name = f"{local}{len(lines)}"
+            lines.append(f"{name} = {text}")
+            text = name
+        texts[id(node)] = text
+    return lines, [texts[id(root)] for root in roots]
 
 
 def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
@@ -99,8 +90,8 @@ def conjunction(
     lines: list[str] = []
     # One by one, cheapest first, so that a failing one avoids evaluating the rest.
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = SourceWriter([assertion], slots, bounds, f"a{number}_", inner)
-        lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
+        before, (text,) = write_source([assertion], slots, bounds, f"a{number}_", inner)
+        lines += [*before, f"if not {text}: return False"]
     return lines
 
 
@@ -123,8 +114,8 @@ def outlook(
             parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
     lines: list[str] = []
     for number, part in enumerate(parts.values()):
-        writer = SourceWriter([part], slots, bounds, f"p{number}_", inner)
-        inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
+        before, (text,) = write_source([part], slots, bounds, f"p{number}_", inner)
+        inside = [*before, f"k{number} = {text}"]
         if not may_divide_by_zero(part, bounds):
             lines += inside
             continue
@@ -204,10 +195,10 @@ def _inversion(
         steps.append((inside.kind, others))
         inside = next(operand for operand in inside.operands if name in operand.variables)
     needed = [other, *(operand for _, others in steps for operand in others)]
-    writer = SourceWriter(needed, slots, bounds, local)
-    lines = [*writer.lines, f"x = {writer.text(other)}", "r = 0"]
+    lines, (text, *rest) = write_source(needed, slots, bounds, local)
+    lines += [f"x = {text}", "r = 0"]
     for kind, others in steps:
-        texts = [writer.text(operand) for operand in others]
+        texts, rest = rest[: len(others)], rest[len(others) :]
         if kind is Kind.NEG:
             lines.append("x = -x")
         elif kind is Kind.ADD:
@@ -258,24 +249,17 @@ def possibility(
     return lines
 
 
+@dataclass
 class _BoundsWriter:
     """Writes the minimum and the maximum of terms as Python expressions."""
 
-    def __init__(
-        self,
-        assigned: frozenset[str],
-        slots: Mapping[str, int],
-        bounds: Bounds,
-        local: str,
-        inner: str,
-    ) -> None:
-        self._assigned = assigned
-        self._inner = inner
-        self._slots = slots
-        self._bounds = bounds
-        self._local = local
-        self._texts: dict[int, tuple[str, str]] = {}
-        self.lines: list[str] = []
+    assigned: frozenset[str]
+    slots: Mapping[str, int]
+    bounds: Bounds
+    local: str
+    inner: str
+    lines: list[str] = field(default_factory=list)
+    texts: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def condition(self, assertion: Term) -> str:
         """Return the expression that is false if an assertion cannot hold."""
@@ -292,41 +276,41 @@ class _BoundsWriter:
 
     def _range(self, term: Term) -> tuple[str, str]:
         key = id(term)
-        if key not in self._texts:
-            if term.variables <= self._assigned:
+        if key not in self.texts:
+            if term.variables <= self.assigned:
                 value = self._value(term)
-                self._texts[key] = value, value
+                self.texts[key] = value, value
             else:
                 low, high = self._range_of_open(term)
-                self._texts[key] = self._name(low), self._name(high)
-        return self._texts[key]
+                self.texts[key] = self._name(low), self._name(high)
+        return self.texts[key]
 
     def _name(self, text: str) -> str:
-        name = f"{self._local}{len(self.lines)}"
+        name = f"{self.local}{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
         return name
 
     def _value(self, term: Term) -> str:
-        if may_divide_by_zero(term, self._bounds):
+        if may_divide_by_zero(term, self.bounds):
             raise _UnboundedError
-        local = f"{self._local}v{len(self.lines)}_"
-        writer = SourceWriter([term], self._slots, self._bounds, local, self._inner)
-        self.lines += writer.lines
-        return self._name(writer.text(term))
+        local = f"{self.local}v{len(self.lines)}_"
+        before, (text,) = write_source([term], self.slots, self.bounds, local, self.inner)
+        self.lines += before
+        return self._name(text)
 
     def _range_of_open(self, term: Term) -> tuple[str, str]:
         """Return the bounds of a term with an unassigned variable."""
         if term.kind is Kind.ITE:
             condition, *options = term.operands
             (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
-            if condition.variables <= self._assigned:
+            if condition.variables <= self.assigned:
                 chosen = self._value(condition)
                 return (
                     f"({yes_low} if {chosen} else {no_low})",
                     f"({yes_high} if {chosen} else {no_high})",
                 )
             return f"min({yes_low}, {no_low})", f"max({yes_high}, {no_high})"
-        within = [self._bounds.of(operand) for operand in term.operands]
+        within = [self.bounds.of(operand) for operand in term.operands]
         if term.kind is Kind.ADD or (
             term.kind is Kind.MUL and all(interval.low >= 0 for interval in within)
         ):
@@ -338,7 +322,7 @@ class _BoundsWriter:
         if term.kind is Kind.NEG:
             low, high = self._range(term.operands[0])
             return f"-{high}", f"-{low}"
-        interval = self._bounds.of(term)
+        interval = self.bounds.of(term)
         if not interval.is_finite:
             raise _UnboundedError
         return f"({int(interval.low)})", f"({int(interval.high)})"
@@ -394,8 +378,20 @@ class Judgements:
         if self._count > _FEW:
             compiled = self._compiled
             if compiled is None or compiled[0].keys() != assignment.keys():
+                # Compile a function that returns the violated assertions, and those to evaluate one by one. These
+                # contain unknowns without a value, or divide by zero anywhere; their values may still be determined.
                 slots = {name: position for position, name in enumerate(assignment)}
-                compiled = self._compiled = slots, self._compile(slots)
+                bounds, lines = Bounds(slots), ["violated, others = [], []"]
+                for number, assertion in enumerate(self._terms):
+                    later = f"others.append({number})"
+                    if not assertion.variables <= slots.keys():
+                        lines.append(later)
+                        continue
+                    before, (text,) = write_source([assertion], slots, bounds, f"a{number}_")
+                    test = f"if not {text}: violated.append({number})"
+                    lines += _unless_by_zero([*before, test], later)
+                function = compile_function([*lines, "return violated, others"])
+                compiled = self._compiled = slots, function
             slots, function = compiled
             violated, others = function([assignment[name] for name in slots])
         is_open: list[int] = []
@@ -407,21 +403,3 @@ class Judgements:
             except (KeyError, ZeroDivisionError):
                 is_open.append(index)
         return sorted(violated), is_open
-
-    def _compile(self, slots: Mapping[str, int]) -> Callable[[Values], Result]:
-        """Return a function that returns the violated assertions, and those that must be evaluated one by one.
-
-        These contain unknowns without a value, or divide by zero anywhere; their values may nevertheless be determined.
-        """
-        bounds = Bounds(slots)
-        lines = ["violated, others = [], []"]
-        for number, assertion in enumerate(self._terms):
-            later = f"others.append({number})"
-            if assertion.variables <= slots.keys():
-                writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
-                test = f"if not {writer.text(assertion)}: violated.append({number})"
-                lines += _unless_by_zero([*writer.lines, test], later)
-            else:
-                lines.append(later)
-        function: Callable[[Values], Result] = compile_function([*lines, "return violated, others"])
-        return function

@@ -60,10 +60,6 @@ class Decider:
         conditions = self.expressions()
         return conditions if all(map(_is_small, conditions)) else None
 
-    def unknowns(self, index: int) -> frozenset[str]:
-        """Return the names of the unknowns in an assertion."""
-        return self._assertions[index].expression.variables
-
     def value(self, expression: Term, assignment: Mapping[str, int]) -> int | None:
         """Return the value of an expression, None if the assignment does not determine it."""
         if not _is_small(expression):
@@ -130,12 +126,16 @@ class Decider:
     ) -> SearchPlan | None:
         if self.terms is None:
             return None
-        given = [_is_one_of(name, values) for name, values in choices.items() if name in names]
+        terms = [self.terms[index] for index in indices]
+        for name, values in choices.items():
+            variable = Term(Kind.VARIABLE, name=name)
+            equal = [make(Kind.EQ, variable, constant(value)) for value in values]
+            if name in names:
+                terms.append(equal[0] if len(equal) == 1 else make(Kind.OR, *equal))
 
         def confirm(values: Mapping[str, int], due: Deadline) -> bool:
             return self._solver.solve(self.expressions(indices), values, due) is not None
 
-        terms = [*(self.terms[index] for index in indices), *given]
         try:
             return SearchPlan(terms, names, self._hidden.intersection(names), confirm, deadline)
         except (
@@ -206,9 +206,3 @@ class Decider:
 
 def _is_small(term: Term) -> bool:
     return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
-
-
-def _is_one_of(name: str, values: Sequence[int]) -> Term:
-    variable = Term(Kind.VARIABLE, name=name)
-    equal = [make(Kind.EQ, variable, constant(value)) for value in values]
-    return equal[0] if len(equal) == 1 else make(Kind.OR, *equal)

@@ -201,7 +201,6 @@ class Level:
     """One step of a search: a variable, and the conditions that can be decided once it has a value."""
 
     name: str
-    domain: tuple[int, ...]
     ranks: Mapping[int, int]
     terms: tuple[Term, ...]
     checks: Sequence[str]
@@ -284,7 +283,7 @@ def plan_levels(
         # Compile the checks of each level; the assertion with the fewest solutions generates its values.
         assigned = frozenset(order[: at + 1])
         later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
-        domain = tuple(domains[name])
+        domain = domains[name]
         # The domains have only values for which assertions on a single variable hold.
         checked = [
             term
@@ -297,7 +296,6 @@ def plan_levels(
         levels.append(
             Level(
                 name,
-                domain,
                 {value: place for place, value in enumerate(domain)},
                 tuple(terms),
                 [

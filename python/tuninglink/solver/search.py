@@ -79,9 +79,23 @@ class SearchPlan:
         """Yield every solution once."""
         if self.domains is None:
             return
+        # The values of each level, in the order in which they are tried.
+        shuffler = random.Random(seed)  # noqa: S311 - not for cryptography
+        ranks: list[Mapping[int, int]] = []
+        for level in self._levels:
+            domain: Sequence[int] = [*level.ranks]
+            if within and level.name in within:
+                domain = [value for value in domain if value in within[level.name]]
+            preferred = near.get(level.name) if near is not None else None
+            if preferred is not None:
+                gaps = {value: (abs(value - preferred), value) for value in domain}
+                domain = sorted(gaps, key=gaps.__getitem__)
+            if seed is not None:
+                domain = shuffler.sample(domain, len(domain))
+            ranks.append({value: place for place, value in enumerate(domain)})
         seen: set[tuple[int, ...]] = set()
         shown = [(name, self._slots[name]) for name in self._shown]
-        for values in self._walk(self._ordered(seed, near, within or {}), deadline, prune):
+        for values in self._walk(ranks, deadline, prune):
             solution = {name: values[slot] for name, slot in shown}
             if self._may_repeat:
                 key = tuple(solution.values())
@@ -92,30 +106,6 @@ class SearchPlan:
 
     def _all(self, values: Values) -> dict[str, int]:
         return {name: values[slot] for name, slot in self._slots.items()}
-
-    def _ordered(
-        self,
-        seed: int | None,
-        near: Mapping[str, int] | None,
-        within: Mapping[str, Collection[int]],
-    ) -> list[Mapping[int, int]]:
-        """Return the ranks of the values of each level."""
-        if seed is None and near is None and not within:
-            return [level.ranks for level in self._levels]
-        shuffler = random.Random(seed)  # noqa: S311 - not for cryptography
-        ranks: list[Mapping[int, int]] = []
-        for level in self._levels:
-            domain: Sequence[int] = level.domain
-            if level.name in within:
-                domain = [value for value in domain if value in within[level.name]]
-            preferred = near.get(level.name) if near is not None else None
-            if preferred is not None:
-                gaps = {value: (abs(value - preferred), value) for value in domain}
-                domain = sorted(gaps, key=gaps.__getitem__)
-            if seed is not None:
-                domain = shuffler.sample(domain, len(domain))
-            ranks.append({value: place for place, value in enumerate(domain)})
-        return ranks
 
     def _walk(
         self,
@@ -276,17 +266,18 @@ def count_solutions(
     reason = ""
     for position, (names, terms) in enumerate(groups):
         due = deadline.share(len(groups) - position)
-        parts.append(_Count())
         try:
-            parts[-1].plan(terms, {name: domains[name] for name in names}, hidden, due)
+            parts.append(_Count(terms, {name: domains[name] for name in names}, hidden, due))
             parts[-1].run(due)
         except UndecidedError as failure:
             reason = failure.reason
         else:
             if parts[-1].total == 0:
                 return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
+    # A group whose count could not be planned has none.
+    total = prod(part.total for part in parts) if len(parts) == len(groups) else 0
     verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
-    return Counted(CountAnswer(verdict, prod(part.total for part in parts), reason), parts)
+    return Counted(CountAnswer(verdict, total, reason), parts)
 
 
 _Group = tuple[Sequence[str], Sequence[Term]]
@@ -320,26 +311,16 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
 class _Count:
     """Counts the solutions of a group."""
 
-    def __init__(self) -> None:
-        self._levels: Sequence[Level] = ()
-        self._loops: list[Loop] = []
-        self._shown: Sequence[int] = ()
-        self._settled: Sequence[bool] = ()
-        # For each level and the end, the counts by what the earlier levels determine.
-        self._counts: list[dict[Hashable, int]] = []
-        self._nodes = 0
-        self.size = 0
-        self.total = 0
-        self.is_known = True
-
-    def plan(
+    def __init__(
         self,
         terms: Sequence[Term],
         domains: Domains,
         hidden: frozenset[str],
         deadline: Deadline,
     ) -> None:
-        """Plan the levels, and the loops over their values."""
+        self._nodes = self.size = self.total = 0
+        self.is_known = True
+        # Plan the levels.
         order = order_variables(terms, domains, hidden, deadline)
         late: set[str] = set()
         while True:
@@ -349,16 +330,19 @@ class _Count:
             choosing = {
                 level.name
                 for level in levels
-                if level.name in hidden and len(level.domain) > 1 and not level.is_determined
+                if level.name in hidden and len(level.ranks) > 1 and not level.is_determined
             }
             if choosing <= late:
                 break
             late |= choosing
             order = with_late_variables(late, order, terms)
         self._levels = levels
+        # For each level and the end, the counts by what the earlier levels determine.
+        self._counts: list[dict[Hashable, int]] = [*({} for _ in levels), {(): 1}]
         # The loops yield the values that the number of solutions from the next level on depends on.
         slots = {name: index for index, name in enumerate(order)}
         bounds = Bounds.spanning(domains)
+        self._loops: list[Loop] = []
         for index, level in enumerate(levels):
             assigned = frozenset(order[: index + 1])
             open_terms = [term for term in terms if not term.variables <= assigned]
@@ -380,7 +364,6 @@ class _Count:
         """Count the solutions."""
         depth = len(self._levels)
         last_shown = max(self._shown, default=-1)
-        self._counts = [*({} for _ in self._levels), {(): 1}]
         values = [0] * depth
         totals = [0] * depth
         keys: list[Hashable] = [()] * depth
@@ -407,8 +390,14 @@ class _Count:
                         choices[at] = iter(())
                         break
                 else:
-                    # All choices of the level are counted: add them to the previous level.
-                    self._remember(at, keys[at], totals[at])
+                    # All choices of the level are counted: store the count, and add it to the previous level.
+                    if self.size == _MOST_REMEMBERED:
+                        for counts in self._counts[:-1]:
+                            counts.clear()
+                        self.size = 0
+                        self.is_known = False
+                    self._counts[at][keys[at]] = totals[at]
+                    self.size += 1
                     at -= 1
                     if at >= 0:
                         totals[at] += totals[at + 1]
@@ -439,17 +428,6 @@ class _Count:
             deadline.check()
         return self._loops[at](values, choices)
 
-    def _remember(self, at: int, key: Hashable, count: int) -> None:
-        if self.size == _MOST_REMEMBERED:
-            for counts in self._counts[:-1]:
-                counts.clear()
-            self.size = 0
-            self.is_known = False
-        self._counts[at][key] = count
-        self.size += 1
 
-
-def _choices(level: Level, values: Values) -> Sequence[int]:
-    if level.solve is None:
-        return level.domain
-    return level.few(level.solve(values), level.ranks)
+def _choices(level: Level, values: Values) -> Collection[int]:
+    return level.ranks if level.solve is None else level.few(level.solve(values), level.ranks)

@@ -51,16 +51,7 @@ class Term:
     """A node: its kind, its operands, and the value of a constant or the name of a variable.
 
     Terms are immutable and compare by identity. The properties of their nodes are computed at creation, since they are
-    needed often.
-
-    Attributes:
-        kind: the operator of the term.
-        operands: the operands of the term.
-        value: the value of a constant.
-        name: the name of a variable.
-        variables: the names of the variables in the term.
-        tree_size: the number of nodes if shared nodes are counted repeatedly.
-        depth: the number of nodes on the longest path to a leaf.
+    needed often. The `tree_size` is the number of nodes if shared nodes are counted repeatedly.
     """
 
     __slots__ = ("depth", "kind", "name", "operands", "tree_size", "value", "variables")
@@ -158,28 +149,23 @@ def evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int] | Non
         condition, yes, no = term.operands
         result = evaluate(yes if evaluate(condition, values, cache) else no, values, cache)
     elif kind is _AND or kind is _OR:
-        result = int(_evaluate_lazily(term, values, cache, decisive=kind is _OR))
+        # One operand with the decisive value decides, even if other operands are undefined.
+        decisive = kind is _OR
+        result, undefined = int(not decisive), None
+        for operand in term.operands:
+            try:
+                if bool(evaluate(operand, values, cache)) is decisive:
+                    result, undefined = int(decisive), None
+                    break
+            except ZeroDivisionError as failure:
+                undefined = failure
+        if undefined is not None:
+            raise undefined
     else:
         operands = [evaluate(operand, values, cache) for operand in term.operands]
         result = _OPERATIONS[kind](*operands)
     cache[term] = result
     return result
-
-
-def _evaluate_lazily(
-    term: Term, values: Mapping[str, int], cache: dict[Term, int], *, decisive: bool
-) -> bool:
-    """Return `decisive` if an operand has this value, even if other operands are undefined."""
-    is_open: ZeroDivisionError | None = None
-    for operand in term.operands:
-        try:
-            if bool(evaluate(operand, values, cache)) is decisive:
-                return decisive
-        except ZeroDivisionError as failure:
-            is_open = failure
-    if is_open:
-        raise is_open
-    return not decisive
 
 
 def graph(roots: list[Term]) -> Iterator[Term]:
@@ -241,14 +227,10 @@ class Grade(Enum):
 
 @dataclass(frozen=True)
 class Assertion:
-    """A condition on knobs.
+    """A condition on the knobs and auxiliary unknowns of a set, and on what it is based.
 
-    Attributes:
-        expression: a condition on the knobs and auxiliary unknowns of the set.
-        message: the expression in words; `{}` stands for a value.
-        values: integer expressions whose values fill the placeholders, in order.
-        provenance: the origin: the compiler, a provider, or the bound of a knob.
-        grade: the consequence of its violation.
+    The `values` are integer expressions whose values fill the placeholders `{}` of the message, in order. The
+    provenance is the compiler, a provider, or the bound of a knob.
     """
 
     expression: Term
@@ -313,16 +295,14 @@ _MOST_MILLISECONDS = (1 << 32) - 2
 """The largest 32-bit number, which Z3 interprets as no limit."""
 
 
+@dataclass
 class Deadline:
     """The time limit of an answer, and the number of remaining steps."""
 
-    def __init__(
-        self, at: float, limits: Limits, steps: float, whole: Deadline | None = None
-    ) -> None:
-        self._at = at
-        self._limits = limits
-        self.steps = steps
-        self._whole = whole
+    _at: float
+    _limits: Limits
+    steps: float
+    _whole: Deadline | None = None
 
     def postpone(self, seconds: float) -> None:
         """Extend the deadline by time that the caller used."""
@@ -374,15 +354,7 @@ DEFAULT_LIMITS: Final[Limits] = Limits()
 
 @dataclass(frozen=True)
 class Violation:
-    """An assertion that does not hold.
-
-    Attributes:
-        message: the assertion in words, with its values filled in.
-        provenance: the origin of the assertion.
-        values: the values of the knobs in the assertion, as display text.
-        grade: the consequence of the violation.
-        knobs: the names of the knobs in the assertion.
-    """
+    """An assertion that does not hold, with the names of its knobs, and their values as display text."""
 
     message: str
     provenance: str

@@ -524,8 +524,8 @@ def _without_heuristics(whole: ConstraintSet, knob: Knob) -> ConstraintSet:
     """Return a set without the heuristic assertions on a knob."""
     kept = (
         assertion
-        for index, assertion in enumerate(whole.assertions)
-        if assertion.grade is not Grade.HEURISTIC or knob.name not in whole.unknowns_of(index)
+        for assertion in whole.assertions
+        if assertion.grade is not Grade.HEURISTIC or knob.name not in assertion.expression.variables
     )
     return replace(whole, assertions=tuple(kept))
 

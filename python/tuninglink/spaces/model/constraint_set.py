@@ -197,12 +197,7 @@ class ConstraintSet:
     @property
     def unknowns(self) -> frozenset[str]:
         """The names of all unknowns in the assertions: knobs and auxiliaries."""
-        everything = range(len(self.assertions))
-        return frozenset().union(*map(self._decider.unknowns, everything))
-
-    def unknowns_of(self, index: int) -> frozenset[str]:
-        """Return the names of the unknowns in an assertion."""
-        return self._decider.unknowns(index)
+        return frozenset().union(*(each.expression.variables for each in self.assertions))
 
     def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
         """Return the assertions as Z3 expressions over integer constants named like the unknowns."""
@@ -361,7 +356,7 @@ class ConstraintSet:
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
         texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
-        names = self._decider.unknowns(index)
+        names = assertion.expression.variables
         pieces = assertion.message.split("{}")
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
