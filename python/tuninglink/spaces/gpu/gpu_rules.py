@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -89,18 +90,20 @@ _PROVENANCES: Final = {
 
 
 class GpuRules:
-    """Collects the knobs and the rules of a space.
-
-    Args:
-        parameters: the names of the parameters of the rules.
-        provider: the provider of the sets.
-    """
+    """Collects the knobs and the rules of a space, which have `parameters`."""
 
     def __init__(self, parameters: Iterable[str] = (), provider: str = PROVIDER) -> None:
         self._builder = ConstraintSetBuilder()
         self._provider = provider
         for name in parameters:
             self._builder.auxiliary(name)
+        # The necessary rules were determined by compiling.
+        self.necessary = partial(self.require, Grade.NECESSARY)
+        self.sufficient = partial(self.require, Grade.SUFFICIENT)
+        self.unsafe = partial(self.require, Grade.UNSAFE)
+        # The rules of the compiler's own constraints, and the limits of its own search, beyond which code compiles.
+        self.follow_compiler = partial(self.require, Grade.COMPILER)
+        self.limit_search = partial(self.require, Grade.HEURISTIC)
 
     def knob(self, name: str, low: int, high: int) -> Expression:
         """Add an integer knob."""
@@ -114,26 +117,6 @@ class GpuRules:
         """Add a rule of a grade."""
         provenance = _PROVENANCES[grade]
         self._builder.require(condition, message, *values, provenance=provenance, grade=grade)
-
-    def necessary(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule whose violation makes code generation fail; determined by compiling."""
-        self.require(Grade.NECESSARY, condition, message, *values)
-
-    def sufficient(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule whose violation may make code generation fail."""
-        self.require(Grade.SUFFICIENT, condition, message, *values)
-
-    def unsafe(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule whose violation leads to code that compiles but does not run."""
-        self.require(Grade.UNSAFE, condition, message, *values)
-
-    def follow_compiler(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule of the compiler's own constraints."""
-        self.require(Grade.COMPILER, condition, message, *values)
-
-    def limit_search(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a limit of the compiler's own search; configurations beyond it compile."""
-        self.require(Grade.HEURISTIC, condition, message, *values)
 
     def divide(self, grade: Grade, whole: Number, step: Number, what: str, by: str) -> None:
         """Add the rule that a step divides a number; the texts name both."""
@@ -160,24 +143,19 @@ class GpuRules:
             grade=Grade.HEURISTIC,
         )
 
-    def limit_work(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
+    def limit_work(
+        self, count: Number, what: str, most: int = _MOST_UNROLLED, grade: Grade = Grade.SUFFICIENT
+    ) -> None:
         """Limit the number of operations in the code of one thread; more are not covered."""
         message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
-        self.sufficient(count <= most, message, count)
+        self.require(grade, count <= most, message, count)
 
     def limit_compilation(self, count: Number, what: str, most: int) -> None:
         """Limit the number of operations in the code of one thread, as more took minutes to compile."""
-        message = f"a thread must have at most {most} {what} in a step ({{}} <= {most})"
-        self.require(Grade.SLOW, count <= most, message, count)
+        self.limit_work(count, what, most, Grade.SLOW)
 
     def build(self, problem: Problem, pipeline: str, unknown: str = "") -> ConstraintSet:
-        """Return the set; the rules must not be used afterwards.
-
-        Args:
-            problem: the problem to configure.
-            pipeline: the pipeline that the knobs configure.
-            unknown: why no configuration is known to be valid; empty if the rules decide.
-        """
+        """Return the set; the rules must not be used afterwards, and are `unknown` if they do not decide."""
         return self._builder.build(problem, pipeline, self._provider, unknown=unknown)
 
 
@@ -230,14 +208,9 @@ class Intrinsic:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU.
+    """A GPU, and the limits of a workgroup: its shared memory in bytes and its threads.
 
-    Attributes:
-        architecture: the compiler's name for it, such as `gfx942`.
-        memory: the maximum shared memory of a workgroup, in bytes.
-        threads: the maximum number of threads in a workgroup.
-        subgroup_sizes: the supported numbers of threads in a subgroup, the preferred one first.
-        intrinsics: the matrix intrinsics, in the order of the target's list.
+    The preferred size of a subgroup comes first; intrinsics are in the order of the target's list.
     """
 
     architecture: str
@@ -255,11 +228,6 @@ class Gpu:
     def is_amd(self) -> bool:
         """Whether it is a GPU of AMD."""
         return self.architecture.startswith("gfx")
-
-    @property
-    def loads_directly(self) -> bool:
-        """Whether the GPU loads from global memory directly into shared memory, in pieces of 128 bits."""
-        return self.architecture == "gfx950"
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
         """Return the intrinsics for operands and a result of some element types."""
@@ -280,18 +248,7 @@ def read_device(workload: Workload) -> Gpu:
     sizes = tuple(info.subgroup_size_choices)
     if not sizes:
         raise UndecidedError("the target lacks the size of a subgroup")
-    return Gpu(
-        architecture=info.arch,
-        memory=info.max_workgroup_memory_bytes,
-        threads=info.max_thread_count_per_workgroup,
-        subgroup_sizes=sizes,
-        intrinsics=tuple(_intrinsics(info, sizes[0], workload.target.context)),
-    )
-
-
-def _intrinsics(
-    info: iree_gpu.TargetInfo, subgroup_size: int, context: mlir.Context
-) -> Iterator[Intrinsic]:
+    context, intrinsics = workload.target.context, list[Intrinsic]()
     for intrinsic in info.mma_intrinsics:
         is_virtual = isinstance(intrinsic, iree_gpu.VirtualMMAIntrinsic)
         kind = iree_gpu.VirtualMMAAttr if is_virtual else iree_gpu.MMAAttr
@@ -299,13 +256,20 @@ def _intrinsics(
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
         m, n, k = attribute.mnk_shape
         # Intrinsics with several blocks or without a layout do not distribute their result over a subgroup.
-        if prod(attribute.abc_vector_types[2].shape) * subgroup_size != m * n:
+        if prod(attribute.abc_vector_types[2].shape) * sizes[0] != m * n:
             continue
         types = element_types(attribute)
-        yield Intrinsic(attribute, m, n, k, types, is_virtual)
+        intrinsics.append(Intrinsic(attribute, m, n, k, types, is_virtual))
         if m == n:
             transposed = kind.get(int(intrinsic), col_major=True, ctx=context)
-            yield Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True)
+            intrinsics.append(Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True))
+    return Gpu(
+        architecture=info.arch,
+        memory=info.max_workgroup_memory_bytes,
+        threads=info.max_thread_count_per_workgroup,
+        subgroup_sizes=sizes,
+        intrinsics=tuple(intrinsics),
+    )
 
 
 def check_element_types(
@@ -345,7 +309,7 @@ class Definition(NamedTuple):
 class SpaceRules(GpuRules):
     """The rules of a form of configurations, and the positions of its knobs in the lowering config.
 
-    Forms fill `tiles` with the tiles of a workgroup, by loop.
+    Forms fill `tiles` with the tiles of a workgroup, by loop, and `slots` with those of knobs, by entry and loop.
     """
 
     threads: Number
@@ -360,30 +324,28 @@ class SpaceRules(GpuRules):
         self.context = self.pipeline.context
         self.most_subgroups = max(1, self.device.threads // self.device.subgroup_size)
         self.tiles: dict[int, Number] = {}
-        self._slots: dict[str, dict[int, Slot]] = {}
+        self.slots: dict[str, dict[int, Slot]] = {}
 
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
     ) -> Number:
         """Add the knob for the tile of a loop in an entry."""
         name = knob_name(entry, loop)
-        self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
+        self.slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
         return self.knob(name, low, high)
-
-    def leave_untiled(self, entry: str) -> None:
-        self._slots.setdefault(entry, {})
 
     def ignore(self, entry: str, loop: int) -> None:
         with self.context:
-            self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
+            self.slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
 
     def tile_slots(self) -> dict[str, Slot]:
         """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         zero, entries = self.constant(0), dict[str, Slot]()
-        for entry, slots in self._slots.items():
+        for entry, slots in self.slots.items():
             tiles = tuple(slots.get(loop, zero) for loop in range(self.loop_count))
-            level = _LEVELS.get(entry)
-            entries[entry] = ArraySlot(tiles) if level is None else level(tiles, self.context)
+            entries[entry] = ArraySlot(tiles)
+            if entry in _LEVELS:
+                entries[entry] = _LevelSlot(tiles, self.context, entry == REDUCTION_LEVEL)
         return entries
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
@@ -466,12 +428,20 @@ class SpaceRules(GpuRules):
 
 @dataclass(frozen=True)
 class _LevelSlot(ArraySlot):
-    """The tiles of a level, in which code generation treats missing sizes as zeros."""
+    """The tiles of a level, in which code generation treats missing sizes as zeros.
+
+    It applies the steps of reductions within the tiles of a workgroup, and fails if there are more steps than loops.
+    """
 
     context: mlir.Context
+    has_steps: bool
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Read the tiles."""
+        count = len(actual) if self.has_steps and isinstance(actual, mlir.ArrayAttr) else 0
+        if count > len(self.elements):
+            loops = f"{len(self.elements)} loops"
+            raise UncompilableError(f"'{path}' is {actual}, and the operation has {loops}", path)
         sizes = read_integers(actual)
         if sizes is not None:
             sizes = (*sizes, *[0] * (len(self.elements) - len(sizes)))
@@ -483,7 +453,9 @@ class _LevelSlot(ArraySlot):
             if strays:
                 tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())
                 covered = (0 if loop in strays else size for loop, size in enumerate(sizes))
-                raise StrayTileError(tiles, path, self._array(covered), self._narrowed(strays))
+                steps = strays if self.has_steps else {}
+                narrowed = {knob_name(WORKGROUP, loop): size for loop, size in steps.items()}
+                raise StrayTileError(tiles, path, self._array(covered), narrowed)
             actual = self._array(sizes)
         super().read(path, actual, assignment)
 
@@ -494,28 +466,8 @@ class _LevelSlot(ArraySlot):
         with self.context:
             return mlir.ArrayAttr.get([integer(size) for size in sizes])
 
-    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
-        return {}
 
-
-class _ReductionSlot(_LevelSlot):
-    """The tiles of the steps of a reduction, which code generation applies within the tiles of a workgroup."""
-
-    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Read the tiles; code generation fails if there are more tiles than loops."""
-        if isinstance(actual, mlir.ArrayAttr) and len(actual) > len(self.elements):
-            loops = f"{len(self.elements)} loops"
-            raise UncompilableError(f"'{path}' is {actual}, and the operation has {loops}", path)
-        super().read(path, actual, assignment)
-
-    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:
-        return {knob_name(WORKGROUP, loop): size for loop, size in strays.items()}
-
-
-_LEVELS: Final[Mapping[str, type[_LevelSlot]]] = {
-    WORKGROUP: _LevelSlot,
-    REDUCTION_LEVEL: _ReductionSlot,
-}
+_LEVELS: Final = (WORKGROUP, REDUCTION_LEVEL)
 """The levels whose missing sizes are zeros; determined by experiment."""
 
 

@@ -39,7 +39,6 @@ from tuninglink.spaces.model import (
     Configuration,
     ConstraintSet,
     DictionarySlot,
-    Dimension,
     KnobTemplate,
     Slot,
     Space,
@@ -157,37 +156,30 @@ class FamilySpaces:
     def of(self, workload: Workload, sizes: Sequence[int]) -> Sequence[Space] | None:
         """Return the spaces of a workload, None if its rules cannot be shared."""
         values = {f"size {loop}": size for loop, size in enumerate(sizes)}
-        variant = self._variant(workload, values)
-        if variant is None:
-            return None
-        own = cache(lambda: self._make(workload))
-        return [SharedSpace(variant, index, values, own) for index in range(len(variant.spaces))]
-
-    def _variant(self, workload: Workload, values: Mapping[str, int]) -> _Variant | None:
         # A variant whose assumptions hold moves to the front.
         self._variants = [variant for variant in self._variants if not variant.assumptions.is_fixed]
-        for position, variant in enumerate(self._variants):
-            if variant.assumptions.hold(values):
-                self._variants.insert(0, self._variants.pop(position))
-                return variant
-        if self._failures >= _MOST_FAILURES or len(self._variants) == _MOST_VARIANTS:
+        fitting = (each for each in self._variants if each.assumptions.hold(values))
+        if variant := next(fitting, None):
+            self._variants.remove(variant)
+        elif self._failures >= _MOST_FAILURES or len(self._variants) == _MOST_VARIANTS:
             return None
-        # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
-        assumptions = Assumptions(values)
-        roles = (dimension.role for dimension in workload.problem.dimensions)
-        parameters: list[Any] = [assumptions.parameter(name) for name in values]
-        dimensions = tuple(map(Dimension, roles, parameters))
-        problem = replace(workload.problem, dimensions=dimensions)
-        try:
-            spaces = self._make(replace(workload, problem=problem))
-        except UndecidedError:
-            spaces = None
-        gpu_spaces = [space for space in spaces or () if isinstance(space, GpuSpace)]
-        if spaces is None or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
-            self._failures += 1
-            return None
-        self._variants.insert(0, _Variant(assumptions, gpu_spaces))
-        return self._variants[0]
+        else:
+            # Make spaces with parameters for sizes. If there are none, the reason names the sizes of this workload.
+            assumptions = Assumptions(values)
+            parameters: Any = map(assumptions.parameter, values)
+            problem = workload.problem.resized(parameters)
+            try:
+                spaces = self._make(replace(workload, problem=problem))
+            except UndecidedError:
+                spaces = None
+            gpu_spaces = [space for space in spaces or () if isinstance(space, GpuSpace)]
+            if spaces is None or assumptions.is_fixed or len(gpu_spaces) != len(spaces):
+                self._failures += 1
+                return None
+            variant = _Variant(assumptions, gpu_spaces)
+        self._variants.insert(0, variant)
+        own = cache(lambda: self._make(workload))
+        return [SharedSpace(variant, index, values, own) for index in range(len(variant.spaces))]
 
 
 class SharedSpace(Space):

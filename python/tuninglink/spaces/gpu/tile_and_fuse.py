@@ -502,7 +502,7 @@ def tile_and_fuse_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]
     padding = [(True, False)] if contraction.is_open else [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
         padding.append((True, True))
-    loads = [False] + [True] * device.loads_directly
+    loads = [False] + [True] * (device.architecture == "gfx950")
     return [
         _intrinsic_space(
             *(setting, contraction, intrinsics),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -92,31 +92,26 @@ def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
         contraction = read_contraction(workload)
     except UndecidedError:
         contraction = None
-    neighborhood = _Neighborhood(
-        beside, contraction, is_followed=bool(loops.reductions) and has_consumers(workload)
-    )
+    is_followed = bool(loops.reductions) and has_consumers(workload)
     entries = {WORKGROUP, THREAD} | ({REDUCTION_LEVEL} if loops.reductions else set())
-    return [GpuSpace(frozenset(entries), lambda: _define_threads(setting, loops, neighborhood))]
 
+    def make() -> Definition:
+        return _define_threads(setting, loops, beside, contraction, is_followed=is_followed)
 
-class _Neighborhood(NamedTuple):
-    """The computations before, next to and after a root op."""
-
-    beside: tuple[Beside, ...] = ()
-    contraction: Contraction | None = None
-    is_followed: bool = False
+    return [GpuSpace(frozenset(entries), make)]
 
 
 def _define_threads(
     setting: Setting,
     loops: RootLoops,
-    neighborhood: _Neighborhood,
+    beside: Sequence[Beside] = (),
+    contraction: Contraction | None = None,
     *,
+    is_followed: bool = False,
     grade: Grade = Grade.COMPILER,
 ) -> Definition:
     """Return the form; the grade is that of the rule about the number of threads."""
     rules = SpaceRules(setting, len(loops.sizes))
-    beside, contraction, is_followed = neighborhood
     counts: list[Number] = [number(1)]
     pieces: list[Number] = [number(1)]
     # Workgroup and thread tiles are of any size.
@@ -244,7 +239,7 @@ class _LanesRules(SpaceRules):
     def write(self) -> Definition:
         """Add all rules, and return the form."""
         loops = self._loops
-        self.leave_untiled(WORKGROUP)
+        self.slots[WORKGROUP] = {}  # even without a parallel loop
         loops.refuse_mixed_types(self)
         # Lanes apply one combining operation for each result to partial results.
         if loops.reuses_sums:
@@ -321,7 +316,19 @@ class _LanesRules(SpaceRules):
         self.sufficient(subgroup_size % lanes == 0, message, lanes, subgroup_size)
         self.follow_compiler(lanes >= subgroup_size, message, lanes, subgroup_size)
         for loop in self._loops.reductions:
-            self._combine_results(loop)
+            # The numbers of lanes and subgroups must be able to combine their results.
+            if self._loops.finds_places:
+                subgroups = self._subgroups[loop]
+                text = f"{knob_name(SUBGROUP_BASIS, loop)} must be 1: subgroups cannot combine indices ({{}})"
+                self.necessary(subgroups == 1, text, subgroups)
+            # `gpu.subgroup_reduce` accepts powers of two.
+            name, along = knob_name(LANE_BASIS, loop), self._lanes[loop]
+            is_power = any_of(*(along == 1 << position for position in range(_MOST_LANES_BITS + 1)))
+            self.necessary(is_power, f"{name} must be a power of two, not {{}}", along)
+            # The op is lowered for the subgroups of the target, whatever `subgroup_size` is.
+            most = self.device.subgroup_size
+            text = f"{name} must not be more than the threads of a subgroup ({{}} <= {{}})"
+            self.necessary(along <= most, text, along, number(most))
         self.match_threads(product_of(self._subgroups.values()) * subgroup_size, "of its subgroups")
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             self.propose_nothing("intrinsics multiply large matrices")
@@ -344,21 +351,6 @@ class _LanesRules(SpaceRules):
             )
             elements = self._results * step / (subgroups * its_lanes)
             self.limit_work(elements, f"elements of {name} beside it", _MOST_BESIDE_LANES)
-
-    def _combine_results(self, loop: int) -> None:
-        """Require numbers of lanes and subgroups that can combine their results."""
-        if self._loops.finds_places:
-            subgroups = self._subgroups[loop]
-            text = f"{knob_name(SUBGROUP_BASIS, loop)} must be 1: subgroups cannot combine indices ({{}})"
-            self.necessary(subgroups == 1, text, subgroups)
-        # `gpu.subgroup_reduce` accepts powers of two.
-        name, lanes = knob_name(LANE_BASIS, loop), self._lanes[loop]
-        is_power = any_of(*(lanes == 1 << position for position in range(_MOST_LANES_BITS + 1)))
-        self.necessary(is_power, f"{name} must be a power of two, not {{}}", lanes)
-        # The op is lowered for the subgroups of the target, whatever `subgroup_size` is.
-        most = self.device.subgroup_size
-        text = f"{name} must not be more than the threads of a subgroup ({{}} <= {{}})"
-        self.necessary(lanes <= most, text, lanes, number(most))
 
     @property
     def _results(self) -> Number:
@@ -478,7 +470,7 @@ def scatter_spaces(workload: Workload, setting: Setting) -> Sequence[Space]:
 
     def make() -> Definition:
         # The compiler itself chooses numbers of threads that differ from those that the tiles need.
-        return _define_threads(setting, loops, _Neighborhood(), grade=Grade.HEURISTIC)
+        return _define_threads(setting, loops, grade=Grade.HEURISTIC)
 
     return [GpuSpace(frozenset({WORKGROUP, THREAD}), make)]
 
