@@ -119,8 +119,7 @@ class ProviderRegistry:
 
 def _made(provider_type: object) -> Provider:
     if not (isinstance(provider_type, type) and issubclass(provider_type, Provider)):
-        expected = f"{Provider.__module__}.{Provider.__qualname__}"
-        raise TypeError(f"{provider_type!r} is not a subclass of {expected}")
+        raise TypeError(f"{provider_type!r} is not a subclass of tuninglink.spaces.Provider")
     if not isinstance(getattr(provider_type, "name", None), str):
         raise TypeError(f"{provider_type.__qualname__} has no name")
     return provider_type()

@@ -113,7 +113,7 @@ def test_broken_plug_ins_are_named_and_skipped() -> None:
         "d-nothing",
     ]
     assert "ImportError: no such module" in warnings[0].message
-    assert "is not a subclass of tuninglink.spaces.model.providers.Provider" in warnings[1].message
+    assert "is not a subclass of tuninglink.spaces.Provider" in warnings[1].message
 
 
 def test_a_provider_is_asked_about_what_it_knows() -> None:

@@ -175,9 +175,14 @@ def look_up(index: Expression, values: Sequence[int]) -> Number:
     return result
 
 
+def divide_up(number: Number, step: Number) -> Number:
+    """Return the quotient of positive numbers, rounded up."""
+    return (number + step - 1) / step
+
+
 def round_up(number: Number, step: Number) -> Number:
     """Return the smallest multiple of `step` that is not less than a positive number."""
-    return (number + step - 1) / step * step
+    return divide_up(number, step) * step
 
 
 def clip(tile: Number, size: Number | None) -> Number:

@@ -52,6 +52,7 @@ from tuninglink.spaces.gpu.gpu_rules import (
     Number,
     Setting,
     clip,
+    divide_up,
     product_of,
     round_up,
 )
@@ -120,27 +121,54 @@ class TileAndFuseRules(ContractionRules):
 
     def tile_loops(self) -> None:
         """Add the knobs of every loop, and the rules that do not depend on copies and promotion."""
-        contraction = self.contraction
+        contraction, tiles, pieces, counts = self.contraction, self.tiles, self.pieces, self.counts
         self.add_intrinsic()
+        # The size of a dimension after `padding` is unknown.
+        require = self.sufficient if self.pads else self.necessary
+        # Outer loops have the tiles of a workgroup and of a subgroup, for which zero is equivalent to the whole tile.
         for loop in contraction.outer:
-            self._tile_outer(loop)
-        for loop, side in ((contraction.m, "m"), (contraction.n, "n")):
+            whole = contraction.sizes[loop]
+            most = whole or _MOST_DYNAMIC
+            tile = tiles[loop] = self.tile(WORKGROUP, loop, most, zero=whole)
+            piece = pieces[loop] = self.tile(SUBGROUP, loop, most, low=0)
+            if whole is None:
+                text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
+                self.sufficient(tile == 1, text, tile)
+            counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
+            self.busy[loop] = counts[loop]
+            text = f"workgroup[{loop}] must be divisible by subgroup[{loop}] ({{}} % {{}} == 0)"
+            is_even = any_of(piece == 0, piece >= clip(tile, whole), tile % piece == 0)
+            require(is_even, text, tile, piece)
+            text = f"subgroup[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})"
+            self.follow_compiler(piece <= tile, text, piece, tile)
+        sides = (contraction.m, contraction.n)
+        for loop, side in zip(sides, ("m", "n"), strict=True):
             self._tile_side(loop, side)
         for loop in contraction.outer_k:
             size = contraction.size(loop)
-            tile = self.tiles[loop] = self.tile(REDUCTION_LEVEL, loop, size, zero=size)
+            tile = tiles[loop] = self.tile(REDUCTION_LEVEL, loop, size, zero=size)
             if loop in contraction.filter_loops:
-                self.tiles[loop] = number(1)  # the code is the same for all tiles
+                tiles[loop] = number(1)  # the code is the same for all tiles
             else:
                 self.divide(Grade.SUFFICIENT, size, tile, f"dimension {loop}", f"reduction[{loop}]")
-        self._tile_reduction(contraction.k)
-        if self.pads:
-            return
+        # The innermost reduction loop, whose tile counts intrinsics. An untiled loop takes one step.
+        loop, shape = contraction.k, self.shapes[contraction.k]
+        size = contraction.size(loop)
+        padded = round_up(size, shape)
+        taken = self.tile(
+            REDUCTION_LEVEL, loop, max(-(-size // each.k) for each in self.intrinsics)
+        )
+        tile = tiles[loop] = select(taken == 0, padded, taken * shape)
+        what = f"reduction[{loop}] intrinsics"
+        if not self.pads:
+            text = f"dimension {loop}, in whole intrinsics, must be divisible by {what} ({{}} % {{}} == 0)"
+            self.necessary(any_of(padded % tile == 0, tile >= padded), text, padded, tile)
+        text = f"{what} must not be more than dimension {loop} has ({{}} <= {{}})"
+        self.follow_compiler(tile <= padded, text, tile, padded)
         # Tiles divide the result, which is necessary if the reduction takes several steps.
         is_one_step = self.is_one_step()
-        sides = (contraction.m, contraction.n)
-        for loop in (*contraction.outer, *sides):
-            tile, whole = self.tiles[loop], contraction.sizes[loop]
+        for loop in () if self.pads else (*contraction.outer, *sides):
+            tile, whole = tiles[loop], contraction.sizes[loop]
             if whole is not None:
                 # A single tile that exceeds the dimension is equivalent to it; tiles of rows or columns are padded.
                 is_even, is_only = whole % tile == 0, tile >= whole
@@ -149,43 +177,19 @@ class TileAndFuseRules(ContractionRules):
                 fits = any_of(is_even, is_only) if loop in sides else is_even
                 self.sufficient(fits, text, whole, tile)
 
-    def is_one_step(self) -> Number:
-        whole = (self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
-        return all_of(*whole)
-
-    def _tile_outer(self, loop: int) -> None:
-        size = self.contraction.sizes[loop]
-        most = size or _MOST_DYNAMIC
-        tile = self.tiles[loop] = self.tile(WORKGROUP, loop, most, zero=size)
-        piece = self.pieces[loop] = self.tile(SUBGROUP, loop, most, low=0)
-        if size is None:
-            text = f"workgroup[{loop}] must be 1, as dimension {loop} is dynamic, not {{}}"
-            self.sufficient(tile == 1, text, tile)
-        # Zero is equivalent to the whole tile.
-        self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
-        self.busy[loop] = self.counts[loop]
-        # The size of the dimension after `padding` is unknown.
-        require = self.sufficient if self.pads else self.necessary
-        text = f"workgroup[{loop}] must be divisible by subgroup[{loop}] ({{}} % {{}} == 0)"
-        is_even = any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0)
-        require(is_even, text, tile, piece)
-        text = f"subgroup[{loop}] must not be more than workgroup[{loop}] ({{}} <= {{}})"
-        self.follow_compiler(piece <= tile, text, piece, tile)
-
     def _tile_side(self, loop: int, side: str) -> None:
+        """Add the tiles of a workgroup and of a subgroup along the rows or the columns."""
         size, shape = self.contraction.sizes[loop], self.shapes[loop]
         extents = [getattr(intrinsic, side) for intrinsic in self.intrinsics]
         most = max(-(-(size or 1) // extent) * extent for extent in extents)
         if self.pads:
             most = max(most, _MOST_PADDED)
-        # Knobs: the tiles of a workgroup and of a subgroup.
         tile = self.tiles[loop] = self.tile(WORKGROUP, loop, most, zero=size)
         piece = self.pieces[loop] = self.tile(SUBGROUP, loop, -(-most // min(extents)))
         text = f"workgroup[{loop}] must be a multiple of the intrinsic's {side} ({{}} % {{}} == 0)"
         self.follow_compiler(tile % shape == 0, text, tile, shape)
-        # A tile that exceeds the dimension is clipped; the size of the dimension after `padding` is unknown.
-        there = (clip(tile, size) + shape - 1) / shape
-        whole = (tile + shape - 1) / shape
+        # A tile that exceeds the dimension is clipped.
+        there, whole = divide_up(clip(tile, size), shape), divide_up(tile, shape)
         self.counts[loop] = select(piece < whole, whole / piece, 1)
         self.busy[loop] = select(piece < there, there / piece, 1)
         text = f"the {{}} intrinsics that workgroup[{loop}] takes must be divisible by subgroup[{loop}] ({{}})"
@@ -195,19 +199,9 @@ class TileAndFuseRules(ContractionRules):
         text = f"subgroup[{loop}] must not be more than the intrinsics that workgroup[{loop}] takes ({{}} <= {{}})"
         self.follow_compiler(piece <= whole, text, piece, whole)
 
-    def _tile_reduction(self, loop: int) -> None:
-        size, shape = self.contraction.size(loop), self.shapes[loop]
-        most = max(-(-size // intrinsic.k) for intrinsic in self.intrinsics)
-        padded = round_up(size, shape)
-        taken = self.tile(REDUCTION_LEVEL, loop, most)
-        # An untiled loop takes one step.
-        tile = self.tiles[loop] = select(taken == 0, padded, taken * shape)
-        what = f"reduction[{loop}] intrinsics"
-        if not self.pads:
-            text = f"dimension {loop}, in whole intrinsics, must be divisible by {what} ({{}} % {{}} == 0)"
-            self.necessary(any_of(padded % tile == 0, tile >= padded), text, padded, tile)
-        text = f"{what} must not be more than dimension {loop} has ({{}} <= {{}})"
-        self.follow_compiler(tile <= padded, text, tile, padded)
+    def is_one_step(self) -> Number:
+        whole = (self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
+        return all_of(*whole)
 
     def limit_intrinsics(self) -> None:
         """Limit the number of intrinsics in a step."""
@@ -243,35 +237,12 @@ class TileAndFuseRules(ContractionRules):
             slots[loop] = IntegerSlot(name)
         return slots
 
-    def pad_convolution(self) -> Sequence[Slot]:
-        """Return the slots of `padding_conv`, over the loops of the convolution.
-
-        A loop may be padded to its tile or not at all. The loops over a filter are not padded.
-        """
-        allowed = [[number(0)] for _ in self.problem.dimensions]
-        for loop in range(len(self.contraction.sizes) - 1):
-            allowed[loop].append(self.tiles[loop])
-        allowed[-1].append(self.tiles[self.contraction.k])
-        slots = []
-        for loop, sizes in enumerate(allowed):
-            pad = self.knob(f"padding_conv[{loop}]", 0, _MOST_PADDING)
-            text = f"dimension {loop} must be padded to its tile ({{}} == {{}})"
-            self.sufficient(any_of(*(pad == size for size in sizes)), text, pad, sizes[-1])
-            slots.append(IntegerSlot(f"padding_conv[{loop}]"))
-        return slots
-
     def refuse_needless_padding(self) -> None:
         """Exclude padding from proposals if an intrinsic divides the dimensions that it runs over."""
         if not self.pads or self.contraction.is_open:
             return
-        sizes = [self.contraction.size(loop) for loop in self.contraction.matrix_loops]
-        is_even = any(
-            all(
-                size % step == 0 for size, step in zip(sizes, (each.m, each.n, each.k), strict=True)
-            )
-            for each in self.intrinsics
-        )
-        if is_even:
+        m, n, k = (self.contraction.size(loop) for loop in self.contraction.matrix_loops)
+        if any(m % each.m == n % each.n == k % each.k == 0 for each in self.intrinsics):
             self.propose_nothing("tiles divide the dimensions without padding")
 
     # The rest limits copies of promoted operands, and exchanges between the threads of a workgroup.
@@ -306,10 +277,11 @@ class TileAndFuseRules(ContractionRules):
         """Limit masked reads of each thread where tiles do not divide an operand.
 
         A copy that is padded after its creation is read row by row, element by element. With `padding`, an operand that
-        is not promoted is read in each step of the intrinsic.
+        is not promoted is read in each step of the intrinsic, and an image whose channels come first is gathered.
         """
-        k, tiles, sizes = self.contraction.k, self.tiles, self.contraction.sizes
-        for index, operand in enumerate(self.contraction.operands):
+        contraction, k, tiles = self.contraction, self.contraction.k, self.tiles
+        sizes = contraction.sizes
+        for index, operand in enumerate(contraction.operands):
             is_padded = self._is_masked(operand)
             is_copied = promotion.of(index)
             if self.pads:
@@ -324,15 +296,18 @@ class TileAndFuseRules(ContractionRules):
             self.limit_compilation(select(is_masked, count, 0), f"{what} of operand {index}", most)
             if self.pads and operand.inputs:
                 what = f"masked elements of operand {index}, which is computed,"
-                count = self._elements(operand)
+                # The elements that each thread of a subgroup takes in a step.
+                taken = {**tiles, **{loop: self.pieces[loop] for loop in contraction.outer}}
+                for loop in (contraction.m, contraction.n):
+                    taken[loop] = self.pieces[loop] * self.shapes[loop]
+                parts = (
+                    select(taken[each] == 0, tiles[each], taken[each]) for each in operand.loops
+                )
+                count = product_of(parts) / self.device.subgroup_size
                 self.limit_compilation(select(is_masked, count, 0), what, _MOST_COMPUTED)
-
-    def limit_gathers(self) -> None:
-        """Limit the masked elements of an image that each thread gathers one by one because the channels come first."""
-        image = self.contraction.image
-        if image and self.pads:
-            operand = self.contraction.operands[image]
-            count = product_of(self.tiles[loop] for loop in operand.loops) / self.threads
+        if contraction.image and self.pads:
+            operand = contraction.operands[contraction.image]
+            count = product_of(tiles[loop] for loop in operand.loops) / self.threads
             gathered = select(self._is_masked(operand), count, 0)
             self.limit_compilation(gathered, "masked elements of the image", _MOST_GATHERED)
 
@@ -340,15 +315,6 @@ class TileAndFuseRules(ContractionRules):
         pairs = [(self.contraction.sizes[loop], loop) for loop in operand.loops]
         uneven = (size % self.tiles[loop] != 0 for size, loop in pairs if size is not None)
         return any_of(*uneven)
-
-    def _elements(self, operand: Operand) -> Number:
-        """Return the number of elements of an operand that each thread of a subgroup takes in a step."""
-        tiles, pieces, contraction = self.tiles, self.pieces, self.contraction
-        taken = {**tiles, **{loop: pieces[loop] for loop in contraction.outer}}
-        for loop in (contraction.m, contraction.n):
-            taken[loop] = pieces[loop] * self.shapes[loop]
-        sizes = (select(taken[loop] == 0, tiles[loop], taken[loop]) for loop in operand.loops)
-        return product_of(sizes) / self.device.subgroup_size
 
     def limit_stages(self, promotion: Promotion) -> None:
         """Require few copies, shared by all threads, where two steps are in flight.
@@ -402,8 +368,8 @@ class TileAndFuseRules(ContractionRules):
             shares, subgroups = [number(1)], self.threads / subgroup_size
             for loop in operand.loops[:-1]:
                 sharing = select(subgroups < tiles[loop], subgroups, tiles[loop])
-                shares.append(tiles[loop] % _divide_up(tiles[loop], sharing) == 0)
-                subgroups = _divide_up(subgroups, sharing)
+                shares.append(tiles[loop] % divide_up(tiles[loop], sharing) == 0)
+                subgroups = divide_up(subgroups, sharing)
             text = f"the {{}} threads must load rows of the swizzled operand {index} evenly"
             self.sufficient(any_of(in_order, all_of(*shares)), text, self.threads)
         # Without masks, tiles divide the loops that are not padded.
@@ -459,10 +425,6 @@ class TileAndFuseRules(ContractionRules):
             *(negation(promotion.of(index)) for index, _ in self._computed()), number(0)
         )
         return certain, any_of(is_odd, is_uneven, certain, is_computed)
-
-
-def _divide_up(dividend: Number, divisor: Number) -> Number:
-    return (dividend + divisor - 1) / divisor
 
 
 # --- The forms of configurations
@@ -555,7 +517,18 @@ def _intrinsic_space(
         if options.pads:
             slots[PADDING] = ArraySlot((*rules.pad_loops(range(rules.loop_count)).values(),))
         if options.pads_convolution:
-            slots[PADDING_CONV] = ArraySlot((*rules.pad_convolution(),))
+            # A loop of the convolution is padded to its tile or not at all. The loops over a filter are not padded.
+            allowed = [[number(0)] for _ in setting.problem.dimensions]
+            for loop in range(len(contraction.sizes) - 1):
+                allowed[loop].append(rules.tiles[loop])
+            allowed[-1].append(rules.tiles[contraction.k])
+            pads: list[Slot] = []
+            for loop, sizes in enumerate(allowed):
+                pad = rules.knob(f"padding_conv[{loop}]", 0, _MOST_PADDING)
+                text = f"dimension {loop} must be padded to its tile ({{}} == {{}})"
+                rules.sufficient(any_of(*(pad == size for size in sizes)), text, pad, sizes[-1])
+                pads.append(IntegerSlot(f"padding_conv[{loop}]"))
+            slots[PADDING_CONV] = ArraySlot(tuple(pads))
         return rules.define(
             {**slots, **promotion.slots, **rules.tile_slots(), **conversion},
             ignored=frozenset() if matters else frozenset({CONVERTS}),
@@ -583,38 +556,30 @@ def _add_rules(rules: TileAndFuseRules, options: _Options) -> Promotion:
     has_odd_threads = any_of(rules.threads != needed, rules.threads != busy)
     # Shared memory holds the copies of promoted operands and the data that threads exchange.
     promotion = (DirectLoads if loads else Promotion)(rules)
-    if contraction.image is not None:
-        _promote_image(rules, contraction.image, promotion)
+    if (image := contraction.image) is not None:
+        rules.sufficient(promotion.of(image), "the image must be promoted")
+        # A masked tile of the gathered image has no static size, unless it is gathered at once.
+        gathered = contraction.n if image else contraction.m
+        for loop in () if rules.pads else contraction.matrix_loops:
+            tile, size = rules.tiles[loop], contraction.size(loop)
+            # A greater tile is clipped to the dimension, in whole intrinsics.
+            is_clipped = all_of(tile >= size, size % rules.shapes[loop] == 0)
+            is_even = any_of(size % tile == 0, is_clipped)
+            text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
+            rules.sufficient(is_even, text, size, tile)
+            if loop == gathered:
+                rules.necessary(any_of(is_even, rules.is_one_step()), text, size, tile)
     buffers = select(rules.stages < 1, 1, rules.stages) if loads else number(1)
     rules.limit_copies(promotion, has_odd_threads, buffers)
     if isinstance(promotion, DirectLoads):
         rules.limit_loads(promotion, buffers)
     rules.limit_masks(promotion)
-    rules.limit_gathers()
     rules.limit_stages(promotion)
     # The compiler's own constraints, if any, limit the search.
     if contraction.is_plain and not options.pads:
         tile_and_fuse_limits(rules, promotion)
     rules.refuse_needless_padding()
     return promotion
-
-
-def _promote_image(rules: TileAndFuseRules, image: int, promotion: Promotion) -> None:
-    contraction = rules.contraction
-    rules.sufficient(promotion.of(image), "the image must be promoted")
-    if rules.pads:
-        return
-    # A masked tile of the gathered image has no static size, unless it is gathered at once.
-    gathered = contraction.n if image else contraction.m
-    for loop in contraction.matrix_loops:
-        tile, size = rules.tiles[loop], contraction.size(loop)
-        # A greater tile is clipped to the dimension, in whole intrinsics.
-        is_clipped = all_of(tile >= size, size % rules.shapes[loop] == 0)
-        is_even = any_of(size % tile == 0, is_clipped)
-        text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
-        rules.sufficient(is_even, text, size, tile)
-        if loop == gathered:
-            rules.necessary(any_of(is_even, rules.is_one_step()), text, size, tile)
 
 
 # --- Contractions of operands with block scales, using `MFMA_SCALE` intrinsics in the pipeline TileAndFuse

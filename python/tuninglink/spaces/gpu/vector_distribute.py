@@ -142,7 +142,16 @@ def _define_contraction(rules: ContractionRules, *, is_fused: bool) -> Definitio
             is_long = tiles[loop] > contraction.size(loop)
             exempt.append(any_of(is_long, tiles[loop] % steps[loop] != 0))
         require_derivable(rules, operand, f"operand {index}", unless=any_of(*exempt))
-        _share_inputs(rules, operand, promotion.of(index))
+        # The threads share the tiles of all inputs of a promoted operand. Elements of less than a byte are not copied.
+        for input_ in operand.inputs:
+            shape = [tiles[loop] for loop in input_.loops]
+            can_share = is_derivable(shape, rules.threads, input_.bits) if shape else True
+            rules.sufficient(
+                any_of(negation(promotion.of(index)), all_of(input_.bits >= _BYTE, can_share)),
+                f"the {{}} threads must be able to share reading the elements of type {input_.element_type} that a "
+                "promoted operand is computed from",
+                rules.threads,
+            )
     if contraction.is_plain:
         vector_distribute_limits(rules, promotion)
     return rules.define(
@@ -153,22 +162,6 @@ def _define_contraction(rules: ContractionRules, *, is_fused: bool) -> Definitio
             **rules.tile_slots(),
         }
     )
-
-
-def _share_inputs(rules: ContractionRules, operand: Operand, is_promoted: Number) -> None:
-    """Require that the threads can share the tiles of all inputs of a promoted operand.
-
-    Elements of less than a byte cannot be copied.
-    """
-    for input_ in operand.inputs:
-        shape = [rules.tiles[loop] for loop in input_.loops]
-        can_share = is_derivable(shape, rules.threads, input_.bits) if shape else True
-        rules.sufficient(
-            any_of(negation(is_promoted), all_of(input_.bits >= _BYTE, can_share)),
-            f"the {{}} threads must be able to share reading the elements of type {input_.element_type} that a promoted "
-            "operand is computed from",
-            rules.threads,
-        )
 
 
 # --- Convolutions: as contractions (implicit GEMM), and directly
@@ -319,17 +312,7 @@ _ROW_BITS: Final = 2 * 32
 """The size in bits of the maximum and the sum of a row of scores."""
 
 
-class _Attention(NamedTuple):
-    """The loops of an attention, its operands, and the intrinsics of both of its matmuls."""
-
-    sizes: tuple[int, ...]
-    batch: tuple[int, ...]
-    m: int
-    n: int
-    k1: int
-    k2: int
-    operands: tuple[Operand, Operand, Operand]
-    intrinsics: Mapping[str, Sequence[Intrinsic]]
+_LOOPS: Final = (Role.M, Role.N, Role.K1, Role.K2)
 
 
 def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
@@ -339,10 +322,8 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
     """
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
-    single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
-    if any(len(loops) != 1 for loops in single):
+    if any(len(problem.loops(role)) != 1 for role in _LOOPS):
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
-    (m,), (n,), (k1,), (k2,) = single
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
     intrinsics = {}
     for part, lhs, rhs in (("qk", query, key), ("pv", value, value)):
@@ -352,12 +333,13 @@ def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
         if not intrinsics[part]:
             what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
             raise UndecidedError(f"{what}, and attention without one is not known")
-    batch = problem.loops(Role.BATCH)
-    attention = _Attention(sizes, batch, m, n, k1, k2, (query, key, value), intrinsics)
     entries = frozenset({WORKGROUP, REDUCTION_LEVEL, DECOMPOSITION_CONFIG})
-    return [
-        GpuSpace(entries, lambda: _define_attention(SpaceRules(setting, len(sizes)), attention))
-    ]
+
+    def make() -> Definition:
+        rules = SpaceRules(setting, len(sizes))
+        return _define_attention(rules, sizes, (query, key, value), intrinsics)
+
+    return [GpuSpace(entries, make)]
 
 
 class _Fit(NamedTuple):
@@ -369,9 +351,14 @@ class _Fit(NamedTuple):
     rows: Number
 
 
-def _define_attention(rules: SpaceRules, attention: _Attention) -> Definition:
-    sizes, batch, m, n, k1, k2, operands, intrinsics = attention
-    tiles = rules.tiles
+def _define_attention(
+    rules: SpaceRules,
+    sizes: Sequence[int],
+    operands: Sequence[Operand],
+    intrinsics: Mapping[str, Sequence[Intrinsic]],
+) -> Definition:
+    tiles, batch = rules.tiles, rules.problem.loops(Role.BATCH)
+    (m,), (n,), (k1,), (k2,) = map(rules.problem.loops, _LOOPS)
     # Tiles are multiples of the intrinsics of both matmuls. `emitVectorDistributeAttentionConstraints` requires them to
     # divide their loops, too.
     tiles[k1] = number(sizes[k1])
@@ -436,15 +423,7 @@ def _fit(
     names: Mapping[int, str],
     counts: Mapping[int, Number],
 ) -> _Fit:
-    """Require tiles to be multiples of the intrinsic of one of the matmuls.
-
-    Args:
-        rules: the rules of the form.
-        part: the name of the matmul.
-        intrinsics: the intrinsics to choose from.
-        names: the names of its tiles, by its loops: m, n and k.
-        counts: the numbers of subgroups, by loop.
-    """
+    """Require tiles, which have names, to be multiples of the intrinsic of one of the matmuls over loops m, n and k."""
     chosen, shapes = choose_intrinsic(rules, f"{part}_attrs.mma_kind", intrinsics)
     taken, whole = number(1), []
     for (loop, name), shape in zip(names.items(), shapes, strict=True):

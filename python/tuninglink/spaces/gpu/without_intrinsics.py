@@ -62,7 +62,6 @@ from tuninglink.spaces.model import (
     MismatchError,
     MissingEntryError,
     Problem,
-    Slot,
     Space,
     Workload,
 )
@@ -147,9 +146,21 @@ def _define_threads(
     # Shared memory holds the copies of promoted operands and the data that threads exchange.
     clipped = rules.clipped(loops.sizes)
     results = product_of([number(1), *(clipped[loop] for loop in loops.parallel)])
-    promotion, copies = promotion_slots((), rules.context), list[Number]()
+    slots, copies = promotion_slots((), rules.context), list[Number]()
     if contraction is not None:
-        promotion, copies = _promote(rules, contraction, clipped)
+        promotion, stages = Promotion(rules), rules.stages
+        slots, copies = promotion.slots, promotion.bits(contraction, clipped)
+        for operand, copy in zip(contraction.operands, copies, strict=True):
+            # The compiler crashes if it prefetches copies that only some of the threads make. On AMD GPUs, threads
+            # without a part of the copy prevent a second step in flight.
+            elements = copy / operand.bits
+            is_free = any_of(stages == _LEAST_STAGES, not rules.device.is_amd)
+            fewer = all_of(is_free, copy > 0, rules.threads % elements == 0)
+            rules.sufficient(
+                any_of(stages < _LEAST_STAGES, elements % rules.threads == 0, fewer),
+                "the {} threads must share the {} elements that are prefetched",
+                *(rules.threads, elements),
+            )
     exchanged = [results * (op.elements * op.bits) for op in beside]
     bits = results * loops.bits
     exchanged.append(bits if is_followed else select(rules.threads == needed, 0, bits))
@@ -158,29 +169,7 @@ def _define_threads(
         rules.limit_compilation(elements, "elements of another op", _MOST_BESIDE)
     loops.refuse_mixed_types(rules)
     rules.limit_memory(copies, exchanged)
-    return rules.define({**rules.tile_slots(), **promotion}, is_flat=False)
-
-
-def _promote(
-    rules: SpaceRules, contraction: Contraction, tiles: Mapping[int, Number]
-) -> tuple[dict[str, Slot], list[Number]]:
-    """Add the promotion of operands, and return its entries and the sizes of the copies.
-
-    The compiler crashes if it prefetches copies that only some of the threads make.
-    """
-    promotion, threads, stages = Promotion(rules), rules.threads, rules.stages
-    copies = promotion.bits(contraction, tiles)
-    for operand, copy in zip(contraction.operands, copies, strict=True):
-        elements = copy / operand.bits
-        # On AMD GPUs, threads without a part of the copy prevent a second step in flight.
-        is_free = any_of(stages == _LEAST_STAGES, not rules.device.is_amd)
-        fewer = all_of(is_free, copy > 0, threads % elements == 0)
-        rules.sufficient(
-            any_of(stages < _LEAST_STAGES, elements % threads == 0, fewer),
-            "the {} threads must share the {} elements that are prefetched",
-            *(threads, elements),
-        )
-    return promotion.slots, copies
+    return rules.define({**rules.tile_slots(), **slots}, is_flat=False)
 
 
 # --- The pipeline VectorDistribute: the lanes of subgroups share each tile

@@ -37,10 +37,11 @@ with lazy_imports(globals()):
         Knob as Knob,
         OneOfKnob as OneOfKnob,
     )
-    from tuninglink.spaces.model.providers import Provider as Provider, Space as Space
     from tuninglink.spaces.model.workload import (
         Dimension as Dimension,
         Problem as Problem,
+        Provider as Provider,
+        Space as Space,
         Workload as Workload,
         read_workload as read_workload,
         target_around as target_around,
