@@ -76,8 +76,7 @@ class CompilerCrashError(UndecidedError):
 class IsolatedPassManager:
     """Runs pass pipelines in a pool of workers, each within a time limit in seconds.
 
-    Attributes:
-        known_crashes: the reasons for compiler crashes, by a key that the caller chooses for the input.
+    `known_crashes` has the reasons for compiler crashes, by a key that the caller chooses for the input.
     """
 
     def __init__(self, pool: Pool, seconds: float = 60.0) -> None:
@@ -155,12 +154,7 @@ class FixedSize:
 
 @dataclass(frozen=True)
 class UnsizedConstraints:
-    """A constraints op, separated from its sizes.
-
-    Attributes:
-        module: a module with the op on dimensions of size 0, as bytecode without locations.
-        dimensions: the sizes of the dimensions, None for a dynamic one.
-    """
+    """A module with a constraints op on dimensions of size 0, as bytecode without locations, and their sizes if static."""
 
     module: bytes
     dimensions: tuple[FixedSize | None, ...]
@@ -274,7 +268,17 @@ class FamilyConstraints:
         if answer is None:
             if len(self._answers) == _MOST_ANSWERS:
                 self._answers.clear()
-            is_shared = all(_has_sizes(constraint, sizes) for constraint in constraints)
+            # Whether the dimensions of all constraints ops are loops with these sizes.
+            is_shared = all(
+                len(each.dimensions) == len(sizes)
+                and all(
+                    dimension is not None
+                    and dimension.size == size
+                    and (not dimension.message or dimension.message.endswith(f" {size}"))
+                    for dimension, size in zip(each.dimensions, sizes, strict=True)
+                )
+                for each in constraints
+            )
             self._answers[key] = _Answer(sizes, tuple(constraints), is_shared)
         elif answer.is_shared:
             resized = [_resized(constraint, sizes) for constraint in answer.constraints]
@@ -303,17 +307,6 @@ def _special(sizes: Sizes) -> tuple[int | None, ...]:
     return tuple(size if size <= _LARGEST_SPECIAL else None for size in sizes)
 
 
-def _has_sizes(constraint: UnsizedConstraints, sizes: Sizes) -> bool:
-    """Return whether the dimensions of a constraints op are loops with these sizes."""
-    dimensions = constraint.dimensions
-    return len(dimensions) == len(sizes) and all(
-        dimension is not None
-        and dimension.size == size
-        and (not dimension.message or dimension.message.endswith(f" {size}"))
-        for dimension, size in zip(dimensions, sizes, strict=True)
-    )
-
-
 def _resized(constraint: UnsizedConstraints, sizes: Sizes) -> UnsizedConstraints:
     """Return the same constraints for other sizes; messages about sizes end with the new sizes."""
     dimensions: list[FixedSize] = []
@@ -336,17 +329,11 @@ def read_constraints(
     problem: Problem,
     dimensions: Sequence[FixedSize | None] | None = None,
 ) -> ConstraintSet:
-    """Return the constraint set for a constraints op.
+    """Return the constraint set for an `iree_codegen.smt.constraints`.
 
     Every assertion of the compiler becomes one of the set, with its message. Placeholders are filled when a violation
-    is reported.
-
-    Args:
-        operation: an `iree_codegen.smt.constraints`.
-        template: its template.
-        problem: the problem to configure.
-        dimensions: the sizes of the dimensions, None for an unknown one, which becomes an auxiliary unknown; by
-            default the sizes in the operands of the op.
+    is reported. By default the sizes of the dimensions are those in the operands of the op; an unknown one, None,
+    becomes an auxiliary unknown.
     """
     pipeline = str(operation.attributes["pipeline"])
     if dimensions is None:
@@ -451,12 +438,6 @@ def _string(attribute: mlir.Attribute) -> str:
     return attribute.value
 
 
-def _boolean(operation: mlir.Operation, _: Sequence[Any]) -> Expression:
-    value = operation.attributes["value"]
-    assert isinstance(value, mlir.BoolAttr)
-    return number(value.value)
-
-
 def _look_up(operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
     keys, values = operation.attributes["keys"], operation.attributes["values"]
     assert isinstance(keys, mlir.DenseI64ArrayAttr)
@@ -467,11 +448,6 @@ def _look_up(operation: mlir.Operation, operands: Sequence[Any]) -> Expression:
     for key, value in reversed(pairs[:-1]):
         result = select(operands[0] == key, value, result)
     return result
-
-
-def _all_equal(operands: Sequence[Any]) -> Any:
-    pairs = [a == b for a, b in pairwise(operands)]
-    return pairs[0] if len(pairs) == 1 else all_of(*pairs)
 
 
 _WORD: Final = re.compile(r"\b[A-Za-z]\w*\b")
@@ -489,7 +465,7 @@ _COMPARISONS: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 
 _COMPUTATIONS: Final[Mapping[str, Callable[[mlir.Operation, Sequence[Any]], Any]]] = {
     "smt.int.constant": lambda op, _: number(integer_value(op.attributes["value"])),
-    "smt.constant": _boolean,
+    "smt.constant": lambda op, _: number(mlir.BoolAttr(op.attributes["value"]).value),
     "smt.int.cmp": lambda op, operands: _COMPARISONS[integer_value(op.attributes["pred"])](
         *operands
     ),
@@ -501,7 +477,11 @@ _COMPUTATIONS: Final[Mapping[str, Callable[[mlir.Operation, Sequence[Any]], Any]
     "smt.int.mod": lambda _, operands: operands[0] % operands[1],
     "smt.int.abs": lambda _, operands: select(operands[0] >= 0, operands[0], -operands[0]),
     "smt.ite": lambda _, operands: select(*operands),
-    "smt.eq": lambda _, operands: _all_equal(operands),
+    "smt.eq": lambda _, operands: (
+        all_of(*(a == b for a, b in pairwise(operands)))
+        if operands[2:]
+        else operands[0] == operands[1]
+    ),
     "smt.distinct": lambda _, operands: all_of(*(a != b for a, b in combinations(operands, 2))),
     "smt.and": lambda _, operands: all_of(*operands),
     "smt.or": lambda _, operands: any_of(*operands),
@@ -546,12 +526,10 @@ class CompilerSpace(Space):
 
     @property
     def provider(self) -> str:
-        """The compiler."""
         return PROVIDER
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        """The constraints."""
         shared = self._shared
         return read_constraints(shared.operation, shared.template, self._problem, self._dimensions)
 
@@ -565,7 +543,6 @@ class CompilerSpace(Space):
         return self._shared.constraints.check(assignment, limits, sizes)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Match a configuration against the template of the constraints op."""
         return self._shared.template.read(configuration)
 
     def overlooks(self, configuration: Configuration) -> bool:
@@ -573,7 +550,6 @@ class CompilerSpace(Space):
         return not _PADDING.isdisjoint(configuration.entries)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration that the compiler creates from the values."""
         try:
             values = {former: assignment[name] for former, name in self._shared.names.items()}
             return iree_codegen.materialize_compilation_info(self._shared.operation, values)
@@ -594,32 +570,24 @@ class CompilerProvider(Provider):
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
-        context = workload.root.context
-        return [
-            CompilerSpace(
-                self._unsized_space(each.module, context, workload.problem.kind),
-                each.dimensions,
-                workload.problem,
-            )
-            for each in self._constraints(workload, pipeline)
-        ]
-
-    def _unsized_space(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _UnsizedSpace:
-        """Return the constraints of the only constraints op in a module, for all sizes."""
-        shared = self._unsized.get(bytecode)
-        if shared is None or shared.operation.context != context:
-            if len(self._unsized) == _MOST_SHARED:
-                self._unsized.clear()
-            module = mlir.Module.parse(bytecode, context).operation
-            (operation,) = constraints_in(module)
-            template = knob_template(operation)
-            unknown = [None] * len(operation.operands)
-            constraints = read_constraints(operation, template, Problem(kind), unknown)
-            new_names = knob_names(operation)
-            shared = self._unsized[bytecode] = _UnsizedSpace(
-                operation, module, template, constraints, new_names
-            )
-        return shared
+        context, problem = workload.root.context, workload.problem
+        spaces: list[Space] = []
+        for each in self._constraints(workload, pipeline):
+            # The constraints of the only constraints op in the module, for all sizes.
+            shared = self._unsized.get(each.module)
+            if shared is None or shared.operation.context != context:
+                if len(self._unsized) == _MOST_SHARED:
+                    self._unsized.clear()
+                module = mlir.Module.parse(each.module, context).operation
+                (operation,) = constraints_in(module)
+                template = knob_template(operation)
+                unknown = [None] * len(operation.operands)
+                constraints = read_constraints(operation, template, Problem(problem.kind), unknown)
+                shared = self._unsized[each.module] = _UnsizedSpace(
+                    operation, module, template, constraints, knob_names(operation)
+                )
+            spaces.append(CompilerSpace(shared, each.dimensions, problem))
+        return spaces
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
         """Return the constraints ops for a workload; the compiler runs once for most sizes."""

@@ -40,12 +40,9 @@ _OWN: Final = (CompilerProvider, GpuProvider, SpirvProvider, CpuProvider)
 
 
 class ProviderRegistry:
-    """The built-in and plug-in providers.
+    """The built-in providers, all by default, and those of plug-ins, whose `entry_points` are all installed ones by default.
 
-    Args:
-        warn: receives warnings about unusable plug-ins.
-        own: the built-in providers; all of them by default.
-        entry_points: returns the entry points of plug-ins; by default those of all installed packages.
+    `warn` receives warnings about unusable plug-ins.
     """
 
     def __init__(
@@ -144,12 +141,7 @@ class GuardedSpace(Space):
 
     @property
     def constraints(self) -> ConstraintSet:  # type: ignore[override]
-        try:
-            return self._space.constraints
-        except UndecidedError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
-            raise UndecidedError(self._failed(failure)) from None
+        return self._guarded(UndecidedError, str, lambda: self._space.constraints)
 
     @property
     def provider(self) -> str:
@@ -160,12 +152,7 @@ class GuardedSpace(Space):
             return type(self._space).__qualname__
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        try:
-            return self._space.assignment(configuration)
-        except MismatchError:
-            raise
-        except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
-            raise MismatchError(self._failed(failure)) from None
+        return self._guarded(MismatchError, str, lambda: self._space.assignment(configuration))
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         try:
@@ -183,15 +170,20 @@ class GuardedSpace(Space):
             return CheckAnswer(Verdict.NOT_DECIDED, reason=self._failed(failure))
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        return self._made(self._space.compilation_info, assignment)
+        make = self._space.compilation_info
+        return self._guarded(AssignmentError, error, lambda: make(assignment))
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        return self._made(self._space.decomposition_config, assignment)
+        make = self._space.decomposition_config
+        return self._guarded(AssignmentError, error, lambda: make(assignment))
 
-    def _made(self, make: Callable[[Mapping[str, int]], T], assignment: Mapping[str, int]) -> T:
+    def _guarded(
+        self, kind: type[Exception], describe: Callable[[str], object], function: Callable[[], T]
+    ) -> T:
+        """Call a function of the plug-in, whose exceptions of other kinds become one of this kind."""
         try:
-            return make(assignment)
-        except AssignmentError:
+            return function()
+        except kind:
             raise
         except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
-            raise AssignmentError(error(self._failed(failure))) from None
+            raise kind(describe(self._failed(failure))) from None
