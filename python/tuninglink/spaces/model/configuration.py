@@ -37,13 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration of a root op.
-
-    Attributes:
-        lowering_config: how the op is tiled and distributed.
-        translation_info: the pipeline, the workgroup size and further settings, None if the function has none.
-        decomposition_config: the configuration of the parts of an attention, if present.
-    """
+    """The configuration of a root op, with that of its function, if any, and that of the parts of an attention."""
 
     lowering_config: mlir.Attribute
     translation_info: iree_codegen.TranslationInfoAttr | None
@@ -70,11 +64,19 @@ class Configuration:
         if decomposition is None and is_complete:
             return self
         with lowering.context:
-            return Configuration(
-                _with_promotion(read),
-                self.translation_info,
-                None if decomposition is None else _with_promotions(decomposition),
-            )
+            # The parts of a decomposition state how their operands are promoted, too.
+            parts = dict(dictionary_of(decomposition) or {}) if decomposition is not None else {}
+            for name, part in parts.items():
+                inner = dictionary_of(part) or {}
+                config = inner.get(names.LOWERING_CONFIG)
+                entries = dictionary_of(config) if config is not None else None
+                if entries is None:
+                    break
+                complete = {**inner, names.LOWERING_CONFIG: _with_promotion(entries)}
+                parts[name] = mlir.DictAttr.get(complete)
+            else:
+                decomposition = mlir.DictAttr.get(parts) if decomposition is not None else None
+            return Configuration(_with_promotion(read), self.translation_info, decomposition)
 
     @cached_property
     def entries(self) -> Mapping[str, mlir.Attribute]:
@@ -217,19 +219,6 @@ def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> mlir.Attribute:
     return iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get({**default, **entries}))
 
 
-def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
-    """Return a `decomposition_config` whose parts state how their operands are promoted."""
-    parts = dict(dictionary_of(decomposition) or {})
-    for name, part in parts.items():
-        inner = dictionary_of(part) or {}
-        config = inner.get(names.LOWERING_CONFIG)
-        entries = dictionary_of(config) if config is not None else None
-        if entries is None:
-            return decomposition
-        parts[name] = mlir.DictAttr.get({**inner, names.LOWERING_CONFIG: _with_promotion(entries)})
-    return mlir.DictAttr.get(parts)
-
-
 # --- The slots of knob templates: attributes of a configuration with placeholders for knobs ------
 
 _Expected = TypeVar("_Expected", bound=mlir.Attribute)
@@ -263,10 +252,8 @@ class Slot(ABC):
 class IntegerSlot(Slot):
     """An integer knob.
 
-    Attributes:
-        name: the knob.
-        zero: the value that a zero stands for, such as the size of a loop; None if zero is an ordinary value. It may
-            depend on parameters, whose values the assignment has.
+    A `zero` may stand for another value, such as the size of a loop. This value may depend on parameters, whose values
+    the assignment has.
     """
 
     name: str
@@ -399,12 +386,7 @@ class DictionarySlot(Slot):
 
 @dataclass(frozen=True)
 class WorkgroupSlot(Slot):
-    """The size of a workgroup: a knob for the number of its threads.
-
-    Attributes:
-        name: the knob.
-        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
-    """
+    """The size of a workgroup: a knob for the number of its threads, which any arrangement may have unless it `is_flat`."""
 
     name: str
     is_flat: bool = True
@@ -470,12 +452,7 @@ _NO_PARAMETERS: Final[Mapping[str, int]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class KnobTemplate:
-    """The form of configurations for GPUs, with slots for knobs.
-
-    Attributes:
-        pipeline: the pipeline.
-        entries: the entries of a configuration, by their names in `Configuration.entries`.
-    """
+    """The form of configurations for GPUs: the pipeline, and the entries of `Configuration.entries` with slots for knobs."""
 
     pipeline: mlir.Attribute
     entries: DictionarySlot
@@ -537,12 +514,8 @@ class KnobTemplate:
                 subgroup_size = integer_value(slots[SUBGROUP_SIZE].write(assignment))
                 if min(*sizes, subgroup_size) < 1:
                     raise ValueError("a workgroup and a subgroup have threads")
-                options = dictionary_of(slots[PIPELINE_OPTIONS].write(assignment)) or {}
-                given: dict[str, Any] = {
-                    name: each.value
-                    for name, each in options.items()
-                    if isinstance(each, mlir.IntegerAttr | mlir.BoolAttr)
-                }
+                options: Any = dictionary_of(slots[PIPELINE_OPTIONS].write(assignment))
+                given = {name: option.value for name, option in options.items()}
                 return iree_codegen.CompilationInfoAttr.get(
                     DictionarySlot(lowering, is_lowering_config=True).write(assignment),
                     iree_codegen.TranslationInfoAttr.get(

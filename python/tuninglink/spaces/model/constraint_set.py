@@ -90,40 +90,6 @@ MOST_BITS: Final = 4096
 """The maximum number of bits of numbers that are written out: Python refuses to convert longer ones."""
 
 
-def read_assignment(
-    given: Mapping[str, object], names: Collection[str], pipeline: str
-) -> dict[str, int]:
-    """Return an assignment of all knobs with Python's own integers."""
-    read = read_partial_assignment(given, names, pipeline)
-    missing = [name for name in names if name not in read]
-    if missing:
-        raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
-    return read
-
-
-def read_partial_assignment(
-    given: Mapping[str, object], names: Collection[str], pipeline: str
-) -> dict[str, int]:
-    """Return an assignment of some knobs, as `read_assignment` does."""
-    assignment: dict[str, int] = {}
-    for name, value in given.items():
-        if name not in names:
-            knobs = ", ".join(names) or "it has none"
-            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
-            raise AssignmentError(error(message))
-        # Integer types of other libraries are accepted.
-        number = None
-        with suppress(TypeError):
-            number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-        if number is None:
-            raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
-        if number.bit_length() > MOST_BITS:
-            message = f"the value of knob '{name}' has more than {MOST_BITS} bits"
-            raise AssignmentError(error(message))
-        assignment[name] = number
-    return assignment
-
-
 @dataclass(frozen=True)
 class FixedKnob:
     """A knob, such as `workgroup[0]`, with the value that all configurations should have.
@@ -141,11 +107,6 @@ class FixedKnob:
         if not (name and value):
             raise ValueError("expected KNOB=VALUE, such as workgroup[0]=64")
         return cls(name, value)
-
-
-def number_text(number: int | None) -> str:
-    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
-    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)
 
 
 MOST_KEPT: Final = 1 << 18
@@ -210,18 +171,14 @@ class ConstraintSet:
         limits: Limits = DEFAULT_LIMITS,
         auxiliary: Mapping[str, int] | None = None,
     ) -> CheckAnswer:
-        """Return whether an assignment is valid, and otherwise which assertions it violates.
+        """Return whether an assignment of all knobs is valid, and otherwise which assertions it violates.
 
-        Args:
-            assignment: a value for every knob.
-            limits: the limits of the query.
-            auxiliary: known values of auxiliary unknowns.
+        The values of some auxiliary unknowns may be known.
 
         Raises:
             AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
         """
-        complete = read_assignment(assignment, self._names, self.pipeline)
-        assignment = {**complete, **(auxiliary or {})}
+        assignment = {**self._read(assignment), **(auxiliary or {})}
         violated, is_open = self._decider.judge(assignment)
         if not is_open:
             return self._answer(violated, assignment)
@@ -239,8 +196,7 @@ class ConstraintSet:
         self, assignment: Mapping[str, int], auxiliary: Mapping[str, int]
     ) -> CheckAnswer | None:
         """Return the answer of `check` if evaluation alone determines it, otherwise None."""
-        complete = read_assignment(assignment, self._names, self.pipeline)
-        values = {**complete, **auxiliary}
+        values = {**self._read(assignment), **auxiliary}
         violated, is_open = self._decider.judge(values)
         return None if is_open else self._answer(violated, values)
 
@@ -262,7 +218,7 @@ class ConstraintSet:
         The compiler's own choice may violate some of these. Its neighbors then violate them, too, but are still worth
         trying.
         """
-        violated, _ = self._decider.judge(read_assignment(assignment, self._names, self.pipeline))
+        violated, _ = self._decider.judge(self._read(assignment))
         return frozenset(
             each for each in violated if self.assertions[each].grade is Grade.HEURISTIC
         )
@@ -274,16 +230,12 @@ class ConstraintSet:
         *,
         without: Collection[int] = (),
     ) -> bool:
-        """Return whether an assignment violates no assertion of any grade.
+        """Return whether an assignment of all knobs violates no assertion of any grade.
 
-        This takes a fraction of the time of `check`. An undecided assignment is not accepted.
-
-        Args:
-            assignment: a value for every knob.
-            limits: the limits of the query.
-            without: the indices of assertions that need not hold, see `broken_heuristics`.
+        This takes a fraction of the time of `check`. An undecided assignment is not accepted. The assertions with the
+        indices `without` need not hold, see `broken_heuristics`.
         """
-        assignment = read_assignment(assignment, self._names, self.pipeline)
+        assignment = self._read(assignment)
         violated, is_open = self._decider.judge(assignment)
         is_violated = any(each not in without for each in violated)
         if is_violated or not is_open:
@@ -296,7 +248,7 @@ class ConstraintSet:
         self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
     ) -> UnsatAnswer:
         """Return whether no valid assignment agrees with values for some knobs, and the reason."""
-        partial = read_partial_assignment(partial, self._names, self.pipeline)
+        partial = self._read(partial, is_partial=True)
         deadline = limits.start()
         everything = range(len(self.assertions))
         try:
@@ -322,14 +274,10 @@ class ConstraintSet:
     ) -> NearestAnswer:
         """Find the valid assignment that changes the fewest knobs; of several, the one with the smallest distance.
 
-        The distance is the sum of the differences of the integer knobs; options have no distance.
-
-        Args:
-            assignment: values for knobs; a knob without one is free.
-            limits: the limits of the query.
-            without: the indices of assertions that need not hold, see `broken_heuristics`.
+        The distance is the sum of the differences of the integer knobs; options have no distance. A knob without a
+        value is free. The assertions with the indices `without` need not hold, see `broken_heuristics`.
         """
-        assignment = read_partial_assignment(assignment, self._names, self.pipeline)
+        assignment = self._read(assignment, is_partial=True)
         if self.unknown:
             return NearestAnswer(Verdict.NOT_DECIDED, reason=self.unknown)
         deadline = limits.start()
@@ -355,7 +303,12 @@ class ConstraintSet:
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
+        numbers = [self._decider.value(value, assignment) for value in assertion.values]
+        # Python refuses to print long numbers.
+        texts = [
+            "?" if number is None or number.bit_length() > MOST_BITS else str(number)
+            for number in numbers
+        ]
         names = assertion.expression.variables
         pieces = assertion.message.split("{}")
         filled = pieces[0]
@@ -388,7 +341,7 @@ class ConstraintSet:
     ) -> Iterator[dict[str, int]]:
         """Yield every valid assignment that differs from a given one in a few knobs, once."""
         self._expect_known()
-        read_partial_assignment(dict.fromkeys(choices, 0), self._names, self.pipeline)
+        self._read(dict.fromkeys(choices, 0), is_partial=True)
         if not all(choices.values()):
             return
         deadline = limits.start()
@@ -458,6 +411,30 @@ class ConstraintSet:
         except UndecidedError as failure:
             return CountAnswer(Verdict.NOT_DECIDED, listed, failure.reason)
         return CountAnswer(Verdict.PROVEN, listed)
+
+    def _read(self, given: Mapping[str, object], *, is_partial: bool = False) -> dict[str, int]:
+        """Return an assignment of all knobs, or of some, with Python's own integers."""
+        assignment: dict[str, int] = {}
+        for name, value in given.items():
+            if name not in self._names:
+                knobs = ", ".join(self._names) or "it has none"
+                message = f"pipeline {self.pipeline} has no knob '{name}'; its knobs: {knobs}"
+                raise AssignmentError(error(message))
+            # Integer types of other libraries are accepted.
+            number = None
+            with suppress(TypeError):
+                number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+            if number is None:
+                message = f"the value of knob '{name}' is not an integer: {value!r}"
+                raise AssignmentError(error(message))
+            if number.bit_length() > MOST_BITS:
+                message = f"the value of knob '{name}' has more than {MOST_BITS} bits"
+                raise AssignmentError(error(message))
+            assignment[name] = number
+        missing = [name for name in self._names if name not in assignment]
+        if missing and not is_partial:
+            raise AssignmentError(error(f"there is no value for knob '{', '.join(missing)}'"))
+        return assignment
 
     def _expect_known(self) -> None:
         if self.unknown:
@@ -530,12 +507,7 @@ class ConstraintSetBuilder:
         self._assertions: list[Assertion] = []
 
     def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Expression:
-        """Add a knob and return the unknown that stands for its value.
-
-        Args:
-            knob: the knob, whose bounds become assertions.
-            grade: the consequence of their violation.
-        """
+        """Add a knob, whose bounds become assertions of a grade, and return the unknown that stands for its value."""
         value = self._declare(knob.name)
         self._knobs.append(knob)
         require = partial(self.require, provenance=f"bounds of knob '{knob.name}'", grade=grade)
@@ -559,14 +531,9 @@ class ConstraintSetBuilder:
         provenance: str,
         grade: Grade = Grade.NECESSARY,
     ) -> None:
-        """Add an assertion.
+        """Add an assertion: a condition over unknowns of this builder, and the condition in words.
 
-        Args:
-            condition: the condition over unknowns of this builder.
-            message: the condition in words; `{}` stands for a value.
-            values: integer expressions, or integers, whose values fill the placeholders, in order.
-            provenance: the origin of the assertion.
-            grade: the consequence of its violation.
+        The `values` fill the placeholders `{}` of the message, in order.
 
         Raises:
             TypeError: the condition is a number or not an expression, or a value is a condition or not an expression.
