@@ -109,6 +109,12 @@ _PROVENANCE: Final = {
 LOOP_PEELING: Final = "enable_loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
 
+_VECTOR_LEVELS: Final = {
+    False: CpuLevel.VECTOR_COMMON_PARALLEL,
+    True: CpuLevel.VECTOR_REDUCTION,
+}
+"""The level of vector tiles, by whether a loop is a reduction."""
+
 _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
 _OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
 
@@ -148,7 +154,7 @@ class CpuRules:
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
         # The parts of loops that remain after the levels that apply to them.
         self.parts = [
-            self._part(loop, [level for level in pipeline.levels if self._applies(level, loop)])
+            self.part(loop, [level for level in pipeline.levels if self._applies(level, loop)])
             for loop in self.loops
         ]
 
@@ -158,17 +164,10 @@ class CpuRules:
     def named_tile(self, level: CpuLevel, loop: int) -> tuple[Expression, str]:
         return self.tile(level, loop), knob_name(level, loop)
 
-    def vector_level(self, loop: int) -> CpuLevel:
-        reduces = self.nest.loops[loop].reduces
-        return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
-
     def vector_tile(self, loop: int) -> Expression:
-        return self.tile(self.vector_level(loop), loop)
+        return self.tile(_VECTOR_LEVELS[self.nest.loops[loop].reduces], loop)
 
-    def outer_part(self, loop: int) -> TiledLoop:
-        return self._part(loop, _OUTER)
-
-    def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
+    def part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
         extent = self.nest.loops[loop].size
         size = number(_DYNAMIC if extent is None else extent)
         bound = size
@@ -413,7 +412,7 @@ def _add_layout_rules(rules: CpuRules) -> None:
         reduces = rules.nest.loops[loop].reduces
         for level in CpuLevel:
             tile, name = rules.named_tile(level, loop)
-            if level is rules.vector_level(loop):
+            if level is _VECTOR_LEVELS[reduces]:
                 packed = 1 if loop < outer else rules.nest.loops[loop].size
                 message = f"{name} should be {packed}, as the layout has it ({{}} == {packed})"
                 rules.add(packed is not None and tile == packed, message, tile)
@@ -449,32 +448,21 @@ def add_necessary_rules(rules: CpuRules) -> None:
     if pipeline.decomposes_convolutions:
         _add_decomposition(rules)
     if rules.checks_vectors:
-        when = _vectorized(rules)
+        # The conditions under which the operation is certainly vectorized: the compiler knows the size of every loop,
+        # which is that of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
+        # part that it covers. The effect of the innermost level is unknown, as is that of a level that tiles loops of
+        # the other kind.
+        innermost = CpuLevel.VECTOR_INNER_PARALLEL
+        unused = () if innermost in pipeline.unused else rules.loops
+        when = [rules.tile(innermost, loop) == 0 for loop in unused]
+        when += [rules.tile(level, loop) == 0 for level, loop in rules.misplaced()]
+        for loop, part in enumerate(rules.parts):
+            is_masked = rules.cpu.masking is not Masking.NEVER
+            configured = any_of(part.is_known, rules.vector_tile(loop) > 0)
+            when.append(configured if is_masked else part.is_known)
         for vector in nest.vectors:
             sizes = [rules.parts[loop].size for loop in vector.loops]
             rules.limit_vector(f"the vector of {vector.what} has", sizes, vector.bits, when)
-
-
-def _vectorized(rules: CpuRules) -> list[Expression]:
-    """Return the conditions under which the operation is certainly vectorized: the compiler knows the size of every loop.
-
-    The size is that of the loop's part, or the configured size if vectors are masked. A masked vector is not smaller
-    than the part that it covers.
-    """
-    # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
-    innermost = CpuLevel.VECTOR_INNER_PARALLEL
-    others = [
-        rules.tile(innermost, loop) == 0
-        for loop in rules.loops
-        if innermost not in rules.pipeline.unused
-    ]
-    others += [rules.tile(level, loop) == 0 for level, loop in rules.misplaced()]
-    if rules.cpu.masking is Masking.NEVER:
-        return [*others, *(each.is_known for each in rules.parts)]
-    configured = (
-        any_of(part.is_known, rules.vector_tile(loop) > 0) for loop, part in enumerate(rules.parts)
-    )
-    return [*others, *configured]
 
 
 def add_sufficient_rules(rules: CpuRules) -> None:
@@ -497,7 +485,20 @@ def add_sufficient_rules(rules: CpuRules) -> None:
                 rules.expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
             elif level is not CpuLevel.DISTRIBUTION:
                 rules.expect_untiled(level, loop)
-    _bound_vectors(rules)
+    # All vectors of the root op stay below the limit, for every bound that the compiler may derive.
+    has_known_parts = all_of(*(part.is_known for part in rules.parts))
+    is_never = rules.cpu.masking is Masking.NEVER
+    # A peeled part has the size of the tile, even if the loop has fewer iterations.
+    when = [negation(has_known_parts), *([rules.peeling != 0] if is_never else [])]
+    for vector in rules.nest.parts:
+        what = f"the vectors of {vector.what} may have"
+        masked = [_masked_size(rules, loop) for loop in vector.loops]
+        if rules.cpu.masking is Masking.ALWAYS:
+            rules.limit_vector(what, masked, vector.bits)
+            continue
+        sizes = [rules.parts[loop].size for loop in vector.loops]
+        rules.limit_vector(what, sizes, vector.bits, [has_known_parts])
+        rules.limit_vector(what, masked, vector.bits, when)
     for neighbor, sizes, when in _fused_vectors(rules):
         what = f"the vectors of {neighbor.what} may have"
         rules.limit_vector(what, sizes, neighbor.bits, when)
@@ -522,23 +523,6 @@ def unknown(rules: CpuRules) -> str:
     if any(neighbor.own is None for neighbor in rules.nest.beside):
         return "how large another operation in the dispatch is, is not known"
     return ""
-
-
-def _bound_vectors(rules: CpuRules) -> None:
-    """Require all vectors of the root op to stay below the limit, for every bound that the compiler may derive."""
-    has_known_parts = all_of(*(part.is_known for part in rules.parts))
-    is_never = rules.cpu.masking is Masking.NEVER
-    # A peeled part has the size of the tile, even if the loop has fewer iterations.
-    when = [negation(has_known_parts), *([rules.peeling != 0] if is_never else [])]
-    for vector in rules.nest.parts:
-        what = f"the vectors of {vector.what} may have"
-        masked = [_masked_size(rules, loop) for loop in vector.loops]
-        if rules.cpu.masking is Masking.ALWAYS:
-            rules.limit_vector(what, masked, vector.bits)
-            continue
-        sizes = [rules.parts[loop].size for loop in vector.loops]
-        rules.limit_vector(what, sizes, vector.bits, [has_known_parts])
-        rules.limit_vector(what, masked, vector.bits, when)
 
 
 def _masked_size(rules: CpuRules, loop: int) -> Expression:
@@ -570,7 +554,7 @@ def _fused_vectors(
         own = number(neighbor.own)
         yield neighbor, [own, *(_masked_size(rules, loop) for loop in neighbor.shared)], inside
         if outside:
-            parts = map(rules.outer_part, neighbor.shared)
+            parts = (rules.part(loop, _OUTER) for loop in neighbor.shared)
             whole = [select(part.is_known, part.size, part.bound) for part in parts]
             yield neighbor, [own, *whole], [any_of(*outside)]
 

@@ -212,7 +212,18 @@ def add_heuristic_rules(rules: CpuRules) -> None:
         else:
             _shape_loop(rules, loop)
     for loop in rules.parallel():
-        _shape_distribution(rules, loop)
+        size = nest.loops[loop].size
+        most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
+        tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
+        vector = rules.vector_tile(loop)
+        message = f"{name} should be from 0 to {most} ({{}})"
+        rules.add(all_of(tile >= 0, tile <= most), message, tile)
+        tried = [vector * factor for factor in _VECTOR_TILES] + ([0] if most == size else [])
+        rules.add(
+            any_of(*(tile == each for each in tried)),
+            f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})",
+            *(tile, vector),
+        )
     if nest.vectors:
         # The results of a vector tile fit into the registers.
         tiles = [rules.vector_tile(loop) for loop in rules.parallel()]
@@ -268,21 +279,6 @@ def _shape_loop(rules: CpuRules, loop: int) -> None:
     rules.add(any_of(*(tile == each for each in tried)), message, tile)
     message = f"{name} should be 0 or no smaller than the vector tile ({{}}, {{}})"
     rules.add(any_of(tile == 0, tile >= vector), message, tile, vector)
-
-
-def _shape_distribution(rules: CpuRules, loop: int) -> None:
-    size = rules.nest.loops[loop].size
-    most = min(size or _MOST_DISTRIBUTED, _MOST_DISTRIBUTED)
-    tile, name = rules.named_tile(CpuLevel.DISTRIBUTION, loop)
-    vector = rules.vector_tile(loop)
-    message = f"{name} should be from 0 to {most} ({{}})"
-    rules.add(all_of(tile >= 0, tile <= most), message, tile)
-    doubled = [tile == vector * factor for factor in _VECTOR_TILES]
-    whole = [tile == 0] if most == size else []
-    message = (
-        f"{name} should be the vector tile times a power of two, or the whole loop ({{}}, {{}})"
-    )
-    rules.add(any_of(*doubled, *whole), message, tile, vector)
 
 
 class CpuSpace(Space):
