@@ -110,12 +110,10 @@ def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None
 
 
 class AllowedValues:
-    """The valid values of each knob of a configuration with the other knobs unchanged.
+    """The valid values of each knob of a configuration with the other knobs unchanged, the current one first.
 
-    Attributes:
-        reason: why the values are unknown; empty if they are known.
-        by_place: the valid values of each knob of the space, the current one first.
-        options: the values of options of code generation, each of which a configuration may omit.
+    The values are unknown for a `reason` unless it is empty. A configuration may omit each of the `options` of code
+    generation.
     """
 
     def __init__(
@@ -138,10 +136,8 @@ class AllowedValues:
                 changed = {**assignment, knob.name: value}
                 if value != current and constraints.accepts(changed, _LIMITS, without=broken):
                     values.append(value)
-            texts = (
-                knob.options[value] if isinstance(knob, OneOfKnob) else str(value)
-                for value in values
-            )
+            choices = knob.options if isinstance(knob, OneOfKnob) else None
+            texts = (choices[value] if choices else str(value) for value in values)
             self.by_place[knob.name] = tuple(texts)
 
     def _space(
@@ -431,7 +427,6 @@ class FixedSpace(Space):
 
     @cached_property
     def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
-        """The constraints of the space, and the value of the knob."""
         whole = self._space.constraints
         condition = unknown(self._knob.name) == self._value
         message = f"{self._knob.name} is fixed to {self._knob.describe(self._value)}"
@@ -484,7 +479,6 @@ def _fix(spaces: Sequence[Space], fixed: FixedKnob) -> list[Space]:
         if value is not None and _is_selectable(space, knob, value):
             selected.append(FixedSpace(space, knob, value))
     if not selected:
-        # All options, or the divisors of the loop and powers of two.
         texts: dict[str, None] = {}
         for space, knob in with_knob:
             for value in values_worth_trying(knob, space.constraints.problem):

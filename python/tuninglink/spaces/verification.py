@@ -113,7 +113,7 @@ def verify_like_compiler(
     for finding in findings:
         if violations := finding.broken[Grade.COMPILER] or finding.lacks:
             return finding.refute(violations, configuration, limits)
-    if any(finding.is_read for finding in findings):
+    if any(finding.assignment is not None for finding in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
     nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
     reason = _join(finding.doubt for finding in findings) or nothing
@@ -130,10 +130,6 @@ class _Finding:
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
     untiled: frozenset[str] = frozenset()
-
-    @property
-    def is_read(self) -> bool:
-        return self.assignment is not None
 
     @classmethod
     def of(cls, space: Space, configuration: Configuration, limits: Limits) -> _Finding:
@@ -225,7 +221,7 @@ def _weigh(
 ) -> ConfigurationAnswer:
     """Return the answer about a configuration that no space refutes."""
     # Tuninglink's copies of the compiler's rules count only where the compiler has no constraints.
-    read = [finding for finding in findings if finding.is_read]
+    read = [finding for finding in findings if finding.assignment is not None]
     judges = [finding for finding in read if isinstance(finding.space, CompilerSpace)] or read
     accepted = any(not judge.broken[Grade.COMPILER] for judge in judges)
     rejecting = None if accepted or not judges else judges[0]
@@ -276,7 +272,6 @@ class ConfigurationAnswer:
 
     Attributes:
         verdict: proven: the configuration compiles; refuted: it does not compile.
-        pipeline: the pipeline that it configures, as MLIR prints it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
         unsafe: if not refuted, the broken rules that keep the code from crashing.
@@ -446,7 +441,6 @@ class Proposal:
         compilation_info: the whole configuration, None if the provider cannot write it.
         is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
         untiled: the knobs whose old value is 0, which means the whole loop.
-        options: the options of the knobs whose values are indices of options.
     """
 
     changes: tuple[tuple[str, int, int], ...]

@@ -232,32 +232,30 @@ _CONSTANT: Final = ".constant"
 
 
 def live_values(operation: mlir.Operation) -> int:
-    """Return the largest number of values that are alive at once in the body of an op; 0 without a body."""
-    bodies = [block for region in operation.regions for block in region.blocks]
-    return max((_most_alive(list(block.operations)) for block in bodies), default=0)
+    """Return the largest number of values that are alive at once in the body of an op; 0 without a body.
 
-
-def _most_alive(body: Sequence[mlir.OpView]) -> int:
-    """Return the largest number of live values in a block: those within an op, and those that are live across it."""
-    last_uses: dict[mlir.Value[mlir.Type], int] = {}
-    computed_at: dict[mlir.Value[mlir.Type], int] = {}
-    for position, inner in enumerate(body):
-        for operand in inner.operation.operands:
-            owner = operand.owner
-            if isinstance(owner, mlir.Block) or not owner.operation.name.endswith(_CONSTANT):
-                last_uses[operand] = position
-        computed_at |= dict.fromkeys(inner.operation.results, position)
+    These are the values within an op of the body, and those that are live across it.
+    """
     most = 0
-    for position, inner in enumerate(body):
-        if not inner.operation.results or inner.operation.name.endswith(_CONSTANT):
-            continue
-        own = {*inner.operation.operands, *inner.operation.results}
-        passing = sum(
-            computed_at.get(value, -1) < position < last
-            for value, last in last_uses.items()
-            if value not in own
-        )
-        most = max(most, passing + _EXPANDED.get(inner.operation.name, _PLAIN))
+    for block in (block for region in operation.regions for block in region.blocks):
+        body = [inner.operation for inner in block.operations]
+        last_uses: dict[mlir.Value[mlir.Type], int] = {}
+        computed_at: dict[mlir.Value[mlir.Type], int] = {}
+        for position, inner in enumerate(body):
+            for operand in inner.operands:
+                owner = operand.owner
+                if isinstance(owner, mlir.Block) or not owner.operation.name.endswith(_CONSTANT):
+                    last_uses[operand] = position
+            computed_at |= dict.fromkeys(inner.results, position)
+        for position, inner in enumerate(body):
+            if inner.results and not inner.name.endswith(_CONSTANT):
+                own = {*inner.operands, *inner.results}
+                passing = sum(
+                    computed_at.get(value, -1) < position < last
+                    for value, last in last_uses.items()
+                    if value not in own
+                )
+                most = max(most, passing + _EXPANDED.get(inner.name, _PLAIN))
     return most
 
 
@@ -294,9 +292,7 @@ def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
 def width(kind: mlir.Type) -> int | None:
     """Return the width of an element in bits, None if unknown."""
     element = element_type(kind)
-    if isinstance(element, mlir.IntegerType | mlir.FloatType):
-        return element.width
-    return None
+    return element.width if isinstance(element, mlir.IntegerType | mlir.FloatType) else None
 
 
 def _tie(
@@ -309,6 +305,7 @@ def _tie(
     """
     # The values that each operation reads, overwrites or computes, with the loops that index their dimensions.
     accesses: dict[mlir.Operation, list[tuple[mlir.Value[mlir.Type], tuple[int | None, ...]]]] = {}
+    tied: dict[mlir.Operation, dict[int, int]] = {each: {} for each in computing}
     for each in computing:
         moved = _moved(each)
         if moved is not None:
@@ -324,7 +321,6 @@ def _tie(
     for each in computing:
         for value, loops in accesses[each]:
             handed_on.get(value, []).append((each, loops))
-    tied: dict[mlir.Operation, dict[int, int]] = {each: {} for each in computing}
     tied[root] = {loop: loop for loop in range(StructuredOp(root).loop_count)}
     waiting = [root]
     while waiting:
@@ -344,10 +340,8 @@ def _tie(
 
 
 def _moved(operation: mlir.Operation) -> mlir.Value[mlir.Type] | None:
-    """Return the value with a dimension for each loop of an operation that moves elements by index; else None.
-
-    The tiles of `map_store` are those of its input, and the tiles of `map_load` are those of its result.
-    """
+    """Return the value with a dimension for each loop of an operation that moves elements by index; else None."""
+    # The tiles of `map_store` are those of its input, and the tiles of `map_load` are those of its result.
     values: Mapping[str, Sequence[mlir.Value[mlir.Type]]] = {
         names.MAP_STORE: operation.operands,
         names.MAP_LOAD: operation.results,

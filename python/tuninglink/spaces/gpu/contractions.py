@@ -327,13 +327,7 @@ def require_derivable(
 
 
 def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
-    """Return the condition that the threads of a workgroup can share reading a tile.
-
-    Args:
-        tile: its positive sizes, the innermost last.
-        threads: the positive number of threads.
-        bits: the width of an element.
-    """
+    """Return the condition that the threads can share reading a tile of elements of some bits, the innermost size last."""
     pieces = _pieces(tile, threads, max(1, LOAD_BITS // bits))
     left = threads
     conditions = []

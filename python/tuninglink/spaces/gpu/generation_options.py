@@ -47,13 +47,9 @@ _DIES: Final = {"gfx942": (8, 38), "gfx950": (8, 32)}
 
 @dataclass(frozen=True)
 class CodeOption:
-    """An option of code generation.
+    """An option of code generation, by its name and its place in configurations.
 
-    Attributes:
-        name: its name in configurations.
-        values: the values by their texts in configurations. An absent option has the value 0.
-        place: the part of a configuration that contains it.
-        attribute: its attribute, with a place for the text of a value.
+    The values are by their texts, for which the attribute has a place. An absent option has the value 0.
     """
 
     name: str
@@ -97,12 +93,7 @@ def _read(option: CodeOption, parts: _Parts) -> int:
 
 
 def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
-    """Return the options that change the code of a dispatch in a pipeline; determined by compiling for gfx942.
-
-    Args:
-        workload: the dispatch.
-        pipeline: the pipeline, as MLIR prints it.
-    """
+    """Return the options that change the code of a dispatch in a pipeline; determined by compiling for gfx942."""
     target = read_executable_target(workload.target) if workload.target is not None else None
     if target is None or not target.gpu or pipeline not in (TILE_AND_FUSE, VECTOR_DISTRIBUTE):
         return ()
@@ -130,13 +121,7 @@ def code_options(workload: Workload, pipeline: str) -> tuple[CodeOption, ...]:
 def with_options(
     info: mlir.Attribute, options: Sequence[CodeOption], values: Mapping[str, int]
 ) -> mlir.Attribute:
-    """Return a `#iree_codegen.compilation_info` with values of options.
-
-    Args:
-        info: the configuration, for a GPU.
-        options: the options.
-        values: their values by name; options without a value stay unchanged.
-    """
+    """Return a `#iree_codegen.compilation_info` with values of options; options without a value stay unchanged."""
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
     translation: Any = info.translation_info
     parts = _parts(info.lowering_config, translation)

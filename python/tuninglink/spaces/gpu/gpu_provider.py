@@ -125,11 +125,7 @@ class GpuProvider(Provider):
         self._families: dict[tuple[Hashable, str], FamilySpaces] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return a space for each form of configurations in a pipeline.
-
-        Raises:
-            UndecidedError: the operation, its sizes or the target are not supported; the message gives the reason.
-        """
+        """Return a space for each form of configurations in a pipeline."""
         sizes = workload.static_sizes
         if workload.family is None or sizes is None or workload.problem.kind not in _SHARING:
             return self._own_spaces(pipeline, workload)
@@ -148,7 +144,13 @@ class GpuProvider(Provider):
             raise UndecidedError(f"{target.backend} does not build {pipeline}")
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
-        device = self._device(workload)
+        # The target GPU is read again if it differs from the previous one. Attributes cannot be compared with None.
+        previous = self._known if workload.target is not None else None
+        if previous is None or previous[0] != workload.target:
+            device = read_device(workload)
+            assert workload.target is not None
+            self._known = previous = workload.target, device
+        device = previous[1]
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         setting = Setting(workload.problem, device, attribute)
         if is_scaled(workload.root):
@@ -168,17 +170,6 @@ class GpuProvider(Provider):
         if reasons and not result:
             raise UndecidedError("; ".join(dict.fromkeys(reasons)))
         return result
-
-    def _device(self, workload: Workload) -> Gpu:
-        """Return the target GPU, which is read again if it differs from the previous one."""
-        target = workload.target
-        # Attributes cannot be compared with None.
-        if self._known is not None and target is not None and self._known[0] == target:
-            return self._known[1]
-        device = read_device(workload)
-        assert target is not None
-        self._known = target, device
-        return device
 
 
 _Make = Callable[["Workload", "Setting"], "Sequence[Space]"]

@@ -54,12 +54,10 @@ _ALWAYS: Final = frozenset(
 
 
 class GpuSpace(Space):
-    """The configurations of one form, whose constraints are built on first access.
+    """The configurations of one form, with some entries besides those of every form.
 
-    Args:
-        entries: the names of the entries of the form, besides those of every form.
-        make: defines the space; it must not read the IR, which may have changed since.
-        first: the entries that tell configurations of this form from those of others, before the form is built.
+    The constraints are built on first access by `make`, which must not read the IR, since it may have changed. Before,
+    the `first` entries tell configurations of this form from those of others.
     """
 
     def __init__(
@@ -69,12 +67,18 @@ class GpuSpace(Space):
         first: Mapping[str, Slot] | None = None,
     ) -> None:
         self._names = entries | _ALWAYS
-        self._first = DictionarySlot(first or {}, self._names)
+        first_slots = DictionarySlot(first or {}, self._names)
         self._check_first = CachedReading(
-            lambda configuration: self._first.read_entries("", configuration.entries, {})
+            lambda configuration: first_slots.read_entries("", configuration.entries, {})
         )
-        self._untiled = CachedReading(self._find_untiled)
         self._make = make
+        self._untiled = CachedReading(
+            lambda configuration: frozenset(
+                knob
+                for name, slot in self.template.entries.entries.items()
+                for knob in zero_knobs(slot, configuration.entries.get(name))
+            )
+        )
 
     @cached_property
     def definition(self) -> Definition:
@@ -94,7 +98,6 @@ class GpuSpace(Space):
 
     @property
     def template(self) -> KnobTemplate:
-        """The template with the positions of the knobs."""
         return self.definition.template
 
     def check_first(self, configuration: Configuration) -> Configuration:
@@ -111,14 +114,6 @@ class GpuSpace(Space):
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         return self._untiled(configuration)
-
-    def _find_untiled(self, configuration: Configuration) -> frozenset[str]:
-        entries = configuration.entries
-        return frozenset(
-            knob
-            for name, slot in self.template.entries.entries.items()
-            for knob in zero_knobs(slot, entries.get(name))
-        )
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         return self.template.write(assignment)
@@ -226,7 +221,6 @@ class SharedSpace(Space):
         return (self._shared if self._is_shared else self._own).untiled(configuration)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """Return whether the constraints accept an assignment."""
         answer = None
         if self._is_shared:
             answer = self._shared.constraints.evaluate(assignment, self._values)
@@ -300,16 +294,14 @@ def _owner(value: mlir.Value[Any]) -> mlir.Operation | None:
 
 @dataclass(frozen=True)
 class RootLoops:
-    """The loops of a root op.
+    """The loops of a root op, and those of its inputs.
 
     Attributes:
-        sizes: the sizes of the loops, None for a dynamic one.
         bits: the width of an element of the result.
         accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
         reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
         finds_places: whether a reduction also returns the index of an element.
-        inputs: the loops of each input.
     """
 
     sizes: Sizes
@@ -368,15 +360,11 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
     )
 
 
-class Beside(NamedTuple):
-    """The elements of an op next to the root op for each of its results, and their width."""
+def ops_beside(workload: Workload, loops: RootLoops) -> list[tuple[int, int]]:
+    """Return the ops next to a root op that have other loops.
 
-    elements: int
-    bits: int
-
-
-def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
-    """Return the ops next to a root op that have other loops."""
+    For each, the number of its elements for each result of the root op, and their width in bits.
+    """
     ops = []
     results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
     for each in function_ops(workload.function).computing:
@@ -389,7 +377,7 @@ def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
                 raise UndecidedError(f"{each.name} beside it has results of unknown size")
             elements = -(-prod(sizes) // results)
             if elements > 1:
-                ops.append(Beside(elements, _bits(result.type)))
+                ops.append((elements, _bits(result.type)))
     return ops
 
 

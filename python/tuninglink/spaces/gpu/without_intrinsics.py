@@ -45,7 +45,6 @@ from tuninglink.spaces.gpu.gpu_rules import (
     product_of,
 )
 from tuninglink.spaces.gpu.gpu_space import (
-    Beside,
     GpuSpace,
     NeighboringOp,
     RootLoops,
@@ -103,7 +102,7 @@ def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
 def _define_threads(
     setting: Setting,
     loops: RootLoops,
-    beside: Sequence[Beside] = (),
+    beside: Sequence[tuple[int, int]] = (),
     contraction: Contraction | None = None,
     *,
     is_followed: bool = False,
@@ -161,12 +160,12 @@ def _define_threads(
                 "the {} threads must share the {} elements that are prefetched",
                 *(rules.threads, elements),
             )
-    exchanged = [results * (op.elements * op.bits) for op in beside]
+    exchanged = [results * (elements * width) for elements, width in beside]
     bits = results * loops.bits
     exchanged.append(bits if is_followed else select(rules.threads == needed, 0, bits))
-    for op in beside:
-        elements = product_of(pieces) * op.elements
-        rules.limit_compilation(elements, "elements of another op", _MOST_BESIDE)
+    for elements, _ in beside:
+        taken = product_of(pieces) * elements
+        rules.limit_compilation(taken, "elements of another op", _MOST_BESIDE)
     loops.refuse_mixed_types(rules)
     rules.limit_memory(copies, exchanged)
     return rules.define({**rules.tile_slots(), **slots}, is_flat=False)

@@ -81,9 +81,7 @@ _WORK: Final = 8
 class _ThreadTiles(NamedTuple):
     """What the rules of BaseVectorize and of BaseDistribute depend on.
 
-    Attributes:
-        contiguous: the innermost loops of the operands, with the element types.
-        converted: the element types of the values from which other ops compute the operands.
+    The innermost loops of the operands are `contiguous`; other ops compute the operands from values of `converted` types.
     """
 
     loops: RootLoops
@@ -119,10 +117,12 @@ def _thread_tiles_space(
         None not in indices and len(set(indices)) == len(indices) for indices in op.operand_loops
     )
     body = [each.name for region in root.regions for block in region for each in block]
-    has_vectors = is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
-    vectorizes = str(pipeline) == _VECTORIZING
-    reads_nibbles = _reads_nibbles(workload)
-    given = _ThreadTiles(loops, contiguous, converted, reads_nibbles, has_vectors, vectorizes)
+    given = _ThreadTiles(
+        *(loops, contiguous, converted),
+        reads_nibbles=_reads_nibbles(workload),
+        has_vectors=is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body,
+        makes_vectors=str(pipeline) == _VECTORIZING,
+    )
     rules = SpirvRules(workload.problem, sizes, device, pipeline)
     return SpirvSpace(rules, lambda rules: _tile_threads(rules, given))
 
@@ -529,11 +529,7 @@ class SpirvProvider(Provider):
     pipelines: ClassVar[frozenset[str] | None] = frozenset(SPIRV_LEVELS)
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return a space for each form of configurations in a pipeline.
-
-        Raises:
-            UndecidedError: the operation, its sizes or the target are not supported; the message gives the reason.
-        """
+        """Return the space of a pipeline, if it is for such ops."""
         target = read_executable_target(workload.target) if workload.target is not None else None
         if target is None or target.backend not in SPIRV_BACKENDS:
             raise UndecidedError(f"the target does not build {pipeline}")
