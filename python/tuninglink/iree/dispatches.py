@@ -78,27 +78,23 @@ def _named(op_names: Collection[str]) -> Condition:
 
 
 def _leads(is_loop_nest: Condition, others: Collection[str]) -> Condition:
-    """Return the condition of loop nests that reduce, and of all other ops without these names."""
     return lambda operation: (
         _reduces(operation) if is_loop_nest(operation) else operation.name not in others
     )
 
 
 def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`.
-
-    A reduction; else any other structured op; else an op that only changes the layout (`linalg.pack`, `tensor.pad`, …).
-    """
+    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
+    # A reduction; else any other structured op; else an op that only changes the layout (`linalg.pack`, `tensor.pad`,
+    # …).
     return (_leads(_is_structured, _RELAYOUTS), _is_structured, _named(_RELAYOUTS))
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`.
-
-    A reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a `linalg.generic`,
-    unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else an op that moves or
-    fills.
-    """
+    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
+    # A reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a `linalg.generic`,
+    # unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else an op that moves
+    # or fills.
 
     def owners(values: Iterable[mlir.Value[mlir.Type]]) -> Iterator[mlir.Operation]:
         for value in values:
@@ -119,10 +115,9 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
-    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`.
-
-    A reduction or any op other than a `linalg.generic`, including layout changes; else a `linalg.generic`; else a fill.
-    """
+    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
+    # A reduction or any op other than a `linalg.generic`, including layout changes; else a `linalg.generic`; else a
+    # fill.
     generic, fill = _named({names.GENERIC}), _named({names.FILL})
     return (_leads(generic, {names.FILL}), generic, fill)
 
@@ -312,7 +307,6 @@ def _rule(function: mlir.Operation) -> Callable[[Sequence[mlir.Operation]], Sequ
 
 
 def _is_single(export: mlir.Operation) -> bool:
-    """Return whether an export has a workgroup count of one."""
     blocks = list(export.regions[0].blocks)
     counts = list(blocks[-1].operations[-1].operation.operands) if blocks else []
     return bool(counts) and all(constant_value(count) == 1 for count in counts)

@@ -192,7 +192,6 @@ class SymbolRenaming:
         self._flat_done: dict[str, mlir.FlatSymbolRefAttr] = {}
 
     def __bool__(self) -> bool:
-        """Return whether any name changes."""
         return bool(self._renames or self._nested)
 
     def follow_imports(self, operations: Iterable[mlir.Operation]) -> None:
@@ -298,11 +297,9 @@ class SymbolRenaming:
         return None
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        """Replace references inside an attribute whose parts the bindings do not expose.
-
-        MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
-        symbols, so other replacements can be skipped.
-        """
+        """Replace references inside an attribute whose parts the bindings do not expose."""
+        # MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
+        # symbols, so other replacements can be skipped.
         text = str(attribute)
         present = {name.strip('"') for name in _REFERENCE.findall(text)}
         names_some = bool(self._strings) and '"' in text

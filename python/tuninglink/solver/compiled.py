@@ -36,10 +36,8 @@ _TEMPLATES = {
 def write_source(
     roots: list[Term], slots: Mapping[str, int], bounds: Bounds, local: str, inner: str = ""
 ) -> tuple[list[str], list[str]]:
-    """Write terms as Python expressions: the lines before them, and the expressions.
-
-    Nodes with several uses become local variables.
-    """
+    """Write terms as Python expressions: the lines before them, and the expressions."""
+    # Nodes with several uses become local variables.
     lines: list[str] = []
     texts: dict[int, str] = {}
     uses: dict[int, int] = {}
@@ -76,17 +74,14 @@ def write_source(
 
 
 def may_divide_by_zero(term: Term, bounds: Bounds) -> bool:
-    """Return whether the value of a term can depend on a division by zero, according to the bounds of its divisors."""
     return any(node.kind in _SIGNS and 0 in bounds.of(node.operands[1]) for node in graph([term]))
 
 
 def conjunction(
     assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds, inner: str = ""
 ) -> list[str]:
-    """Return lines of a function of the values that return False unless all of `assertions` hold.
-
-    They raise `ZeroDivisionError` if they evaluate a division by zero.
-    """
+    """Return lines of a function of the values that return False unless all of `assertions` hold."""
+    # They raise `ZeroDivisionError` if they evaluate a division by zero.
     lines: list[str] = []
     # One by one, cheapest first, so that a failing one avoids evaluating the rest.
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
@@ -102,11 +97,9 @@ def outlook(
     bounds: Bounds,
     inner: str,
 ) -> list[str]:
-    """Return lines of a function of the assigned values that return a tuple of everything that `assertions` depend on.
-
-    Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
-    assertions.
-    """
+    """Return lines of a function of the assigned values that return a tuple of everything that `assertions` depend on."""
+    # Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
+    # assertions.
     changing = frozenset(name for name in assigned if bounds[name].low != bounds[name].high)
     parts: dict[Hashable, Term] = {}
     for assertion in assertions:
@@ -146,11 +139,9 @@ _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
 
 
 def alternatives(assertion: Term, name: str) -> int:
-    """Return the maximum number of values of a variable once the others are assigned; 0 if unknown.
-
-    An equation with one occurrence of the variable leaves one value; a disjunction of such equations leaves one value
-    for each part.
-    """
+    """Return the maximum number of values of a variable once the others are assigned; 0 if unknown."""
+    # An equation with one occurrence of the variable leaves one value; a disjunction of such equations leaves one value
+    # for each part.
     if assertion.kind is Kind.OR:
         counts = [alternatives(operand, name) for operand in assertion.operands]
         return sum(counts) if all(counts) else 0

@@ -89,10 +89,8 @@ def find_domains(
 def _domain(
     name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
 ) -> Sequence[int]:
-    """Return the values of a variable for which all of `assertions` over it alone can hold.
-
-    Assertions with a second variable that has few values are included, since option knobs must not weaken the result.
-    """
+    """Return the values of a variable for which all of `assertions` over it alone can hold."""
+    # Assertions with a second variable that has few values are included, since option knobs must not weaken the result.
     fixed: dict[str, int] = {}
     alone: list[Term] = []
     pairs: dict[str, list[Term]] = {}
@@ -233,10 +231,8 @@ def order_variables(
     hidden: frozenset[str],
     deadline: Deadline,
 ) -> list[str]:
-    """Choose the order of the variables: those determined by equations, then those that decide the most assertions.
-
-    Hidden variables that no equation determines come last.
-    """
+    """Choose the order of the variables: those determined by equations, then those that decide the most assertions."""
+    # Hidden variables that no equation determines come last.
     order = [name for name, values in domains.items() if len(values) == 1]
     placed = set(order)
     pending = [assertion for assertion in assertions if not assertion.variables <= placed]

@@ -161,10 +161,8 @@ _Cost = tuple[int, int]
 def _costs(
     search: SearchPlan, target: Mapping[str, int], measured: Collection[str]
 ) -> Callable[[int, Values], _Cost]:
-    """Return a function that a search calls at each of its nodes for the cost of the values so far.
-
-    Unknowns without a target value are free. The distance counts only the `measured` unknowns.
-    """
+    """Return a function that a search calls at each of its nodes for the cost of the values so far."""
+    # Unknowns without a target value are free. The distance counts only the `measured` unknowns.
     order = search.order
     costs: list[_Cost] = [(0, 0)] * (len(order) + 1)
 

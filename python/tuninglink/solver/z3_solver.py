@@ -213,11 +213,9 @@ class Solver:
         ]
 
     def _check(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> z3.CheckSatResult:
-        """Check a solver within its time limit.
-
-        Z3's own timer has no effect if it fires before the check has begun, as a short timer does on a busy machine.
-        The check would then never end, so it is interrupted a second later, repeatedly until it ends.
-        """
+        """Check a solver within its time limit."""
+        # Z3's own timer has no effect if it fires before the check has begun, as a short timer does on a busy machine.
+        # The check would then never end, so it is interrupted a second later, repeatedly until it ends.
         milliseconds = deadline.solver_milliseconds()
         solver.set("timeout", milliseconds)
         has_ended = threading.Event()

@@ -113,10 +113,8 @@ def _run(pipeline: str, bytecode: bytes) -> bytes:
 
 
 def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
-    """Return a module after running a pass pipeline; called in a worker.
-
-    All runs share the context of the thread, since creating a context takes longer than the passes.
-    """
+    """Return a module after running a pass pipeline; called in a worker."""
+    # All runs share the context of the thread, since creating a context takes longer than the passes.
     from iree.compiler import ir  # noqa: PLC0415 - a process that only submits does not need the compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
@@ -402,10 +400,8 @@ _CONTAINERS: Final = frozenset(
 
 
 def knob_names(operation: mlir.Operation) -> dict[str, str]:
-    """Return the names of the knobs of a constraints op, by the names that the compiler gives them.
-
-    A knob is named for its place in a configuration: `wg_0` is `workgroup[0]`, and `sg_m_cnt` is `subgroup_basis[0]`.
-    """
+    """Return the names of the knobs of a constraints op, by the names that the compiler gives them."""
+    # A knob is named for its place in a configuration: `wg_0` is `workgroup[0]`, and `sg_m_cnt` is `subgroup_basis[0]`.
     result: dict[str, str] = {}
 
     def visit(attribute: mlir.Attribute, path: str) -> None:
@@ -429,7 +425,6 @@ def knob_names(operation: mlir.Operation) -> dict[str, str]:
 
 
 def dimension_name(index: int) -> str:
-    """Return the name of the unknown for the size of a dimension."""
     return f"dim_{index}'"
 
 

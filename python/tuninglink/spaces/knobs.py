@@ -502,10 +502,8 @@ def _knobs(space: Space) -> Iterable[Knob]:
 
 
 def _is_selectable(space: Space, knob: Knob, value: int) -> bool:
-    """Return whether a space has a valid assignment with a value, or would have one without heuristics on the knob.
-
-    The compiler's choice may violate heuristics. The candidates near it, which are tried, then violate them, too.
-    """
+    """Return whether a space has a valid assignment with a value, or would have one without heuristics on the knob."""
+    # The compiler's choice may violate heuristics. The candidates near it, which are tried, then violate them, too.
     whole = space.constraints
     if _is_possible(whole, knob, value):
         return True

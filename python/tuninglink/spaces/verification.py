@@ -462,10 +462,8 @@ class Proposal:
 
 
 def _as_intended(configuration: Configuration) -> Configuration:
-    """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names.
-
-    Code generation does not read misspelt entries, but their values are what the user wants.
-    """
+    """Correct the names of misspelt entries in a configuration, unless it also has entries with the correct names."""
+    # Code generation does not read misspelt entries, but their values are what the user wants.
     lowering = configuration.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return configuration

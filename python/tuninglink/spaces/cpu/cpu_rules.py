@@ -209,7 +209,6 @@ class CpuRules:
         )
 
     def refuse(self, message: str) -> None:
-        """Add a rule that no configuration satisfies."""
         self.add(False, message)  # noqa: FBT003 - that is the rule
 
     def parallel(self) -> Iterator[int]:
@@ -220,10 +219,8 @@ class CpuRules:
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
     def separate_levels(self) -> None:
-        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions.
-
-        `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
-        """
+        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions."""
+        # `verifyMultiTilingExpertPassPipelineConfig` rejects other configurations of a root op.
         for level, loop in self.misplaced():
             self.expect_untiled(level, loop)
 
@@ -369,15 +366,12 @@ _UNKNOWN: Final = -1
 
 
 def is_decomposed(operation: str) -> bool:
-    """Return whether the compiler's verifier checks the operations with a name."""
     return operation.startswith(_NAMES)
 
 
 def _add_decomposition(rules: CpuRules) -> None:
-    """Require tiling to leave a single row, or a single column, of output and filter.
-
-    `verifyConvTileAndDecomposeExpertConfig` rejects the other configurations.
-    """
+    """Require tiling to leave a single row, or a single column, of output and filter."""
+    # `verifyConvTileAndDecomposeExpertConfig` rejects the other configurations.
     operation = rules.nest.operation
     window = _WINDOWS.get(operation)
     if window is None:
@@ -526,10 +520,8 @@ def unknown(rules: CpuRules) -> str:
 
 
 def _masked_size(rules: CpuRules, loop: int) -> Expression:
-    """Return the maximum number of elements of a masked vector along a loop.
-
-    If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
-    """
+    """Return the maximum number of elements of a masked vector along a loop."""
+    # If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
     part, tile = rules.parts[loop], rules.vector_tile(loop)
     configured = select(tile > part.size, tile, part.size)
     return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
@@ -538,10 +530,9 @@ def _masked_size(rules: CpuRules, loop: int) -> Expression:
 def _fused_vectors(
     rules: CpuRules,
 ) -> Iterator[tuple[Neighbor, list[Expression], list[Expression]]]:
-    """Yield the ops fused with the root op, the sizes of their vectors, and the conditions for these.
-
-    The vector tiles also apply to fused ops, unless a tiled reduction encloses the vector tiles but not the fused ops.
-    """
+    """Yield the ops fused with the root op, the sizes of their vectors, and the conditions for these."""
+    # The vector tiles also apply to fused ops, unless a tiled reduction encloses the vector tiles but not the fused
+    # ops.
     outside = [
         rules.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
         for loop in rules.loops
@@ -560,11 +551,9 @@ def _fused_vectors(
 
 
 def add_stack_rules(rules: CpuRules) -> None:
-    """Add the rules that keep the vectors of elementwise code on the stack.
-
-    Registers hold a few hundred bytes. The simultaneously live values of an elementwise body are on the stack, each as
-    a vector over its loops.
-    """
+    """Add the rules that keep the vectors of elementwise code on the stack."""
+    # Registers hold a few hundred bytes. The simultaneously live values of an elementwise body are on the stack, each
+    # as a vector over its loops.
     rules.grade = Grade.UNSAFE
     if not rules.checks_vectors or rules.is_data_tiled:
         return

@@ -97,10 +97,8 @@ _VECTORS: Final = ("+v", "+zve")
 
 
 def missing_instructions(workload: Workload, cpu: Cpu) -> str:
-    """Return why code for a dispatch may fail to be generated or linked; empty if no reason is known.
-
-    Determined by compiling for the CPUs.
-    """
+    """Return why code for a dispatch may fail to be generated or linked; empty if no reason is known."""
+    # Determined by compiling for the CPUs.
     uses, has = _uses(workload), cpu.features
     is_riscv = cpu.architecture.startswith("riscv")
     is_vectorized = any(feature.startswith(_VECTORS) for feature in has)

@@ -149,11 +149,9 @@ def read_nest(workload: Workload) -> LoopNest:
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
-    """Return the vectors that certainly exist.
-
-    All loops together form one vector: the compiler counts a contraction this way, a reduction combines such a vector,
-    and an elementwise op computes its results in one.
-    """
+    """Return the vectors that certainly exist."""
+    # All loops together form one vector: the compiler counts a contraction this way, a reduction combines such a
+    # vector, and an elementwise op computes its results in one.
     root = op.operation
     known_widths = [width for width in widths if width is not None and width >= _BYTE]
     is_in_memory = any(
@@ -290,7 +288,6 @@ def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
 
 
 def width(kind: mlir.Type) -> int | None:
-    """Return the width of an element in bits, None if unknown."""
     element = element_type(kind)
     return element.width if isinstance(element, mlir.IntegerType | mlir.FloatType) else None
 
@@ -298,11 +295,9 @@ def width(kind: mlir.Type) -> int | None:
 def _tie(
     root: mlir.Operation, computing: Sequence[mlir.Operation]
 ) -> dict[mlir.Operation, dict[int, int]]:
-    """Map the loops of each operation to loops of the root op.
-
-    Loops are tied if one operation computes a value that another one reads or overwrites. A value that several
-    operations read is not a reason to fuse them.
-    """
+    """Map the loops of each operation to loops of the root op."""
+    # Loops are tied if one operation computes a value that another one reads or overwrites. A value that several
+    # operations read is not a reason to fuse them.
     # The values that each operation reads, overwrites or computes, with the loops that index their dimensions.
     accesses: dict[mlir.Operation, list[tuple[mlir.Value[mlir.Type], tuple[int | None, ...]]]] = {}
     tied: dict[mlir.Operation, dict[int, int]] = {each: {} for each in computing}

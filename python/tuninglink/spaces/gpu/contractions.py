@@ -165,7 +165,6 @@ def read_contraction(workload: Workload, *, may_be_open: bool = False) -> Contra
 
 
 def starts_from_fill(op: StructuredOp) -> bool:
-    """Return whether sums start from a constant."""
     return op.accumulation is not None and op.accumulation.starts_from_fill
 
 
@@ -207,7 +206,6 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:
-    """Return the loops that index a dimension of an operand by themselves."""
     return [result.position for result in access.results if isinstance(result, mlir.AffineDimExpr)]
 
 
@@ -257,7 +255,6 @@ class Promotion:
         return any_of(*(self._chosen == index for index in chosen))
 
     def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
-        """Return the size of the copies of both operands in shared memory."""
         copies = [tile_bits(operand, tiles) for operand in contraction.operands]
         return [select(self.of(index), bits, 0) for index, bits in enumerate(copies)]
 
@@ -401,7 +398,6 @@ def choose_intrinsic(
 
 
 def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
-    """Return the slot of the knob that chooses an intrinsic."""
     return OptionSlot(MMA_KIND, tuple(intrinsic.attribute for intrinsic in intrinsics))
 
 

@@ -334,7 +334,6 @@ class SpaceRules(GpuRules):
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
     ) -> Number:
-        """Add the knob for the tile of a loop in an entry."""
         name = knob_name(entry, loop)
         self.slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
         return self.knob(name, low, high)
@@ -354,7 +353,6 @@ class SpaceRules(GpuRules):
         return entries
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
-        """Return the `subgroup_basis`, or the `lane_basis`."""
         mapped = range(self.loop_count) if loops is None else loops
         return BasisSlot(counts, tuple(mapped), self.loop_count)
 
@@ -405,11 +403,9 @@ class SpaceRules(GpuRules):
         keeps_banks: bool = False,
         decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
     ) -> Definition:
-        """Return the form with the entries of its lowering config; the rules must not be used afterwards.
-
-        The entries `ignored` do not matter, and `keeps_banks` switches padding against bank conflicts off. The
-        lowering configs of the matmuls of an attention, by name, are its `decomposition`.
-        """
+        """Return the form with the entries of its lowering config; the rules must not be used afterwards."""
+        # The entries `ignored` do not matter, and `keeps_banks` switches padding against bank conflicts off. The
+        # lowering configs of the matmuls of an attention, by name, are its `decomposition`.
         entries: dict[str, Slot] = dict(lowering)
         if decomposition is not None:
             parts: dict[str, Slot] = {}
@@ -514,7 +510,6 @@ class BasisSlot(Slot):
                 raise mismatch
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Write a basis with a number for each loop."""
         names_of_counts = map(self.counts.get, range(self.rank))
         return self._basis(1 if name is None else assignment[name] for name in names_of_counts)
 

@@ -251,10 +251,8 @@ _MOST_ITERATIONS: Final = 1 << 31
 def computed_inputs(
     value: mlir.Value[Any], loops: Sequence[int]
 ) -> Iterator[tuple[mlir.Value[Any], list[int]]]:
-    """Yield the inputs of the ops that compute an operand, with the loops of the root op over their dimensions.
-
-    Nothing is yielded for an operand that is read from memory.
-    """
+    """Yield the inputs of the ops that compute an operand, with the loops of the root op over their dimensions."""
+    # Nothing is yielded for an operand that is read from memory.
     owner = _owner(value)
     if owner is None or not is_computing(owner.name) or owner.name == names.FILL:
         source = owner
@@ -281,7 +279,6 @@ def computed_inputs(
 
 
 def has_consumers(workload: Workload) -> bool:
-    """Return whether other ops use the result of the root op."""
     operations = list(function_ops(workload.function).computing)
     after = operations[operations.index(workload.root) + 1 :]
     return any(op.name != names.FILL for op in after)
@@ -361,10 +358,8 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
 
 
 def ops_beside(workload: Workload, loops: RootLoops) -> list[tuple[int, int]]:
-    """Return the ops next to a root op that have other loops.
-
-    For each, the number of its elements for each result of the root op, and their width in bits.
-    """
+    """Return the ops next to a root op that have other loops."""
+    # For each, the number of its elements for each result of the root op, and their width in bits.
     ops = []
     results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
     for each in function_ops(workload.function).computing:
@@ -389,7 +384,6 @@ def _bits(type_: mlir.Type) -> int:
 
 
 def check_sizes(workload: Workload) -> None:
-    """Check the known loop sizes of a root op."""
     for dimension in workload.problem.dimensions:
         if dimension.size is not None and not 0 < dimension.size < _MOST_ITERATIONS:
             raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")

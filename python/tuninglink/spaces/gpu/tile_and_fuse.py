@@ -220,10 +220,8 @@ class TileAndFuseRules(ContractionRules):
         return needed
 
     def pad_loops(self, loops: Iterable[int]) -> dict[int, Slot]:
-        """Return the slots of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
-
-        The innermost reduction loop may be padded to several tiles.
-        """
+        """Return the slots of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics."""
+        # The innermost reduction loop may be padded to several tiles.
         slots: dict[int, Slot] = {}
         for loop in loops:
             name, tile = f"padding[{loop}]", self.tiles[loop]
@@ -248,10 +246,8 @@ class TileAndFuseRules(ContractionRules):
     # The rest limits copies of promoted operands, and exchanges between the threads of a workgroup.
 
     def limit_copies(self, promotion: Promotion, is_odd: Number, buffers: Number) -> None:
-        """Limit shared memory: the copies, and the tile of the result if threads exchange it.
-
-        Whether the number of threads does not match the tiles is `is_odd`.
-        """
+        """Limit shared memory: the copies, and the tile of the result if threads exchange it."""
+        # Whether the number of threads does not match the tiles is `is_odd`.
         contraction, tiles = self.contraction, self.tiles
         least = promotion.bits(contraction, self.clipped(contraction.sizes))
         most = promotion.bits(contraction, tiles) if self.pads else least
@@ -274,11 +270,10 @@ class TileAndFuseRules(ContractionRules):
         return [(index, operand) for index, operand in operands if operand.inputs]
 
     def limit_masks(self, promotion: Promotion) -> None:
-        """Limit masked reads of each thread where tiles do not divide an operand.
-
-        A copy that is padded after its creation is read row by row, element by element. With `padding`, an operand that
-        is not promoted is read in each step of the intrinsic, and an image whose channels come first is gathered.
-        """
+        """Limit masked reads of each thread where tiles do not divide an operand."""
+        # A copy that is padded after its creation is read row by row, element by element. With `padding`, an operand
+        # that is not promoted is read in each step of the intrinsic, and an image whose channels come first is
+        # gathered.
         contraction, k, tiles = self.contraction, self.contraction.k, self.tiles
         sizes = contraction.sizes
         for index, operand in enumerate(contraction.operands):
@@ -317,10 +312,8 @@ class TileAndFuseRules(ContractionRules):
         return any_of(*uneven)
 
     def limit_stages(self, promotion: Promotion) -> None:
-        """Require few copies, shared by all threads, where two steps are in flight.
-
-        On AMD GPUs, the compiler crashes on some other configurations, and takes minutes for many copies.
-        """
+        """Require few copies, shared by all threads, where two steps are in flight."""
+        # On AMD GPUs, the compiler crashes on some other configurations, and takes minutes for many copies.
         if not self.device.is_amd:
             return
         one_is, operands = self.stages < MOST_STAGES, self.contraction.operands
@@ -341,11 +334,9 @@ class TileAndFuseRules(ContractionRules):
         self.limit_compilation(prefetched, "prefetched elements", _MOST_PREFETCHED)
 
     def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
-        """Add the rules for loads directly into shared memory, in addition to those for copies by threads.
-
-        They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight
-        along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
-        """
+        """Add the rules for loads directly into shared memory, in addition to those for copies by threads."""
+        # They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of
+        # eight along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
         contraction, tiles, subgroup_size = self.contraction, self.tiles, self.device.subgroup_size
         # The result of a convolution, or of several products, may be exchanged next to them.
         outer = [tiles[loop] for loop in contraction.outer]
@@ -400,12 +391,10 @@ class TileAndFuseRules(ContractionRules):
         )
 
     def _exchanges(self, promotion: Promotion, is_odd: Number) -> tuple[Number, Number]:
-        """Return the conditions under which the tile of the result certainly is, or may be, in shared memory.
-
-        All threads certainly exchange the result between the steps of the reduction if it is padded without `padding`,
-        or if sums start from given values. They may exchange it if their number does not match the tiles (`is_odd`),
-        if the steps do not divide the reduction, or if they compute an operand that is not promoted.
-        """
+        """Return the conditions under which the tile of the result certainly is, or may be, in shared memory."""
+        # All threads certainly exchange the result between the steps of the reduction if it is padded without
+        # `padding`, or if sums start from given values. They may exchange it if their number does not match the tiles
+        # (`is_odd`), if the steps do not divide the reduction, or if they compute an operand that is not promoted.
         contraction, tiles = self.contraction, self.tiles
         if contraction.accumulates:
             return (False, True) if self.pads else (True, True)
@@ -444,11 +433,9 @@ class _Options(NamedTuple):
 
 
 def tile_and_fuse_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the spaces of configurations with an intrinsic, one for each form.
-
-    A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD
-    GPUs the conversion is optional.
-    """
+    """Return the spaces of configurations with an intrinsic, one for each form."""
+    # A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD
+    # GPUs the conversion is optional.
     is_convolution, device = workload.problem.kind is OpKind.CONVOLUTION, setting.device
     if is_convolution:
         contraction = read_igemm(workload)
@@ -476,10 +463,8 @@ def tile_and_fuse_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]
 
 
 def tiled_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the space of configurations that tile a convolution directly, one element of the filter at a time.
-
-    No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
-    """
+    """Return the space of configurations that tile a convolution directly, one element of the filter at a time."""
+    # No configuration is valid if the convolution has strides: the compiler crashes, or its verifier rejects the code.
     convolution = read_direct_convolution(workload)
     has_strides = set(StructuredOp(workload.root).steps["strides"]) != {1}
     options = _Options(convolution.accumulates, has_strides=has_strides)
@@ -600,7 +585,6 @@ _ELEMENT_TYPES: Final = frozenset({"f4E2M1FN", "f8E4M3FN", "f8E5M2"})
 
 
 def is_scaled(root: mlir.Operation) -> bool:
-    """Return whether an op multiplies operands with scales."""
     return root.name == names.GENERIC and any(
         op.name == _SCALING for op in root.regions[0].blocks[0].operations
     )

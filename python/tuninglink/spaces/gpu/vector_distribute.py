@@ -79,10 +79,8 @@ _UNKNOWN: Final = (
 
 
 def vector_distribute_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations with an intrinsic.
-
-    A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
-    """
+    """Return the configurations with an intrinsic."""
+    # A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, setting.device)
@@ -205,11 +203,9 @@ def read_igemm(workload: Workload) -> Contraction:
 
 
 def read_direct_convolution(workload: Workload) -> Contraction:
-    """Return a convolution as the sum of the contractions for the elements of its filter.
-
-    Intrinsics run over the rows of the image and over the channels. Without strides, the tile of the image for a single
-    element of the filter is that of the output.
-    """
+    """Return a convolution as the sum of the contractions for the elements of its filter."""
+    # Intrinsics run over the rows of the image and over the channels. Without strides, the tile of the image for a
+    # single element of the filter is that of the output.
     op, problem = StructuredOp(workload.root), workload.problem
     loops = {role: problem.loops(role) for role in _KNOWN}
     tiled = [loops[role] for role in (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)]
@@ -252,11 +248,9 @@ def has_innermost_channels(workload: Workload) -> bool:
 
 
 def direct_convolution_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations that take one element of the filter at a time, and promote both operands.
-
-    The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose tiles
-    the threads cannot share evenly.
-    """
+    """Return the configurations that take one element of the filter at a time, and promote both operands."""
+    # The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose
+    # tiles the threads cannot share evenly.
     intrinsics = intrinsics_for(read_igemm(workload), setting.device)
     op, problem = StructuredOp(workload.root), workload.problem
     if not has_innermost_channels(workload):
@@ -316,10 +310,8 @@ _LOOPS: Final = (Role.M, Role.N, Role.K1, Role.K2)
 
 
 def attention_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations with intrinsics for both of its matmuls.
-
-    A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
-    """
+    """Return the configurations with intrinsics for both of its matmuls."""
+    # A workgroup takes a tile of queries and of the elements of values, and iterates over the keys in steps.
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
     if any(len(problem.loops(role)) != 1 for role in _LOOPS):
@@ -444,11 +436,9 @@ _MOST_ELEMENTS: Final = 256
 
 
 def attention_lanes_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations without an intrinsic.
-
-    A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
-    keys of a step. Lanes share the keys, and the elements of each key and each value.
-    """
+    """Return the configurations without an intrinsic."""
+    # A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share the
+    # keys of a step. Lanes share the keys, and the elements of each key and each value.
     problem, sizes = workload.problem, static_sizes(workload)
     single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
     if any(len(each) != 1 for each in single):

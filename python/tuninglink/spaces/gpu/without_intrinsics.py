@@ -78,10 +78,8 @@ _MOST_TILE: Final = 1024
 
 
 def threads_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations without an intrinsic.
-
-    Tiles need not divide the loops: the generated code checks bounds.
-    """
+    """Return the configurations without an intrinsic."""
+    # Tiles need not divide the loops: the generated code checks bounds.
     loops, problem = read_loops(workload, setting.device), workload.problem
     if loops.accumulates and problem.kind is OpKind.CONTRACTION:
         raise UndecidedError(f"{problem} adds to given values, without an intrinsic")
@@ -193,11 +191,9 @@ _MOST_OF_INPUT: Final = 512
 
 
 def lanes_spaces(workload: Workload, setting: Setting) -> list[GpuSpace]:
-    """Return the configurations without an intrinsic.
-
-    A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each
-    tile, the lanes of a subgroup share its part, and a lane takes some elements at a time.
-    """
+    """Return the configurations without an intrinsic."""
+    # A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each
+    # tile, the lanes of a subgroup share its part, and a lane takes some elements at a time.
     loops = read_loops(workload, setting.device)
     if not loops.reductions:
         raise UndecidedError(f"{workload.problem} reduces nothing")

@@ -450,11 +450,9 @@ class ConstraintSet:
         return self._solver.models(self._decider.expressions(), self._names, deadline, seed or 0)
 
     def _probes(self, chance: random.Random, deadline: Deadline) -> Iterator[dict[str, int]]:
-        """Yield the first new solutions of searches in random orders, until there are no more.
-
-        The run times of such searches have a heavy tail, so a search restarts after a few steps, and may take twice as
-        many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
-        """
+        """Yield the first new solutions of searches in random orders, until there are no more."""
+        # The run times of such searches have a heavy tail, so a search restarts after a few steps, and may take twice
+        # as many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
         keys: set[tuple[int, ...]] = set()
         steps = _FIRST_STEPS
         while True:

@@ -236,11 +236,9 @@ _MOST_RESULTS: Final = 1 << 16
 
 
 def _subgroup_space(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> SpirvSpace:
-    """Return the configurations in SubgroupReduce, where all threads of a workgroup share a reduction.
-
-    Threads first reduce vectors, subgroups then reduce the results of their threads with shuffles, and one subgroup
-    reduces the results of all subgroups.
-    """
+    """Return the configurations in SubgroupReduce, where all threads of a workgroup share a reduction."""
+    # Threads first reduce vectors, subgroups then reduce the results of their threads with shuffles, and one subgroup
+    # reduces the results of all subgroups.
     loops, problem, gpu = read_loops(workload, device.gpu), workload.problem, device.gpu
     if loops.reuses_sums:
         raise UndecidedError(f"{problem} does not combine its results by one operation")
@@ -409,11 +407,9 @@ _MOST_MATRICES: Final = 128
 def _cooperative_space(
     workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
 ) -> SpirvSpace:
-    """Return the configurations in CooperativeMatrixVectorize, whose tiles are of whole matrices.
-
-    `verifySPIRVCooperativeMatrixVectorizePassPipeline` requires that, and the number of subgroups, though only of named
-    ops.
-    """
+    """Return the configurations in CooperativeMatrixVectorize, whose tiles are of whole matrices."""
+    # `verifySPIRVCooperativeMatrixVectorizePassPipeline` requires that, and the number of subgroups, though only of
+    # named ops.
     contraction, others = _read_product(workload)
     types = contraction.element_types
     matrices = [extents for extents, each in device.matrices if each == types]

@@ -78,11 +78,9 @@ class SpirvGpu:
         return element_type != _BRAIN and (not is_byte or self.stores_bytes)
 
     def is_legal_tile(self, element_type: str, tile: Number) -> Number:
-        """Return the condition that vectors along a tile of contiguous elements are legalized.
-
-        Determined by compiling: `vector<4xbf16>` is not made of `vector<2xf32>`, and `vector<4xi8>` only where the
-        device accesses bytes.
-        """
+        """Return the condition that vectors along a tile of contiguous elements are legalized."""
+        # Determined by compiling: `vector<4xbf16>` is not made of `vector<2xf32>`, and `vector<4xi8>` only where the
+        # device accesses bytes.
         if element_type == _BRAIN:
             return tile % 8 != 0
         if element_type.startswith(_BYTES) and not self.stores_bytes:
@@ -250,12 +248,10 @@ class SpirvRules(GpuRules):
         return LevelsTemplate(self.pipeline, tuple(levels), options)
 
     def option(self, name: str, high: int) -> Number:
-        """Add a knob that is an entry of the configuration of the translation info."""
         self._options[name] = IntegerSlot(name)
         return self.knob(name, 0, high)
 
     def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
-        """Add the knob for the tile of a loop."""
         size, name = self.sizes[loop], knob_name(entry, loop)
         self._place(level or entry, loop, IntegerSlot(name, size if low else None))
         return self.knob(name, low, max(size, self.device.gpu.threads))
