@@ -20,21 +20,21 @@ LIMITS: Final = {
     "mlir.dialects": (7, 0),
     "pages": (34, 2),
     "workers": (639, 47),
-    "mlir": (1481, 94),
-    "solver": (2691, 171),
-    "iree": (3049, 162),
-    "spaces.model": (1474, 102),
+    "mlir": (1478, 94),
+    "solver": (2597, 159),
+    "iree": (3043, 162),
+    "spaces.model": (1398, 98),
     "upgrading": (4009, 208),
-    "spaces.cpu": (1379, 62),
-    "spaces.gpu": (3782, 204),
+    "spaces.cpu": (1335, 56),
+    "spaces.gpu": (3568, 183),
     "specs": (5042, 318),
     "matching": (5389, 264),
-    "spaces.spirv": (882, 39),
+    "spaces.spirv": (870, 39),
     "specs.verification": (1742, 73),
     "comparing": (509, 28),
     "compiler": (3275, 165),
     "payloads": (2212, 129),
-    "spaces": (2100, 118),
+    "spaces": (2038, 113),
     "checking": (1687, 76),
     "passes": (1200, 26),
     "tuning.problems": (2103, 133),
@@ -56,7 +56,7 @@ LIMITS: Final = {
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
 
-MOST_FILES: Final = 270
+MOST_FILES: Final = 269
 SHORTEST_MEAN: Final = 11.5
 """The least mean length of a function, in lines with its decorators and its docstring."""
 
