@@ -36,12 +36,12 @@ with lazy_imports(globals()):
         IntegerKnob as IntegerKnob,
         Knob as Knob,
         OneOfKnob as OneOfKnob,
+        Provider as Provider,
+        Space as Space,
     )
     from tuninglink.spaces.model.workload import (
         Dimension as Dimension,
         Problem as Problem,
-        Provider as Provider,
-        Space as Space,
         Workload as Workload,
         read_workload as read_workload,
         target_around as target_around,

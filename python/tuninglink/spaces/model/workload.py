@@ -1,22 +1,16 @@
-"""Workloads, which are a root op with its problem and its target; their configuration spaces, and providers of these."""
+"""Workloads: a root op with its problem and its target."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
 from tuninglink.iree import OpKind, Role, StructuredOp, read_executable_target
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from tuninglink.solver import CheckAnswer, Limits
-    from tuninglink.spaces.model.configuration import Configuration
-    from tuninglink.spaces.model.constraint_set import ConstraintSet
 
 
 @dataclass(frozen=True)
@@ -135,79 +129,3 @@ def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
 
 _known_limits: Final[dict[str, Mapping[str, int]]] = {}
 """The cached limits of targets, by the text of the target: there are few targets, but many root ops."""
-
-
-class Space(ABC):
-    """The configurations of a workload in a pipeline.
-
-    Verification reads a configuration in all spaces, and uses the constraints of the spaces that can read it. A space
-    with many rules may define `constraints` as a property that builds them on first access.
-
-    Attributes:
-        constraints: the constraints on valid configurations.
-        is_sufficient: whether all configurations that the constraints accept compile.
-    """
-
-    constraints: ConstraintSet
-    is_sufficient: ClassVar[bool] = True
-
-    @property
-    def provider(self) -> str:
-        """The name of the provider of the constraints."""
-        return self.constraints.provider
-
-    @abstractmethod
-    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Return the values of the knobs in a configuration.
-
-        Raises:
-            MismatchError: the configuration does not have the form that the constraints cover.
-        """
-
-    def untiled(self, configuration: Configuration) -> frozenset[str]:  # noqa: ARG002
-        """Return the knobs that are 0 in a configuration, which means the whole loop."""
-        return frozenset()
-
-    def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """Return whether the constraints accept an assignment; see `ConstraintSet.check`."""
-        return self.constraints.check(assignment, limits)
-
-    @abstractmethod
-    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Return the configuration that gives the knobs these values.
-
-        Raises:
-            AssignmentError: the values do not form a configuration.
-        """
-
-    def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:  # noqa: ARG002
-        """Return the configuration of the parts of an attention; None for other operations."""
-        return None
-
-
-class Provider(ABC):
-    """A provider of the configuration spaces of some workloads.
-
-    Attributes:
-        name: its name in diagnostics.
-        pipelines: the supported pipelines, as MLIR prints them; None for any.
-        kinds: the supported kinds of root ops; None for any.
-    """
-
-    name: ClassVar[str]
-    pipelines: ClassVar[frozenset[str] | None] = None
-    kinds: ClassVar[frozenset[OpKind] | None] = None
-
-    def knows(self, pipeline: str, kind: OpKind) -> bool:
-        """Return whether the provider supports workloads of a kind in a pipeline."""
-        return (self.pipelines is None or pipeline in self.pipelines) and (
-            self.kinds is None or kind in self.kinds
-        )
-
-    @abstractmethod
-    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Return the spaces of a workload in a pipeline, none if there are no constraints for it.
-
-        Raises:
-            UndecidedError: the spaces cannot be determined; the message gives the reason.
-        """
