@@ -582,9 +582,6 @@ class ConstraintSetBuilder:
         return unknown(name)
 
 
-# --- Configuration spaces of workloads, and the providers of spaces
-
-
 class Space(ABC):
     """The configurations of a workload in a pipeline.
 
