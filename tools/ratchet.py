@@ -23,7 +23,7 @@ LIMITS: Final = {
     "mlir": (1478, 94),
     "solver": (2597, 159),
     "iree": (3043, 162),
-    "spaces.model": (1398, 98),
+    "spaces.model": (1396, 98),
     "upgrading": (4009, 208),
     "spaces.cpu": (1335, 56),
     "spaces.gpu": (3568, 183),
