@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recorded_tuning import (
+    DESCRIPTION,
     FLAGS,
     RecordedDevices,
     brief_comparisons,
@@ -16,7 +17,7 @@ from tuning_programs import whole_samples
 
 import tuninglink
 from tuninglink.cli.tune_progress import summary
-from tuninglink.tuning import Tuner
+from tuninglink.tuning import Tuner, report_of
 from tuninglink.tuning.candidates import CandidateCompiler
 from tuninglink.tuning.deciding import FAILING_DEFAULT, Ledger, TaskOutcome, TuningSettings
 from tuninglink.tuning.devices import DeviceProcess
@@ -121,6 +122,11 @@ def test_a_right_candidate_replaces_a_default_that_fails(tmp_path: Path) -> None
     assert repaired.decision is None
     assert "the compiler's own choice fails" in summary(repaired)
     assert 0.0 < repaired.share < 1.0
+    (report,) = (
+        each for each in report_of("", DESCRIPTION, result).dispatches if each.default_fails
+    )
+    assert report.tuned_us is not None
+    assert report.saved_us is None
     # It has a time, but no time of a default that it could be compared with.
     spec = tuninglink.load_spec(result.spec.encode())
     assert len(spec.entries) == 2

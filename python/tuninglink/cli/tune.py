@@ -399,7 +399,7 @@ def dispatch_table(report: TuningReport, stream: TextIO) -> str:
         rows.append(
             (
                 problem.names[0].partition("::")[0],
-                duration(problem.default_us),
+                "fails" if problem.default_fails else duration(problem.default_us),
                 duration(problem.tuned_us) if problem.tuned_us is not None else "-",
                 ", ".join(filter(None, (gain, remark))),
                 str(problem.trials),

@@ -53,7 +53,9 @@ def summary(result: TaskResult) -> str:
 
 def _outcome(result: TaskResult) -> str:
     """Return the outcome of a task with its times."""
-    default, decision = duration(result.default_us), result.decision
+    default, decision = f"{duration(result.default_us)} by default", result.decision
+    if result.default_failure is not None:
+        default = "no default"
     match result.verdict:
         case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
             times = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
@@ -63,13 +65,13 @@ def _outcome(result: TaskResult) -> str:
         case TaskOutcome.UNDECIDED:
             interval = f": {decision}" if decision else ""
             reason = f": {result.reason}" if result.reason else ""
-            return f"undecided{interval}{reason}, {default} by default"
+            return f"undecided{interval}{reason}, {default}"
         case _ if not result.trials:
             reason = result.prepared.spaces.reason
-            return f"no candidates{f': {reason}' if reason else ''}, {default} by default"
+            return f"no candidates{f': {reason}' if reason else ''}, {default}"
         case _ if result.ending is Ending.ALL_FAILED:
-            return f"all candidates failed, {default} by default"
-    return f"nothing is faster than the compiler's choice, {default}"
+            return f"all candidates failed, {default}"
+    return f"nothing is faster than the compiler's choice, {duration(result.default_us)}"
 
 
 def _default(result: TaskResult) -> str:
@@ -170,7 +172,8 @@ class ProgressLines(CommandListener):
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
         self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
         what = f"{prepared.task.short_name}: {prepared.spaces.problem}"
-        self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
+        default = "no default" if math.isinf(default_us) else duration(default_us)
+        self._say(f"{what}: {default}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
         task = self._tasks[prepared.task.key]
@@ -184,7 +187,9 @@ class ProgressLines(CommandListener):
         failed = f", {task.failed} failed" if task.failed else ""
         left = budget.remaining
         rest = "" if math.isinf(left) else f", {left:.0f} s left"
-        best = f"best {duration(task.best_us)} ({task.default_us / task.best_us:.2f}x)"
+        best = f"best {duration(task.best_us)}"
+        if not math.isinf(task.default_us):
+            best += f" ({task.default_us / task.best_us:.2f}x)"
         name = prepared.task.short_name
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 

@@ -29,6 +29,7 @@ with lazy_imports(globals()):
         SizeReport as SizeReport,
         TrialPoint as TrialPoint,
         TuningReport as TuningReport,
+        report_of as report_of,
         to_html as to_html,
         write_report as write_report,
     )

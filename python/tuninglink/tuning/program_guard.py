@@ -201,7 +201,8 @@ class ProgramGuard:
         listener.comparing(len(won))
         runs = self._runs
         late = self._ledger.whole.deadline + _OVER * self._ledger.seconds
-        runs.deadline = max(late, time.monotonic() + self._least_price)
+        comparisons = 1 + any(result.default_is_wrong for result in won)
+        runs.deadline = max(late, time.monotonic() + comparisons * self._least_price)
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
         except TuninglinkError as gone:

@@ -257,7 +257,7 @@ class ProblemReport:
         outcome: won: the spec has an entry for it; default: nothing is faster than the compiler's choice; undecided:
             measurements were inconclusive; left-out: the dispatch became faster, and the whole program slower.
         share: its share of the time of all dispatches, from 0 to 1.
-        default_us: the median time of the compiler's choice, in microseconds.
+        default_us: the median time of the compiler's choice, in microseconds; an estimate if it fails.
         tuned_us: the median time of the winner; None without one.
         speedup: the speedup of the winner by interleaved rounds; None without one.
         configuration: the `compilation_info` of the winner, in MLIR syntax; None without one.
@@ -266,6 +266,7 @@ class ProblemReport:
         ending: the reason for trying no more candidates; None if unknown.
         default_result: whether the compiler's choice computes the right result, by a reference; None without a reference.
         default_finding: the figures for it.
+        default_fails: whether the compiler's choice fails: it does not compile, or does not run.
         sizes: the times of a dynamic dispatch with a winner at each of its sizes, of which `default_us` and `tuned_us`
             are the geometric means.
         default_interval: the bounds of `default_us` by the race; None without one.
@@ -291,6 +292,7 @@ class ProblemReport:
     ending: Ending | None = None
     default_result: Correctness | None = None
     default_finding: str = ""
+    default_fails: bool = False
     sizes: tuple[SizeReport, ...] = ()
     default_interval: tuple[float, float] | None = None
     tuned_interval: tuple[float, float] | None = None
@@ -315,7 +317,7 @@ class ProblemReport:
     @written()
     def saved_us(self) -> float | None:
         """The time that the entry saves in all calls of one run of the program; None without an entry."""
-        if self.outcome is not TaskOutcome.WON or self.tuned_us is None:
+        if self.outcome is not TaskOutcome.WON or self.tuned_us is None or self.default_fails:
             return None
         if self.profiled_us is not None:
             return self.profiled_us * (1 - self.tuned_us / self.default_us)
@@ -345,13 +347,14 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         ending=result.ending,
         share=result.share,
         default_us=decision.default_us if decision else result.default_us,
-        tuned_us=decision.tuned_us if decision and winner else None,
+        tuned_us=_tuned_us(result),
         speedup=decision.speedup if decision and winner else None,
         configuration=winner.candidate.configuration if winner else None,
         history=tuple(_point(trial, began) for trial in result.trials),
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
         default_result=result.judgement.correctness if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
+        default_fails=result.default_failure is not None,
         sizes=tuple(_sizes(result)),
         default_interval=decision.default_interval if decision else None,
         tuned_interval=decision.tuned_interval if decision and winner else None,
@@ -360,6 +363,12 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         profiled_us=result.task.profiled_us,
         peaks=peaks or result.task.target.peaks,
     )
+
+
+def _tuned_us(result: TaskResult) -> float | None:
+    if result.winner is None:
+        return None
+    return result.decision.tuned_us if result.decision else result.winner.microseconds
 
 
 def _sizes(result: TaskResult) -> Iterator[SizeReport]:

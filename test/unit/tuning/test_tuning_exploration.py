@@ -12,8 +12,10 @@ from tuninglink.tuning.candidates import BenchmarkTemplate, Candidate
 from tuninglink.tuning.deciding import (
     Budget,
     ConfidenceInterval,
+    Decision,
     ModelComparison,
     ModelRunError,
+    Outcome,
     TrialResult,
     harmless,
     judge_entries,
@@ -243,6 +245,20 @@ class Entry:
     name: str
     default_is_wrong: bool
     default_failure: None = None
+    slower_us: float = 0.0
+
+    @property
+    def task(self) -> Entry:
+        return self
+
+    @property
+    def calls(self) -> int:
+        return 1
+
+    @property
+    def decision(self) -> Decision:
+        same = ConfidenceInterval(1.0, 1.0, 1.0)
+        return Decision(Outcome.UNDECIDED, same, 1.0, 1.0 + self.slower_us, ())
 
 
 @dataclass
@@ -285,13 +301,19 @@ def test_other_entries_are_compared_with_the_entries_for_wrong_defaults_alone() 
 
 
 @pytest.mark.parametrize(
-    ("left", "slow", "failing", "kept"),
-    [(0, "c", "", "abcdef"), (1, "c", "", "ab"), (1, "", "c", ""), (1, "", "", "abcdef")],
+    ("left", "slow", "failing", "slower_us", "kept"),
+    [
+        (0, "c", "", 0.0, "abcdef"),
+        (1, "c", "", 0.0, "ab"),
+        (1, "c", "", 1e9, "abcdef"),  # the repairs alone may make the program as slow
+        (1, "", "c", 1e9, ""),
+        (1, "", "", 0.0, "abcdef"),
+    ],
 )
 def test_without_time_to_find_harmful_entries_all_are_left_out(
-    left: int, slow: str, failing: str, kept: str
+    left: int, slow: str, failing: str, slower_us: float, kept: str
 ) -> None:
-    entries = [Entry(name, name in "ab") for name in "abcdef"]
+    entries = [Entry(name, name in "ab", slower_us=slower_us) for name in "abcdef"]
     runs = Runs(dict.fromkeys(slow, 0.5), failing, left)
     verdict = judge_entries(entries, runs, lambda some: "".join(each.name for each in some))
     assert "".join(entry.name for entry in verdict.kept) == kept

@@ -625,7 +625,14 @@ def judge_entries(
         full = comparisons.get(pair(won))
         if full is None:
             return ModelVerdict(tuple(won), reason=str(failure))
-        if not full.is_slower:
+        # Repairs may slow the program down by as much as their dispatches are slower.
+        slower_us = sum(
+            repair.task.calls * (repair.decision.tuned_us - repair.decision.default_us)
+            for repair in repairs
+            if repair.decision is not None
+        )
+        is_explained = full.tuned_ms - full.default_ms <= slower_us / 1000
+        if not full.is_slower or (is_explained and not full.failure):
             return ModelVerdict(tuple(won), _with_note(full, len(repairs)))
         # The program is slower with the spec or fails, and the entries at fault were not found.
         harm = full.failure or "the program is slower with the spec"

@@ -60,7 +60,7 @@ class Listener:
         """Handle the omission of dispatches."""
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """Handle the start of a task."""
+        """Handle the start of a task; the time of a default that fails is infinite."""
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
         """Handle a trial."""

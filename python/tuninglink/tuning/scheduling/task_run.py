@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -150,7 +151,8 @@ class TaskRun:
         self._trials.search.prefer(self._related)
         if context.judgements:
             context.judgements.expect(prepared.task)
-        context.listener.begun(prepared, measured.share, self._default_us)
+        shown_us = math.inf if measured.failure else self._default_us
+        context.listener.begun(prepared, measured.share, shown_us)
 
     @property
     def is_begun(self) -> bool:
