@@ -45,13 +45,13 @@ LIMITS: Final = {
     "tuning.devices": (3693, 252),
     "tuning.references": (2779, 148),
     "tuning.search": (1037, 66),
-    "tuning.deciding": (3429, 183),
+    "tuning.deciding": (3436, 183),
     "tuning.database": (2298, 113),
     "tuning.flag_sets": (1600, 88),
-    "tuning.scheduling": (2272, 160),
-    "tuning": (3996, 161),
+    "tuning.scheduling": (2274, 160),
+    "tuning": (4007, 162),
     "doctor": (256, 11),
-    "cli": (5557, 219),
+    "cli": (5562, 219),
 }
 """The largest numbers of lines and of functions of each package, without its sub-packages; "" has the modules beside
 the packages."""
